@@ -10,6 +10,7 @@
 //! * [`federation`]: a federation in its modes: its cycles, the RTI's share of them, which federate delayed which.
 //! * [`metrics`]: what one run showed, condensed to [`metrics::Figures`].
 //! * [`summary`]: the schema of `summary.json`; [`analysis::analyze`] fills it from a result folder.
+//! * [`verdict`]: whether a run is a failure, and why.
 //! * [`report`]: the tables, figures and page of a summary, and its JSON and CSV.
 //! * [`compare`]: two summaries side by side.
 
@@ -24,6 +25,7 @@ pub mod occupancy;
 pub mod report;
 pub mod segments;
 pub mod summary;
+pub mod verdict;
 pub mod witness;
 
 #[cfg(test)]

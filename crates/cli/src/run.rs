@@ -17,7 +17,7 @@ use hemiola_runner::{Options, Progress as _, RunError};
 use hemiola_scenario::{Facts, Overrides, Plan};
 
 use crate::args::Run;
-use crate::diagnostics::{Failure, INTERRUPTED};
+use crate::diagnostics::Failure;
 use crate::progress::Progress;
 use crate::report;
 
@@ -60,16 +60,40 @@ pub(crate) fn run(args: &Run) -> Result<ExitCode, Failure> {
     };
     progress.end();
     let outcome = outcome.map_err(|error| match error {
-        RunError::Interrupted => Failure::interrupted(error),
+        RunError::Interrupted => {
+            Failure::interrupted("interrupted before the first run began; nothing was kept")
+        }
         error => Failure::failed(error),
     })?;
-    let analysis = report::make(&outcome.folder)?;
-    print!("{}", terminal::render(&analysis.summary, Detail::Short));
-    if outcome.interrupted {
-        eprintln!("interrupted: the folder contains the runs that were complete");
+    let made = report::make(&outcome.folder);
+    if outcome.ended_early.is_some() || made.is_ok() {
+        let analysis = made.as_ref().ok();
+        let text = analysis.map(|analysis| terminal::render(&analysis.summary, Detail::Short));
+        println!("{}{}", text.unwrap_or_default(), outcome.folder.display());
     }
-    println!("{}", outcome.folder.display());
-    Ok(if outcome.interrupted { ExitCode::from(INTERRUPTED) } else { ExitCode::SUCCESS })
+    if let Some(error) = outcome.ended_early {
+        return Err(early_end(&error, made.err()));
+    }
+    match made?.summary.failures.as_slice() {
+        [] => Ok(ExitCode::SUCCESS),
+        failures => Err(Failure::failed(failures.join("\nerror: "))),
+    }
+}
+
+/// The failure of a run that ended before its time. Its last line states the reason; what a process printed, and why
+/// there is no report, stand before it.
+fn early_end(error: &RunError, unreported: Option<Failure>) -> Failure {
+    let text = error.to_string();
+    text.lines().skip(1).for_each(|line| eprintln!("{line}"));
+    if let Some(unreported) = unreported {
+        unreported.report();
+    }
+    match error {
+        RunError::Interrupted => Failure::interrupted(
+            "interrupted: the folder contains everything until then, marked incomplete",
+        ),
+        _ => Failure::failed(error.headline()),
+    }
 }
 
 fn scenario_path(given: &Path) -> PathBuf {
@@ -112,13 +136,28 @@ pub(crate) fn executable(folder: &Path, program: &str) -> bool {
     std::env::split_paths(&path).any(|entry| good(entry.join(program)))
 }
 
-/// A flag that Ctrl-C and SIGTERM set.
+/// A flag that Ctrl-C, SIGTERM and a closed terminal set.
 pub(crate) fn interruption() -> Result<Arc<AtomicBool>, Failure> {
     let interrupted = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+    for signal in ending_signals() {
         signal_hook::flag::register(signal, Arc::clone(&interrupted)).map_err(Failure::failed)?;
     }
     Ok(interrupted)
+}
+
+/// The signals that end a command in order. nohup(1) starts programs that a closed terminal does not end.
+pub(crate) fn ending_signals() -> impl Iterator<Item = i32> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    let signals = [SIGINT, SIGTERM, SIGHUP];
+    signals.into_iter().filter(|signal| *signal != SIGHUP || !is_ignored(SIGHUP))
+}
+
+/// Whether this process was started to ignore the signal (proc_pid_status(5), `SigIgn`).
+fn is_ignored(signal: i32) -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
 /// The name of a scenario or an experiment: its file without the extension, or its folder.

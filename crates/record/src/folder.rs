@@ -1,5 +1,6 @@
 //! The result folder, created before anything is measured, so that a full or read-only disk is found first.
 
+use std::cell::Cell;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -10,13 +11,13 @@ use thiserror::Error;
 /// The file that marks a folder as being filled, so that no other process fills it too.
 const CLAIM: &str = ".being-filled";
 
-/// A result folder that is being filled. If it is dropped without [`keep`](Self::keep), its contents are removed, and
-/// the folder too if it was created here.
+/// A result folder that is being filled. If it is dropped before it is [preserved](Self::preserve), its contents are
+/// removed, and the folder too if it was created here.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
     made: bool,
-    kept: bool,
+    kept: Cell<bool>,
 }
 
 /// Why a result folder cannot be filled.
@@ -35,7 +36,7 @@ pub enum FolderError {
     #[error("the result folder {} is not empty; name a new one with --output, or remove it", .0.display())]
     InUse(PathBuf),
     /// A file of it could not be written.
-    #[error("{} cannot be written: {source}; nothing of this run was kept", path.display())]
+    #[error("{} cannot be written: {source}", path.display())]
     Write {
         /// The file.
         path: PathBuf,
@@ -70,7 +71,7 @@ impl Folder {
             let _ = fs::remove_file(path.join(CLAIM));
             return Err(FolderError::InUse(path.into()));
         }
-        Ok(Self { path: path.into(), made, kept: false })
+        Ok(Self { path: path.into(), made, kept: Cell::new(false) })
     }
 
     /// Returns its path.
@@ -110,18 +111,34 @@ impl Folder {
         self.write(name, text.as_bytes())
     }
 
+    /// Keeps the contents from now on, however the process ends.
+    pub fn preserve(&self) {
+        self.kept.set(true);
+    }
+
+    /// Removes the contents after all when it is dropped.
+    pub fn abandon(&self) {
+        self.kept.set(false);
+    }
+
+    /// Returns whether the contents are kept already.
+    #[must_use]
+    pub const fn is_preserved(&self) -> bool {
+        self.kept.get()
+    }
+
     /// Keeps the folder and returns its path.
     #[must_use]
-    pub fn keep(mut self) -> PathBuf {
-        self.kept = true;
-        let _ = fs::remove_file(self.path.join(CLAIM));
-        std::mem::take(&mut self.path)
+    pub fn keep(self) -> PathBuf {
+        self.preserve();
+        self.path.clone()
     }
 }
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        if self.kept {
+        if self.kept.get() {
+            let _ = fs::remove_file(self.path.join(CLAIM));
             return;
         }
         if self.made {
@@ -188,6 +205,19 @@ mod tests {
         folder.inner("traces").unwrap();
         drop(folder);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_preserved_folder_stays_when_it_is_dropped() {
+        let path = scratch("preserved");
+        let folder = Folder::create(&path).unwrap();
+        folder.write("a.json", b"{}").unwrap();
+        assert!(!folder.is_preserved());
+        folder.preserve();
+        drop(folder);
+        let left: Vec<_> = fs::read_dir(&path).unwrap().flatten().map(|e| e.file_name()).collect();
+        assert_eq!(left, ["a.json"]);
+        fs::remove_dir_all(&path).unwrap();
     }
 
     #[test]

@@ -20,6 +20,7 @@ use hemiola_trace::{Entry, EventKind, perfetto};
 use hemiola_units::Span;
 
 use crate::RunError;
+use crate::journal::Journal;
 use crate::run::{Context, Progress};
 use crate::stage::Stage;
 use crate::tasks::Fault;
@@ -31,32 +32,30 @@ const STOPPED: Span = Span::from_millis(500);
 pub(crate) fn run(
     context: &Context<'_>,
     campaign: &Campaign,
+    journal: &mut Journal<'_>,
     progress: &mut dyn Progress,
-) -> Result<Vec<FaultRecord>, RunError> {
+) -> Result<(), RunError> {
     let simulated = campaign.simulated.as_ref().map_or(0, |faults| faults.kinds.len());
     let real = campaign.process.as_ref().map_or(0, |faults| faults.kinds.len());
     let total = simulated + real;
-    let mut records = Vec::new();
     if let Some(faults) = &campaign.simulated {
         for (index, &kind) in faults.kinds.iter().enumerate() {
-            if context.is_interrupted() {
-                return Ok(records);
-            }
             progress.begin(kind.name(), index + 1, total);
-            records.push(simulate(context, faults, kind, progress)?);
+            let record = simulate(context, faults, kind, progress)?;
+            context.check_interruption()?;
+            journal.add_fault(record)?;
         }
     }
     if let Some(faults) = &campaign.process {
+        journal.save_under_way()?;
         for (index, &kind) in faults.kinds.iter().enumerate() {
             progress.begin(kind.name(), simulated + index + 1, total);
             let record = inject(context, faults, kind, progress)?;
-            if context.is_interrupted() {
-                return Ok(records);
-            }
-            records.push(record);
+            context.check_interruption()?;
+            journal.add_fault(record)?;
         }
     }
-    Ok(records)
+    Ok(())
 }
 
 fn simulate(
@@ -117,9 +116,11 @@ fn inject(
                 let times = (Span::ZERO, faults.duration);
                 let trace = format!("{}-{}", variant.name, kind.name());
                 let stage = Stage::prepare_with(context, variant, number, injected, times, &trace)?;
-                if let Some(record) = stage.run(&mut scaled)? {
-                    tally.add(context, variant, &record, after)?;
+                let (record, ended_early) = stage.run(&mut scaled);
+                if let Some(error) = ended_early {
+                    return Err(error);
                 }
+                tally.add(context, variant, &record, after)?;
             }
             Ok(Some(tally.figures()))
         };

@@ -149,19 +149,19 @@ impl Floors {
     }
 
     /// The readings of the cost of recording the kernel, in their order.
-    pub(crate) fn take_price(&mut self) -> Vec<f64> {
-        std::mem::take(&mut self.price)
+    pub(crate) fn price(&self) -> &[f64] {
+        &self.price
     }
 
-    pub(crate) fn into_records(self) -> Vec<Floor> {
+    pub(crate) fn records(&self) -> Vec<Floor> {
         self.samples
-            .into_iter()
+            .iter()
             .filter(|(_, samples)| !samples.is_empty())
             .map(|((mechanism, circumstances, direction), samples_ns)| Floor {
-                mechanism,
-                direction: direction.into(),
-                circumstances: circumstances.into(),
-                samples_ns,
+                mechanism: mechanism.clone(),
+                direction: (*direction).into(),
+                circumstances: (*circumstances).into(),
+                samples_ns: samples_ns.clone(),
             })
             .collect()
     }

@@ -25,6 +25,9 @@ use crate::spec::NodeSpec;
 /// The hidden subcommand that runs [`crate::node_main`].
 pub(crate) const SUBCOMMAND: &str = "node";
 
+/// How long a killed process may take to end, and a message to be taken.
+const END_TIMEOUT: Duration = Duration::from_secs(2);
+
 /// A message between runner and child, one line of JSON.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -132,6 +135,8 @@ impl Launched {
         log: &Path,
     ) -> io::Result<Self> {
         let (ours, theirs) = UnixStream::pair()?;
+        // A child that is stopped reads nothing.
+        ours.set_write_timeout(Some(END_TIMEOUT))?;
         let output = File::options().create(true).append(true).open(log)?;
         let child = {
             let _inherited = Inherited::open(descriptors)?;
@@ -198,16 +203,14 @@ impl Launched {
         }
     }
 
-    /// Kills the process and everything in its group, and waits for its end.
-    pub(crate) fn kill(&mut self) -> ExitStatus {
+    /// Kills the process and everything in its group, and waits for its end. `None` if it does not end: a tracer that
+    /// holds it hides its end from its parent (ptrace(2)).
+    pub(crate) fn kill(&mut self) -> Option<ExitStatus> {
         let _ = signal_group(self.pid(), Signal::KILL);
-        if let Some(status) = self.ended {
-            return status;
+        if self.ended.is_none() {
+            let _ = self.child.kill();
         }
-        let _ = self.child.kill();
-        let status = self.child.wait().expect("a child of ours can be waited for");
-        self.ended = Some(status);
-        status
+        self.wait_until(WallInstant::now() + END_TIMEOUT)
     }
 }
 

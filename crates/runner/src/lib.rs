@@ -24,6 +24,7 @@
 //! * `io` and `card`: the I/O code that every program of the ladder shares.
 //! * `federation`: the tasks of the RTI and of federates.
 //! * `guardian`: cleans up after a runner that was killed.
+//! * `journal`: the record as it grows, on the disk before every run.
 //! * `floors`: the cost of a hand-over, measured between the runs.
 //!
 //! This crate computes no figure: `analyze` reads the folder.
@@ -36,6 +37,7 @@ mod federation;
 mod floors;
 mod guardian;
 mod io;
+mod journal;
 mod kernel;
 mod launch;
 mod node;

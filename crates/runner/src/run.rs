@@ -13,10 +13,8 @@ use hemiola_record::kernel::CaptureError;
 use hemiola_record::{Folder, FolderError, conditions};
 use hemiola_rt::clock::{Calibration, unix_ns};
 use hemiola_rt::shared::SegmentError;
-use hemiola_scenario::{Plan, Variant};
-use hemiola_trace::result::{
-    Conditions, FILE_NAME, FORMAT, Floor, KernelSide, RunFolder, VariantRecord,
-};
+use hemiola_scenario::Plan;
+use hemiola_trace::result::{Conditions, FORMAT, RunFolder};
 use hemiola_units::{Refusal, Span};
 
 use crate::RunId;
@@ -24,6 +22,7 @@ use crate::control::Server;
 use crate::federation;
 use crate::floors::Floors;
 use crate::guardian::Guardian;
+use crate::journal::Journal;
 use crate::stage::Stage;
 
 /// The options of a run, beside its plan.
@@ -46,8 +45,8 @@ pub struct Options {
 pub struct Outcome {
     /// The folder with the results.
     pub folder: PathBuf,
-    /// Whether a signal cut it short; the runs completed before are in the folder.
-    pub interrupted: bool,
+    /// Why the run ended before its time, if it did; everything until then is in the folder.
+    pub ended_early: Option<RunError>,
 }
 
 /// Receives the progress of a run. Called from the supervising loop, up to a hundred times a second.
@@ -95,7 +94,7 @@ pub enum RunError {
         output: String,
     },
     /// A process that the run needs ended in the middle of it.
-    #[error("process \"{process}\" died {after} after the start: {how}{output}")]
+    #[error("process \"{process}\" died {} after the start: {how}{output}", seconds(.after))]
     Died {
         /// Its name.
         process: String,
@@ -107,7 +106,7 @@ pub enum RunError {
         output: String,
     },
     /// A process that the run needs stopped early.
-    #[error("process \"{process}\" stopped {after} after the start: {reason}{output}")]
+    #[error("process \"{process}\" stopped {} after the start: {reason}{output}", seconds(.after))]
     Stopped {
         /// Its name.
         process: String,
@@ -131,12 +130,30 @@ pub enum RunError {
         "recording the kernel: {0}\nor leave it out: kernel = false under [trace], or --no-kernel"
     )]
     Kernel(CaptureError),
-    /// A signal ended the run before there was anything to keep.
-    #[error("interrupted before the first run was complete; nothing was kept")]
+    /// A process that the run needs was stopped, by a signal or a tracer, and did not continue.
+    #[error("process \"{process}\" was stopped {} after the start and did not continue", seconds(.after))]
+    Halted {
+        /// Its name.
+        process: String,
+        /// Time since the first release.
+        after: Span,
+    },
+    /// A signal ended the run.
+    #[error("interrupted")]
     Interrupted,
 }
 
 impl RunError {
+    const fn is_failed_start(&self) -> bool {
+        matches!(self, Self::Start { .. } | Self::EndedAtOnce { .. })
+    }
+
+    /// The first line of the sentence: without the output of the process that it is about.
+    #[must_use]
+    pub fn headline(&self) -> String {
+        self.to_string().lines().next().unwrap_or_default().to_owned()
+    }
+
     pub(crate) fn channel(error: impl ChannelError) -> Self {
         Self::Channel(Box::new(error))
     }
@@ -154,6 +171,11 @@ impl RunError {
 pub(crate) trait ChannelError: std::error::Error + Send + Sync + 'static {}
 impl ChannelError for CreateError {}
 impl ChannelError for OpenError {}
+
+/// A time since the start in words.
+pub(crate) fn seconds(span: &Span) -> String {
+    format!("{:.3} s", span.secs_f64())
+}
 
 /// All refusals; several processes with the same refusal share a line.
 fn refused(refusals: &[(String, Refusal)]) -> String {
@@ -196,13 +218,18 @@ impl Context<'_> {
     pub(crate) fn is_interrupted(&self) -> bool {
         self.interrupted.load(Ordering::Relaxed)
     }
+
+    pub(crate) fn check_interruption(&self) -> Result<(), RunError> {
+        if self.is_interrupted() { Err(RunError::Interrupted) } else { Ok(()) }
+    }
 }
 
 /// Runs a plan and leaves a result folder. A signal handler may set `interrupted` at any time: the run then ends in an
 /// orderly way within a few cycles.
 ///
 /// # Errors
-/// See [`RunError`]. No process and no file is left behind then.
+/// See [`RunError`]: nothing ran. No process and no file is left behind then. After the first run has
+/// begun, an error is in [`Outcome::ended_early`], and the folder is kept.
 pub fn run(
     plan: &Plan,
     options: Options,
@@ -214,6 +241,7 @@ pub fn run(
     folder.inner("logs")?;
     folder.write("scenario.toml", options.scenario_text.as_bytes())?;
     folder.write_json("plan.json", plan)?;
+    crate::guardian::sweep_dead_runs();
     let id = RunId::new();
     let guardian = Guardian::start(&id).map_err(RunError::system("the guardian process"))?;
     let server = Server::open(&id).map_err(RunError::system("the control socket"))?;
@@ -221,7 +249,7 @@ pub fn run(
     let mut known =
         conditions::read(calibration, plan.allow_less, options.commit, options.command_line);
     let started = known.clone();
-    let mut kernel = crate::kernel::side(plan, progress)?;
+    let kernel = crate::kernel::side(plan, progress)?;
     let context = Context {
         id,
         plan,
@@ -234,7 +262,7 @@ pub fn run(
         interrupted,
         records_kernel: kernel.interface.is_some(),
     };
-    let mut result = RunFolder {
+    let result = RunFolder {
         format: FORMAT,
         title: plan.title.clone(),
         scenario: plan.kind().into(),
@@ -243,38 +271,41 @@ pub fn run(
         floors: Vec::new(),
         variants: Vec::new(),
         faults: Vec::new(),
-        kernel: KernelSide::default(),
+        kernel,
+        incomplete: None,
     };
-    if let Some(campaign) = &plan.campaign {
-        result.faults = crate::campaign::run(&context, campaign, progress)?;
-    } else {
-        (result.variants, result.floors, kernel.price_readings_ns) =
-            run_variants(&context, progress)?;
+    let mut journal = Journal::new(&folder, result);
+    let done = match &plan.campaign {
+        Some(campaign) => crate::campaign::run(&context, campaign, &mut journal, progress),
+        None => run_variants(&context, &mut journal, progress),
+    };
+    let done = done.and_then(|()| context.check_interruption());
+    context.guardian.into_inner().dismiss();
+    // A program that could not be started, or ended at once, has shown nothing.
+    if done.as_ref().is_err_and(|error| error.is_failed_start()) && !journal.has_earlier_runs() {
+        folder.abandon();
     }
-    let interrupted = context.is_interrupted();
-    if interrupted
-        && result.faults.is_empty()
-        && result.variants.iter().all(|variant| variant.runs.is_empty())
-    {
-        return Err(RunError::Interrupted);
-    }
-    context.guardian.into_inner().dismiss().map_err(RunError::system("the guardian process"))?;
+    let mut ended_early = match done {
+        Err(error) if !folder.is_preserved() => return Err(error),
+        done => done.err(),
+    };
     conditions::finish(&mut known);
-    result.conditions = known;
-    result.kernel = kernel;
-    folder.write_json(FILE_NAME, &result)?;
-    Ok(Outcome { folder: folder.keep(), interrupted })
+    let reason = ended_early.as_ref().map(RunError::headline);
+    if let Err(error) = journal.finish(reason, |record| record.conditions = known) {
+        ended_early.get_or_insert(error.into());
+    }
+    Ok(Outcome { folder: folder.keep(), ended_early })
 }
-
-/// The results of all variants: their records, the floors, and readings of the cost of recording the kernel.
-type Results = (Vec<VariantRecord>, Vec<Floor>, Vec<f64>);
 
 /// Runs every variant as often as the plan says: all variants once, then all again, so that slow changes of the
 /// machine affect each of them alike. The floors are measured in between for the same reason.
-fn run_variants(context: &Context<'_>, progress: &mut dyn Progress) -> Result<Results, RunError> {
+fn run_variants(
+    context: &Context<'_>,
+    journal: &mut Journal<'_>,
+    progress: &mut dyn Progress,
+) -> Result<(), RunError> {
     let plan = context.plan;
-    let mut records: Vec<VariantRecord> =
-        plan.variants.iter().map(|variant| crate::stage::describe(plan, variant)).collect();
+    journal.describe(plan.variants.iter().map(|v| crate::stage::describe(plan, v)).collect());
     let mut floors = Floors::default();
     let total = plan.variants.len() * plan.runs as usize;
     for number in 1..=plan.runs {
@@ -284,36 +315,37 @@ fn run_variants(context: &Context<'_>, progress: &mut dyn Progress) -> Result<Re
             order.reverse();
         }
         for (place, index) in order.into_iter().enumerate() {
-            if context.is_interrupted() {
-                break;
-            }
+            context.check_interruption()?;
             let variant = &plan.variants[index];
             let part = (number as usize - 1) * plan.variants.len() + place;
             progress.begin(&variant.name, part + 1, total);
-            floors.measure(context, variant, &records[index], progress);
-            match run_once(context, variant, &mut records[index], number, progress) {
-                // Complete runs are kept, also when this one was interrupted while it prepared.
-                Err(RunError::Interrupted) => break,
-                done => done?,
-            }
+            floors.measure(context, variant, journal.variant(index), progress);
+            journal.set_floors(floors.records());
+            journal.set_price(floors.price().to_vec());
+            run_once(context, index, journal, number, progress)?;
         }
     }
-    let price = floors.take_price();
-    Ok((records, floors.into_records(), price))
+    Ok(())
 }
 
 /// Runs a variant once.
 fn run_once(
     context: &Context<'_>,
-    variant: &Variant,
-    record: &mut VariantRecord,
+    index: usize,
+    journal: &mut Journal<'_>,
     number: u32,
     progress: &mut dyn Progress,
 ) -> Result<(), RunError> {
-    federation::run_bare_timer(context, variant, record, number, false, progress)?;
-    if let Some(run) = Stage::prepare(context, variant, number)?.run(progress)? {
-        record.runs.push(run);
-        federation::run_bare_timer(context, variant, record, number, true, progress)?;
-    }
-    Ok(())
+    let variant = &context.plan.variants[index];
+    let bare = |journal: &mut Journal<'_>, after, progress: &mut dyn Progress| {
+        let record = journal.variant(index);
+        federation::run_bare_timer(context, variant, record, number, after, progress)
+    };
+    bare(journal, false, progress)?;
+    let stage = Stage::prepare(context, variant, number)?;
+    journal.begin(index, stage.record())?;
+    let (run, ended_early) = stage.run(progress);
+    journal.end(index, run);
+    ended_early.map_or(Ok(()), Err)?;
+    bare(journal, true, progress)
 }

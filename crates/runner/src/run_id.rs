@@ -20,6 +20,13 @@ impl RunId {
         Self(format!("{:x}-{random:x}", std::process::id()))
     }
 
+    /// The runner's process number in the name of a run; `None` if it is not such a name.
+    pub(crate) fn runner_of(name: &str) -> Option<u32> {
+        let (process, random) = name.split_once('-')?;
+        u32::from_str_radix(random, 16).ok()?;
+        u32::from_str_radix(process, 16).ok()
+    }
+
     /// The name.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -30,5 +37,18 @@ impl RunId {
 impl fmt::Display for RunId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_tells_the_process_that_made_it() {
+        assert_eq!(RunId::runner_of(RunId::new().as_str()), Some(std::process::id()));
+        for other in ["", "17", "-", "17-", "-17", "peer-17", "17-peer", "1f-2-3"] {
+            assert_eq!(RunId::runner_of(other), None, "{other}");
+        }
     }
 }

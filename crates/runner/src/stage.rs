@@ -5,6 +5,7 @@
 
 mod describe;
 mod finish;
+mod stops;
 mod supervise;
 
 use std::fs;
@@ -24,6 +25,8 @@ use crate::spec::{NodeSpec, RunSpec};
 use crate::tasks::{self, EarlyEnd, Equipment, Supplies, TaskKind};
 use crate::units::Units;
 use crate::wiring::Wiring;
+
+use stops::Stops;
 
 pub(crate) use describe::describe;
 
@@ -59,6 +62,9 @@ pub(crate) struct Stage<'r> {
     trace: String,
     injected: Vec<Injection>,
     kernel: Option<Recording>,
+    stops: Stops,
+    /// Why the run ended early as a part of an experiment with faults.
+    stopped_early: Option<String>,
     /// Where the RTI of a federation listens, once it does.
     rti: Option<RtiAddress>,
 }
@@ -109,6 +115,8 @@ impl<'r> Stage<'r> {
             trace,
             injected,
             kernel: None,
+            stops: Stops::default(),
+            stopped_early: None,
             rti: None,
         };
         for process in &variant.processes {

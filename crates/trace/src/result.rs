@@ -42,6 +42,9 @@ pub struct RunFolder {
     /// Whether the traces have the kernel's side, and the cost of recording it.
     #[serde(default)]
     pub kernel: KernelSide,
+    /// Why the folder does not hold everything that the scenario asks for; `None` once it does.
+    #[serde(default)]
+    pub incomplete: Option<String>,
 }
 
 /// Whether runs record which thread had which processor.
@@ -244,6 +247,9 @@ pub struct RunRecord {
     pub switches: u64,
     /// The reason why it ended early, if it did.
     pub stopped_early: Option<String>,
+    /// Stops of its processes by a signal or a tracer, a sentence each.
+    #[serde(default)]
+    pub disturbances: Vec<String>,
     /// The kernel's record in its trace; `None` when there is none.
     #[serde(default)]
     pub kernel: Option<KernelRun>,
@@ -404,6 +410,7 @@ mod tests {
                     peak_v: 0.1,
                     switches: 0,
                     stopped_early: None,
+                    disturbances: vec!["decision was stopped".into()],
                     kernel: Some(KernelRun { events: 7, lost: 0, gaps: 0 }),
                     federation: Some(FederationRun {
                         trajectory: Some(Trajectory {
@@ -419,6 +426,7 @@ mod tests {
             }],
             faults: vec![],
             kernel: KernelSide::default(),
+            incomplete: Some("interrupted".into()),
         };
         let text = serde_json::to_string(&folder).unwrap();
         assert_eq!(serde_json::from_str::<RunFolder>(&text).unwrap(), folder);

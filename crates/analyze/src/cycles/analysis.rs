@@ -9,6 +9,7 @@ use hemiola_trace::Recording;
 use hemiola_trace::result::{
     FaultRecord, FederationRecord, Floor, MixedRecord, RunFolder, RunRecord, VariantRecord,
 };
+use hemiola_units::Span;
 
 use super::federation::{self, ModeFigures};
 use super::jobs::Process;
@@ -18,6 +19,7 @@ use super::summary::{
     FORMAT, FaultSummary, FloorFigures, FloorSummary, KernelFigures, MarkCost, MechanismFloor,
     ProfileSummary, RunSummary, Setting, Summary, VariantSummary,
 };
+use super::verdict;
 use super::witness::Witness;
 
 /// A summary with the cycles it was made from.
@@ -66,7 +68,7 @@ pub fn analyze<E: Display>(
     pairs.sort_unstable();
     let cost_ns = mark_cost(&pairs);
     let read_ns = folder.conditions.clock.read_ns;
-    let summary = Summary {
+    let mut summary = Summary {
         format: FORMAT,
         title: folder.title.clone(),
         kind: folder.scenario.clone(),
@@ -83,8 +85,11 @@ pub fn analyze<E: Display>(
             cost_ns,
             ratio_to_clock_read: cost_ns.filter(|_| read_ns > 0.0).map(|cost| cost / read_ns),
         },
+        incomplete: folder.incomplete.clone(),
+        failures: Vec::new(),
         problems,
     };
+    summary.failures = verdict::failures(&summary);
     Analysis { summary, observed }
 }
 
@@ -281,6 +286,8 @@ fn variant_summary(
                 number: run.number,
                 duration_ns: run.duration.nanos(),
                 stopped_early: run.stopped_early.clone(),
+                fallen_after_ns: observed.fallen_after.map(Span::nanos),
+                disturbances: run.disturbances.clone(),
                 figures: Figures::of(std::slice::from_ref(observed)),
             })
             .collect(),

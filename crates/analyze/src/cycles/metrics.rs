@@ -37,7 +37,8 @@ pub struct Observed {
     counted_cycles: u64,
     pair_ns: Option<f64>,
     peak_v: Option<f64>,
-    fallen: bool,
+    /// Time from the first release to the fall of the pendulum.
+    pub(crate) fallen_after: Option<Span>,
     switches: u64,
     lost_events: u64,
 }
@@ -148,8 +149,8 @@ impl Observed {
             counted_cycles: cycles.len() as u64 + record.warmup_cycles,
             pairs,
             pair_ns,
-            peak_v: record.peak_v.is_finite().then_some(record.peak_v),
-            fallen: record.fallen_after.is_some(),
+            peak_v: Some(peak_v(processes, record)).filter(|v| v.is_finite()),
+            fallen_after: record.fallen_after.or_else(|| fall(processes)),
             switches: record.switches,
             lost_events: record.processes.iter().map(|run| run.lost_events).sum(),
             cycles: cycles
@@ -180,6 +181,21 @@ impl Observed {
     pub fn times(&self) -> Vec<i64> {
         self.cycles.iter().filter(|row| row.complete).map(|row| row.time.nanos()).collect()
     }
+}
+
+/// The greatest V of the true state: the plant's own report, or its record, if it ended without one.
+fn peak_v(processes: &[Process], record: &RunRecord) -> f64 {
+    let states = processes.iter().flat_map(|process| &process.entries);
+    let states = states.filter(|entry| entry.kind == EventKind::PlantState);
+    states.map(Entry::a_f64).fold(record.peak_v, f64::max)
+}
+
+/// When the pendulum fell by the plant's record, counted from the first release of any process.
+fn fall(processes: &[Process]) -> Option<Span> {
+    let entries = || processes.iter().flat_map(|process| &process.entries);
+    let fall = entries().find(|entry| entry.kind == EventKind::Fall)?;
+    let starts = entries().filter(|entry| entry.kind == EventKind::Start);
+    Some(fall.at - Instant::from_nanos(starts.map(|entry| entry.a).min()?))
 }
 
 /// When the warm-up of a run without a loop is over: counted from the first release of any of its loads.
@@ -368,7 +384,7 @@ impl Figures {
             segments: Segments::combine(runs.iter().map(|run| &run.segments)),
             delayed_by: CycleDelay::list(delays(runs)),
             peak_v: runs.iter().filter_map(|run| run.peak_v).max_by(f64::total_cmp),
-            fallen: runs.iter().filter(|run| run.fallen).count() as u64,
+            fallen: runs.iter().filter(|run| run.fallen_after.is_some()).count() as u64,
             switches: runs.iter().map(|run| run.switches).sum(),
             lost_events: runs.iter().map(|run| run.lost_events).sum(),
         }

@@ -52,6 +52,12 @@ pub struct Summary {
     pub kernel: KernelFigures,
     /// The cost of recording.
     pub marks: MarkCost,
+    /// Why the folder does not hold everything that the scenario asks for; `None` if it does.
+    #[serde(default)]
+    pub incomplete: Option<String>,
+    /// Reasons why the run is a failure, a sentence each; see [`failures`](super::verdict::failures).
+    #[serde(default)]
+    pub failures: Vec<String>,
     /// Data that could not be read or is inconsistent, a sentence each. Figures with a
     /// problem are based on less than was recorded.
     pub problems: Vec<String>,
@@ -167,6 +173,12 @@ pub struct RunSummary {
     pub duration_ns: i64,
     /// Why it ended before its time.
     pub stopped_early: Option<String>,
+    /// Time from the start to the fall of the pendulum, ns; `None` if it stood.
+    #[serde(default)]
+    pub fallen_after_ns: Option<i64>,
+    /// Stops of its processes by a signal or a tracer, a sentence each.
+    #[serde(default)]
+    pub disturbances: Vec<String>,
     /// Its figures.
     #[serde(flatten)]
     pub figures: Figures,

@@ -142,6 +142,7 @@ pub(crate) fn run_record(number: u32, warmup_cycles: u64) -> RunRecord {
         peak_v: 0.25,
         switches: 0,
         stopped_early: None,
+        disturbances: Vec::new(),
         kernel: None,
         federation: None,
     }
@@ -263,6 +264,7 @@ pub(crate) fn ladder(run_count: u32, cycle_count: u32) -> (RunFolder, BTreeMap<S
             },
         ],
         kernel: hemiola_trace::result::KernelSide::default(),
+        incomplete: None,
     };
     (folder, traces)
 }

@@ -19,6 +19,7 @@ use super::log::Log;
 use super::metrics;
 use crate::args::{RtiServe, SlowReader};
 use crate::diagnostics::{Failure, INTERRUPTED};
+use crate::run::ending_signals;
 
 /// Stack that a real-time RTI prefaults before it serves.
 const STACK: Bytes = Bytes(256 << 10);
@@ -223,10 +224,7 @@ fn cannot_serve(error: &ServeError) -> Failure {
 fn stop_at_signals(stopper: Stopper) -> Result<(), Failure> {
     let (mut receiver, sender) = UnixStream::pair().map_err(Failure::failed)?;
     let asked = Arc::new(AtomicBool::new(false));
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    let signals = [SIGINT, SIGTERM, SIGHUP];
-    // nohup(1) starts programs that a closed terminal does not end.
-    for signal in signals.into_iter().filter(|signal| *signal != SIGHUP || !is_ignored(SIGHUP)) {
+    for signal in ending_signals() {
         let (code, before) = (INTERRUPTED.into(), Arc::clone(&asked));
         signal_hook::flag::register_conditional_shutdown(signal, code, before)
             .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&asked)))
@@ -241,14 +239,6 @@ fn stop_at_signals(stopper: Stopper) -> Result<(), Failure> {
     };
     let thread = std::thread::Builder::new().name("signals".into()).spawn(wait);
     thread.map(drop).map_err(|error| Failure::failed(format!("cannot start a thread: {error}")))
-}
-
-/// Whether this process was started to ignore the signal (proc_pid_status(5), `SigIgn`).
-fn is_ignored(signal: i32) -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let mask = mask.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok());
-    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
 /// Applies the scheduling options of the command line. Any refusal is an error: an RTI with less than was requested

@@ -97,6 +97,17 @@ pub fn exists(number: u32) -> bool {
     pid(number).is_ok_and(|pid| test_kill_process(pid) != Err(Errno::SRCH))
 }
 
+/// Whether process `number` is stopped, by a signal or by a tracer. `false` if there is no such process.
+///
+/// Source: proc_pid_stat(5), states `T` and `t`.
+#[must_use]
+pub fn is_stopped(number: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
+    // The name before it, in parentheses, may contain anything.
+    let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
+    matches!(state, Some('T' | 't'))
+}
+
 /// Sends `signal` to every process of group `group`.
 ///
 /// # Errors
@@ -170,6 +181,27 @@ mod tests {
         assert!(exists(std::process::id()) && !exists(child.id()) && !exists(0));
         assert!(held.send_signal(Signal::KILL).is_err());
         assert!(PidFd::open(child.id()).is_err());
+    }
+
+    #[test]
+    fn a_stopped_process_is_told_from_a_running_one() {
+        let mut child = sleeper();
+        let held = PidFd::open(child.id()).unwrap();
+        let becomes = |stopped| {
+            let limit = MonotonicClock.now() + Span::from_millis(10_000);
+            while is_stopped(child.id()) != stopped {
+                assert!(MonotonicClock.now() < limit);
+                std::thread::yield_now();
+            }
+        };
+        becomes(false);
+        held.send_signal(Signal::STOP).unwrap();
+        becomes(true);
+        held.send_signal(Signal::CONT).unwrap();
+        becomes(false);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!is_stopped(child.id()) && !is_stopped(0));
     }
 
     #[test]

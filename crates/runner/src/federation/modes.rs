@@ -70,15 +70,17 @@ pub(crate) fn run_bare_timer(
     let when = if after { "after" } else { "before" };
     let name = format!("{}-bare-{when}", variant.name);
     let stage = Stage::prepare_with(context, &alone, number, Vec::new(), lengths, &name)?;
-    if let Some(run) = stage.run(progress)? {
-        recorded.bare.push(BareRun {
-            run: number,
-            after,
-            trace: run.trace,
-            process: BARE.into(),
-            warmup_cycles: run.warmup_cycles,
-        });
+    let (run, ended_early) = stage.run(progress);
+    if let Some(error) = ended_early {
+        return Err(error);
     }
+    recorded.bare.push(BareRun {
+        run: number,
+        after,
+        trace: run.trace,
+        process: BARE.into(),
+        warmup_cycles: run.warmup_cycles,
+    });
     Ok(())
 }
 

@@ -14,33 +14,12 @@ use crate::tasks::StopBy;
 
 /// How long a process may take to end after the end of the run.
 const END_TIMEOUT: Duration = Duration::from_secs(2);
+const NOT_ENDED: &str = "could not be ended: a tracer holds it";
 
 impl Stage<'_> {
-    pub(super) fn finish(mut self, stopped_early: Option<String>) -> Result<RunRecord, RunError> {
-        let kernel = self.kernel.take().map(|kernel| kernel.finish(&mut self.collector));
-        self.wiring.stop();
-        let limit = WallInstant::now() + END_TIMEOUT;
-        let is_last = |member: &&mut Member| member.kind.stop_by == StopBy::Message;
-        let (last, first): (Vec<_>, Vec<_>) = self.members.iter_mut().partition(is_last);
-        first.into_iter().chain(last).for_each(|member| member.stop(limit));
-        for member in &mut self.members {
-            let status = member.launched.wait_until(limit);
-            let status = status.unwrap_or_else(|| member.launched.kill());
-            member.exit.get_or_insert_with(|| describe_exit(status));
-            let _ = self.context.guardian.borrow_mut().forget(member.launched.pid());
-        }
-        for (name, count) in self.collector.finish()? {
-            if let Some(member) = self.members.iter_mut().find(|member| member.name == name) {
-                member.lost_events = count;
-            }
-        }
-        let stopped_early = stopped_early.or_else(|| {
-            self.members.iter().find_map(|member| {
-                let why = member.finished.as_ref()?.stopped_early.as_ref()?;
-                Some(format!("{}: {why}", member.name))
-            })
-        });
-        let mut record = RunRecord {
+    /// The record of the run as it is known before its end.
+    pub(crate) fn record(&self) -> RunRecord {
+        RunRecord {
             number: self.run.number,
             trace: self.trace.clone(),
             duration: self.run.duration,
@@ -48,16 +27,75 @@ impl Stage<'_> {
             fallen_after: None,
             peak_v: 0.0,
             switches: 0,
-            stopped_early,
-            kernel: kernel.transpose()?,
+            stopped_early: Some("its end is not recorded".into()),
+            disturbances: Vec::new(),
+            kernel: None,
             federation: None,
             processes: self.members.iter().filter_map(Member::record).collect(),
-        };
+        }
+    }
+
+    /// Stops every process and makes the record, also when a part of it cannot be written any more.
+    pub(super) fn finish(
+        mut self,
+        mut ended_early: Option<RunError>,
+    ) -> (RunRecord, Option<RunError>) {
+        let kernel = self.kernel.take().map(|kernel| kernel.finish(&mut self.collector));
+        self.wiring.stop();
+        let limit = WallInstant::now() + END_TIMEOUT;
+        let is_last = |member: &&mut Member| member.kind.stop_by == StopBy::Message;
+        let (last, first): (Vec<_>, Vec<_>) = self.members.iter_mut().partition(is_last);
+        first.into_iter().chain(last).for_each(|member| member.stop(limit));
+        let disturbances = self.stops.in_words().collect();
+        let disturbances = self.end_members(limit, disturbances);
+        match self.collector.finish() {
+            Ok(lost) => self.take_losses(lost),
+            Err(error) => drop(ended_early.get_or_insert(error)),
+        }
+        let mut record = self.record();
+        record.disturbances = disturbances;
+        match kernel.transpose() {
+            Ok(kernel) => record.kernel = kernel,
+            Err(error) => drop(ended_early.get_or_insert(error)),
+        }
+        let reason = ended_early.as_ref().map(ToString::to_string);
+        record.stopped_early =
+            reason.or(self.stopped_early.take()).or_else(|| self.member_stopped());
         for member in &self.members {
             let report = member.finished.as_ref().map_or(&Value::Null, |finished| &finished.report);
             (member.kind.collect)(report, &mut record);
         }
-        Ok(record)
+        (record, ended_early)
+    }
+
+    /// Waits for every process until `limit`, and kills the others.
+    fn end_members(&mut self, limit: WallInstant, mut disturbances: Vec<String>) -> Vec<String> {
+        for member in &mut self.members {
+            let status = member.launched.wait_until(limit).or_else(|| member.launched.kill());
+            if status.is_none() {
+                disturbances.push(format!("{} {NOT_ENDED}", member.name));
+            }
+            let exit = || status.map_or_else(|| NOT_ENDED.into(), describe_exit);
+            member.exit.get_or_insert_with(exit);
+            let _ = self.context.guardian.borrow_mut().forget(member.launched.pid());
+        }
+        disturbances
+    }
+
+    fn take_losses(&mut self, lost: Vec<(String, u64)>) {
+        for (name, count) in lost {
+            if let Some(member) = self.members.iter_mut().find(|member| member.name == name) {
+                member.lost_events = count;
+            }
+        }
+    }
+
+    /// The first process that reported an early end of its own.
+    fn member_stopped(&self) -> Option<String> {
+        self.members.iter().find_map(|member| {
+            let why = member.finished.as_ref()?.stopped_early.as_ref()?;
+            Some(format!("{}: {why}", member.name))
+        })
     }
 }
 

@@ -3,9 +3,11 @@
 use std::time::{Duration, Instant as WallInstant};
 
 use hemiola_rt::clock::{Clock, MonotonicClock};
-use hemiola_trace::result::RunRecord;
+use hemiola_rt::sys::process::is_stopped;
+use hemiola_trace::result::{Role, RunRecord};
 use hemiola_units::{Instant, Span};
 
+use super::stops::STOPPED_MAX;
 use super::{Member, Stage, output_tail};
 use crate::RunError;
 use crate::launch::{Message, describe as describe_exit};
@@ -19,15 +21,19 @@ const TICK: Duration = Duration::from_millis(10);
 const AT_ONCE: Span = Span::from_millis(250);
 /// How long a process that paces the run may record nothing, if ten of its periods are shorter.
 const STANDSTILL: Duration = Duration::from_secs(10);
+/// How many ticks pass between two looks at whether a process is stopped.
+const TICKS_PER_LOOK: u32 = 5;
 /// A process that is killed ends for its neighbours before the runner sees it.
 const SETTLE: Duration = Duration::from_millis(100);
 
 impl Stage<'_> {
-    /// Lets the processes run for the run's length. Returns `None` when a signal cut the run short.
-    pub(crate) fn run(
-        mut self,
-        progress: &mut dyn Progress,
-    ) -> Result<Option<RunRecord>, RunError> {
+    /// Lets the processes run for the run's length. Returns its record, and why it ended early, if it did.
+    pub(crate) fn run(mut self, progress: &mut dyn Progress) -> (RunRecord, Option<RunError>) {
+        let ended_early = self.supervise(progress).err();
+        self.finish(ended_early)
+    }
+
+    fn supervise(&mut self, progress: &mut dyn Progress) -> Result<(), RunError> {
         let delay = self.members.iter().map(|member| member.kind.start_delay).max();
         let epoch = MonotonicClock.now() + delay.unwrap_or(Span::ZERO);
         self.with_units(Units::announce);
@@ -37,8 +43,7 @@ impl Stage<'_> {
             member.progress = (0, WallInstant::now());
         }
         let length = self.run.length();
-        let mut stopped_early = None;
-        loop {
+        for tick in 1.. {
             std::thread::sleep(TICK);
             self.collector.drain()?;
             if let Some(kernel) = &mut self.kernel {
@@ -46,29 +51,57 @@ impl Stage<'_> {
             }
             let elapsed = MonotonicClock.now() - epoch;
             if self.pacers_have_ended(elapsed > length) {
-                self.check_completion(elapsed)?;
-                break;
+                return self.check_completion(elapsed);
             }
             if let Err(death) = self.check_deaths(elapsed) {
                 if self.injected.is_empty() {
                     return Err(death);
                 }
-                stopped_early = Some(death.to_string());
-                break;
+                self.stopped_early = Some(death.to_string());
+                return Ok(());
+            }
+            if tick % TICKS_PER_LOOK == 0 {
+                self.check_stops(elapsed)?;
             }
             self.check_standstill(elapsed)?;
-            if self.context.is_interrupted() {
-                return Ok(None);
-            }
+            self.context.check_interruption()?;
+            self.check_guardian(progress)?;
             self.serve_requests(epoch, progress);
             for mut injection in std::mem::take(&mut self.injected) {
-                injection.tick(&mut self, elapsed);
+                injection.tick(self, elapsed);
                 self.injected.push(injection);
             }
             let doing = self.units.as_ref().map_or_else(String::new, Units::in_words);
             progress.tick((elapsed.secs_f64() / length.secs_f64()).clamp(0.0, 1.0), &doing);
         }
-        self.finish(stopped_early).map(Some)
+        unreachable!("the ticks do not end before the run does")
+    }
+
+    /// Notes which processes are stopped, and fails when one that the run needs does not continue. The watchdog in the
+    /// I/O process stands in for the decision module.
+    fn check_stops(&mut self, elapsed: Span) -> Result<(), RunError> {
+        let is_needed = |member: &&Member| {
+            let needed =
+                matches!(member.early_end, EarlyEnd::Failure | EarlyEnd::FailureWithoutFaults);
+            needed && member.exit.is_none()
+        };
+        for member in self.members.iter().filter(is_needed) {
+            let is_stopped = is_stopped(member.launched.pid());
+            let lasted = self.stops.see(&member.name, is_stopped, elapsed);
+            if lasted > STOPPED_MAX && member.kind.role != Role::Decision {
+                let (process, after) = (member.name.clone(), elapsed - lasted);
+                return Err(RunError::Halted { process, after });
+            }
+        }
+        Ok(())
+    }
+
+    fn check_guardian(&self, progress: &mut dyn Progress) -> Result<(), RunError> {
+        let mut guardian = self.context.guardian.borrow_mut();
+        if guardian.check().map_err(RunError::system("the guardian process"))? {
+            progress.note("the guardian process ended or was stopped; another one is in its place");
+        }
+        Ok(())
     }
 
     /// Serves what users ask of the units; refuses it where the variant has none.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::figures::figures;
-use super::tables::{conditions, tables};
+use super::tables::{conditions, problems, tables};
 use crate::cycles::analysis::Analysis;
 use crate::cycles::metrics::CycleTime;
 use crate::cycles::summary::{FaultSummary, Summary};
@@ -20,7 +20,7 @@ pub fn render(analysis: &Analysis, feature_tests: &BTreeMap<String, String>) -> 
         started: date(summary.started_unix_s),
         subtitle: summary.conditions.command_line.clone(),
         cards: cards(summary),
-        problems: summary.problems.clone(),
+        problems: problems(summary),
         figures: figures(analysis),
         tables: tables(summary, feature_tests, Detail::Full),
         conditions: conditions(summary),

@@ -364,6 +364,14 @@ fn faults(summary: &Summary) -> Table {
     )
 }
 
+/// All sentences about what went wrong, the gravest first.
+pub(super) fn problems(summary: &Summary) -> Vec<String> {
+    let incomplete = summary.incomplete.as_ref();
+    let incomplete = incomplete.map(|reason| format!("the run is incomplete: {reason}"));
+    let failures = summary.failures.iter().cloned();
+    incomplete.into_iter().chain(failures).chain(summary.problems.iter().cloned()).collect()
+}
+
 /// The conditions of a run as names and values: the machine's, then what was refused.
 pub(super) fn conditions(summary: &Summary) -> Vec<(String, String)> {
     let mut list = machine_conditions(&summary.conditions);

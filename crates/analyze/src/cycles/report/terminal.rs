@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use hemiola_report::table::Detail;
 use hemiola_report::terminal::document;
 
-use super::tables::{conditions, tables};
+use super::tables::{conditions, problems, tables};
 use crate::cycles::summary::Summary;
 
 /// The summary as text: title, tables, problems, conditions, a blank line between them.
 #[must_use]
 pub fn render(summary: &Summary, detail: Detail) -> String {
     let tables = tables(summary, &BTreeMap::new(), detail);
-    document(&summary.title, &tables, &summary.problems, &conditions(summary))
+    document(&summary.title, &tables, &problems(summary), &conditions(summary))
 }
 
 #[cfg(test)]
