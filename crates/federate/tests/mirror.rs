@@ -2,6 +2,9 @@
 //! same other federate: replies, exceptions and callbacks must be the same.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::thread;
 
 use hemiola_federate::hla::call::{
     DeclarationCall, FederationCall, ObjectCall, OwnershipCall, Shape, SupportCall, TimeCall,
@@ -12,7 +15,7 @@ use hemiola_federate::hla::{
     LogicalInterval, LogicalTime, ObjectClassHandle, ObjectInstanceHandle, ParameterHandle,
     ResignAction, TimeImplementation,
 };
-use hemiola_federate::{Calls, Error, Federate, Joining, Options, Span};
+use hemiola_federate::{Calls, Error, Federate, Joining, Options, RtiAddress, Span};
 use hemiola_units::Random;
 
 use crate::rti::{Rti, Transport};
@@ -277,11 +280,9 @@ struct World {
 }
 
 impl World {
-    fn new(rti: &Rti, federation: String, calls: Calls) -> Self {
-        let transport = Transport::InProcess;
-        let mut subject = rti.connect(transport, Options { calls, ..Options::default() });
+    fn new(rti: &Rti, federation: String, mut subject: Federate, calls: Calls) -> Self {
         let waiting = Options { calls: Calls::Waiting, ..Options::default() };
-        let mut other = rti.connect(transport, waiting);
+        let mut other = rti.connect(Transport::InProcess, waiting);
         let module = FomModule::File { name: "Mirror.xml".into(), content: MODEL.into() };
         let time = TimeImplementation::Integer64;
         other.create_federation_execution(&federation, &[module], time).unwrap();
@@ -364,9 +365,11 @@ impl World {
 }
 
 /// Runs one sequence in both worlds. Returns the exceptions that the pipelined federate raised itself.
-fn run(rti: &Rti, seed: u64, steps: usize) -> Vec<Exception> {
-    let mut waiting = World::new(rti, format!("waiting {seed}"), Calls::Waiting);
-    let mut mirrored = World::new(rti, format!("mirrored {seed}"), Calls::Pipelined);
+fn run(rti: &Rti, pipelined: Federate, seed: u64, steps: usize) -> Vec<Exception> {
+    let options = Options { calls: Calls::Waiting, ..Options::default() };
+    let subject = rti.connect(Transport::InProcess, options);
+    let mut waiting = World::new(rti, format!("waiting {seed}"), subject, Calls::Waiting);
+    let mut mirrored = World::new(rti, format!("mirrored {seed}"), pipelined, Calls::Pipelined);
     let handles = Handles::look_up(&mut waiting.other);
     let mut draw = Draw { random: Random::from_seed(seed), handles: &handles };
     for step in 0..steps {
@@ -406,8 +409,9 @@ fn compare(waiting: &Log, mirrored: &Log, seed: u64) -> Vec<Exception> {
 fn a_mirrored_exception_is_one_that_the_rti_raises() {
     use Exception::*;
     let rti = Rti::start();
+    let connect = || rti.connect(Transport::InProcess, Options::default());
     let raised: BTreeSet<_> =
-        (0..60).flat_map(|seed| run(&rti, seed, 400)).map(|one| one.name()).collect();
+        (0..200).flat_map(|seed| run(&rti, connect(), seed, 400)).map(|one| one.name()).collect();
     let mirrored = [
         AsynchronousDeliveryAlreadyDisabled,
         AsynchronousDeliveryAlreadyEnabled,
@@ -424,4 +428,52 @@ fn a_mirrored_exception_is_one_that_the_rti_raises() {
     for exception in mirrored {
         assert!(raised.contains(exception.name()), "{exception} was never raised");
     }
+}
+
+#[test]
+fn broken_connections_change_no_reply_exception_or_callback() {
+    let rti = Rti::start();
+    for seed in 1000..1020 {
+        let mut options = Options::default();
+        options.session.retry_every = Span::from_millis(5);
+        let pipelined = Federate::connect(&cutter(&rti.tcp, seed), options).unwrap();
+        run(&rti, pipelined, seed, 300);
+    }
+}
+
+/// Returns an address that leads to the RTI. Each connection breaks after a random number of bytes.
+fn cutter(rti: &RtiAddress, seed: u64) -> RtiAddress {
+    let RtiAddress::Tcp { host, port } = rti.clone() else {
+        panic!("the address is a TCP address")
+    };
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let own = listener.local_addr().unwrap().port();
+    let mut random = Random::from_seed(seed);
+    thread::spawn(move || {
+        for client in listener.incoming() {
+            let client = client.unwrap();
+            let Ok(server) = TcpStream::connect((host.as_str(), port)) else { return };
+            let (client_too, server_too) =
+                (client.try_clone().unwrap(), server.try_clone().unwrap());
+            let len = 500 + random.below(4000) as usize;
+            thread::spawn(move || pass(client_too, server_too, len));
+            thread::spawn(move || pass(server, client, usize::MAX));
+        }
+    });
+    RtiAddress::Tcp { host: "127.0.0.1".into(), port: own }
+}
+
+/// Passes this many bytes on, and then breaks both connections.
+fn pass(mut from: TcpStream, mut to: TcpStream, mut left: usize) {
+    to.set_nodelay(true).unwrap();
+    let mut buffer = [0; 512];
+    while left > 0 {
+        let len = left.min(buffer.len());
+        match from.read(&mut buffer[..len]) {
+            Ok(len @ 1..) if to.write_all(&buffer[..len]).is_ok() => left -= len,
+            _ => break,
+        }
+    }
+    let _ = from.shutdown(Shutdown::Both);
+    let _ = to.shutdown(Shutdown::Both);
 }

@@ -25,7 +25,7 @@ pub(super) struct Objects {
     instances: BTreeMap<ObjectInstanceHandle, Instance>,
 }
 
-/// The object model, as far as it has been looked up.
+/// The object model, as far as it has been looked up, without the privilege to delete.
 #[derive(Debug, Default)]
 struct Model {
     attributes: BTreeSet<(ObjectClassHandle, AttributeHandle)>,
@@ -184,9 +184,14 @@ impl Model {
     fn note_reply(&mut self, call: &SupportCall, reply: &Reply) {
         use SupportCall as C;
         match (call, reply) {
-            (C::GetAttributeHandle { object_class, .. }, Reply::Attribute(attribute))
-            | (C::GetAttributeName { object_class, attribute }, Reply::Name(_)) => {
-                self.attributes.insert((*object_class, *attribute));
+            (
+                C::GetAttributeHandle { object_class, attribute_name },
+                Reply::Attribute(attribute),
+            ) => {
+                self.note_attribute(*object_class, *attribute, attribute_name);
+            }
+            (C::GetAttributeName { object_class, attribute }, Reply::Name(name)) => {
+                self.note_attribute(*object_class, *attribute, name);
             }
             (C::GetInteractionClassHandle { .. }, Reply::InteractionClass(class))
             | (C::GetInteractionClassName { interaction_class: class }, Reply::Name(_)) => {
@@ -197,6 +202,13 @@ impl Model {
                 self.parameters.insert((*interaction_class, *parameter));
             }
             _ => {}
+        }
+    }
+
+    /// The privilege to delete is left to the RTI: a federate that publishes any attribute owns it too.
+    fn note_attribute(&mut self, class: ObjectClassHandle, attribute: AttributeHandle, name: &str) {
+        if !name.contains("rivilegeToDelete") {
+            self.attributes.insert((class, attribute));
         }
     }
 }
