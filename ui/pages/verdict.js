@@ -75,7 +75,7 @@ export function about(place, pane, report) {
   put("events of the kernel", count(info.events));
   put("switches", count(info.switches));
   put("events lost", info.gaps_all > 0 ? `${count(info.lost)} known, in ${count(info.gaps_all)} gaps` : "none");
-  for (const [name, value] of info.conditions) if (!name.startsWith("proc.")) put(name, value);
+  for (const [name, value] of info.conditions) if (!/^(proc|sched)\./.test(name)) put(name, value);
   const words = [...info.problems, ...(report?.notes ?? [])];
   place.replaceChildren(
     words.length > 0

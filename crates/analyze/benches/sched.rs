@@ -41,6 +41,7 @@ fn task_set(length_ns: u64) -> Recording {
         jitter_ns: 20_000,
         execution_min_ns: period_ns / 20,
         execution_max_ns: period_ns / 10,
+        ..Task::default()
     };
     run(&[1, 2, 3, 5, 8, 13, 21, 34].map(|n| task(n, u64::from(n) * 100_000)), length_ns, 1).0
 }

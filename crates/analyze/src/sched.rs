@@ -60,6 +60,7 @@ use hemiola_trace::Recording;
 use hemiola_units::Span;
 
 pub use explain::{explain, median_job};
+pub use hemiola_trace::sched::Reservation;
 pub use report::{
     Accounting, Behind, Blocking, CpuReport, Culprit, Delay, DelayKind, Distribution, Gap,
     Interference, Job, Miss, PeriodFrom, Report, TaskReport, ThreadReport, Waker,

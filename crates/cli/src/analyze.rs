@@ -67,11 +67,11 @@ pub(crate) fn analyze(args: &Analyze) -> Result<ExitCode, Failure> {
                 tables
             }
         };
-        // A table already shows the counters read from `/proc`.
+        // Tables already show the counters read from `/proc` and the reservations of threads.
         let conditions: Vec<(String, String)> = recording
             .conditions
             .iter()
-            .filter(|(name, _)| !name.starts_with("proc."))
+            .filter(|(name, _)| !name.starts_with("proc.") && !name.starts_with("sched."))
             .cloned()
             .collect();
         print!("{}", terminal::document(&title, &tables, &notes, &conditions));

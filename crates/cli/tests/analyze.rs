@@ -22,6 +22,7 @@ fn recorded(machine: &Machine) {
         jitter_ns: 10_000,
         execution_min_ns: execution_ns / 2,
         execution_max_ns: execution_ns,
+        ..Task::default()
     };
     let tasks = [task("urgent", 11, 1_000_000, 300_000), task("slow", 12, 10_000_000, 2_000_000)];
     let (recording, jobs) = run(&tasks, 1_000_000_000, 7);

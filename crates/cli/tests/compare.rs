@@ -21,6 +21,7 @@ fn recorded(machine: &Machine, name: &str, execution_ns: u64, seed: u64) {
         jitter_ns: 5_000,
         execution_min_ns: execution_ns * 9 / 10,
         execution_max_ns: execution_ns,
+        ..Task::default()
     };
     let tasks =
         [task("urgent", 11, 1_000_000, execution_ns), task("slow", 12, 10_000_000, 3_000_000)];

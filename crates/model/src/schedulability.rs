@@ -6,6 +6,7 @@
 //! | [`bounds::hyperbolic`] | product of utilizations, rate-monotonic priorities | yes or open; at least as often yes |
 //! | [`TaskSet::responses`] | response time of every task, any fixed priorities | yes or no |
 //! | [`demand::of`] | work due in any interval, earliest deadline first | yes or no |
+//! | [`bounds::density`] | densities, global earliest deadline first on several processors | yes or open |
 //!
 //! All tests charge every job two context switches and cover blocking, release jitter and deadlines that differ from
 //! the period. [`tolerance()`] computes how far execution times may grow before a test says no. [`assess`] applies
@@ -31,6 +32,7 @@
 pub mod bounds;
 pub mod demand;
 mod measured;
+mod reserved;
 mod tables;
 mod tolerance;
 mod verdict;
@@ -41,6 +43,7 @@ use serde::Serialize;
 use crate::response_time::{PriorityOrder, Response, TaskSet};
 
 pub use measured::{LeftOut, LeftOutReason, Measured};
+pub use reserved::{ReservationsVerdict, ReservedTask};
 pub use tolerance::{Tolerance, tolerance};
 pub use verdict::{
     ProcessorVerdict, SchedulabilityVerdict, TASKS_MAX, TaskVerdict, TestResult, verdict,
@@ -112,23 +115,36 @@ pub fn assess(set: &TaskSet) -> Assessment {
             orders.push(order);
         }
     }
-    let fixed = |order| {
-        let set = set.ordered(order);
-        Fixed {
-            order,
-            liu_layland: bounds::liu_layland(&set),
-            hyperbolic: bounds::hyperbolic(&set),
-            responses: set.responses(),
-            tolerance: tolerance(&set, TaskSet::keeps_deadlines),
-        }
-    };
     Assessment {
         utilization: set.utilization(),
-        fixed: orders.into_iter().map(fixed).collect(),
+        fixed: orders.into_iter().map(|order| fixed(&set.ordered(order))).collect(),
         earliest_deadline: EarliestDeadline {
             demand: demand::of(set),
             tolerance: tolerance(set, |set| demand::of(set).answer == Answer::Yes),
         },
+    }
+}
+
+/// Applies the tests for fixed priorities to a set in its own order.
+fn assess_own_order(set: &TaskSet) -> Assessment {
+    let each = vec![None; set.tasks().len()];
+    Assessment {
+        utilization: set.utilization(),
+        fixed: vec![fixed(set)],
+        earliest_deadline: EarliestDeadline {
+            demand: demand::Demand { answer: Answer::Open, exceeded: None },
+            tolerance: Tolerance { each, together: None },
+        },
+    }
+}
+
+fn fixed(set: &TaskSet) -> Fixed {
+    Fixed {
+        order: set.order(),
+        liu_layland: bounds::liu_layland(set),
+        hyperbolic: bounds::hyperbolic(set),
+        responses: set.responses(),
+        tolerance: tolerance(set, TaskSet::keeps_deadlines),
     }
 }
 

@@ -12,6 +12,7 @@
 //!   requests to the recorder.
 //! * [`conditions`]: the conditions that figures depend on, read from the kernel.
 //! * [`accounting`]: processor use according to the kernel's own accounting.
+//! * [`Reservations`]: the parameters of `SCHED_DEADLINE` threads, read while these threads exist.
 //! * [`Folder`]: the result folder, written completely or not at all.
 //!
 //! ```
@@ -45,8 +46,10 @@ mod folder;
 pub mod kernel;
 pub mod marks;
 mod recorder;
+mod reservations;
 
 pub use drain::{AddError, Drain, Tally};
 pub use folder::{Folder, FolderError, write_whole};
 pub use marks::Marks;
 pub use recorder::{LOG_CAPACITY, Recorder, create_log};
+pub use reservations::Reservations;

@@ -1,6 +1,7 @@
 //! The kernel's scheduling events: switches, wake-ups, interrupts, and gaps in the recording.
 
 use hemiola_units::Instant;
+use serde::Serialize;
 
 /// A thread by the kernel's number, which is unique among the threads that exist at one time, and reused later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -137,4 +138,63 @@ pub struct Thread {
     pub name: String,
     /// Whether this is a different thread from the previous entry with the same number.
     pub new: bool,
+}
+
+/// The reservation of a `SCHED_DEADLINE` thread (sched(7)): `runtime_ns` of processor time within `deadline_ns` of a
+/// release, in each `period_ns`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Reservation {
+    /// The budget, ns.
+    pub runtime_ns: u64,
+    /// The relative deadline, ns.
+    pub deadline_ns: u64,
+    /// The time between replenishments, ns.
+    pub period_ns: u64,
+}
+
+/// The name of a condition with a reservation: this, and the number of the thread.
+const RESERVATION: &str = "sched.deadline.";
+
+impl Reservation {
+    /// The condition of a recording that states this reservation: `sched.deadline.TID`, `RUNTIME DEADLINE PERIOD` in
+    /// ns.
+    #[must_use]
+    pub fn condition(&self, tid: Tid) -> (String, String) {
+        let Self { runtime_ns, deadline_ns, period_ns } = self;
+        (format!("{RESERVATION}{}", tid.0), format!("{runtime_ns} {deadline_ns} {period_ns}"))
+    }
+
+    /// Reads such a condition; `None` for any other, and for a reservation that no kernel admits.
+    #[must_use]
+    pub fn from_condition(name: &str, text: &str) -> Option<(Tid, Self)> {
+        let tid = name.strip_prefix(RESERVATION)?.parse().ok()?;
+        let mut figures = text.split(' ').map(str::parse);
+        let mut figure = || figures.next()?.ok();
+        let (runtime_ns, deadline_ns, period_ns) = (figure()?, figure()?, figure()?);
+        let is_sound = 0 < runtime_ns && runtime_ns <= deadline_ns && deadline_ns <= period_ns;
+        is_sound.then_some((Tid(tid), Self { runtime_ns, deadline_ns, period_ns }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reservation_is_read_as_it_was_written() {
+        let reservation = Reservation { runtime_ns: 3, deadline_ns: 5, period_ns: 7 };
+        let (name, text) = reservation.condition(Tid(42));
+        assert_eq!((name.as_str(), text.as_str()), ("sched.deadline.42", "3 5 7"));
+        assert_eq!(Reservation::from_condition(&name, &text), Some((Tid(42), reservation)));
+        for (name, text) in [
+            ("sched.deadline.x", "3 5 7"),
+            ("sched.deadline.42", "3 5"),
+            ("sched.deadline.42", "0 5 7"),
+            ("sched.deadline.42", "6 5 7"),
+            ("sched.deadline.42", "3 5 4"),
+            ("proc.start.at_ns", "3 5 7"),
+        ] {
+            assert_eq!(Reservation::from_condition(name, text), None, "{name} {text}");
+        }
+    }
 }

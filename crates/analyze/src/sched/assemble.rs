@@ -126,8 +126,11 @@ fn thread(engine: &Engine<'_>, names: &[String], state: &State, seen: f64) -> Th
         Some(period) => (Some(period), jitter(&streams.interval, period)),
         None => (None, None),
     };
-    let period_from = period_ns
-        .map(|_| if state.given.is_some() { PeriodFrom::Given } else { PeriodFrom::Found });
+    let period_from = period_ns.map(|_| match (state.given, state.reservation) {
+        (Some(_), _) => PeriodFrom::Given,
+        (None, Some(_)) => PeriodFrom::Reservation,
+        (None, None) => PeriodFrom::Found,
+    });
     let mut names_before: Vec<String> =
         engine.threads.names(state, state.seen).into_iter().map(str::to_owned).collect();
     let name = names_before.pop().unwrap_or_else(|| format!("thread {}", state.tid));
@@ -141,7 +144,10 @@ fn thread(engine: &Engine<'_>, names: &[String], state: &State, seen: f64) -> Th
         invocations: streams.execution.count(),
         incomplete: totals.incomplete,
         utilization: match (&execution_ns, period_ns) {
-            (Some(execution), Some(period)) => execution.mean / period as f64,
+            // A thread may use fewer periods than it has reserved.
+            (Some(execution), Some(period)) if period_from != Some(PeriodFrom::Reservation) => {
+                execution.mean / period as f64
+            }
             _ if seen > 0.0 => (totals.running as f64 / seen).min(1.0),
             _ => 0.0,
         },
@@ -154,6 +160,9 @@ fn thread(engine: &Engine<'_>, names: &[String], state: &State, seen: f64) -> Th
         response_ns: streams.response.distribution(),
         running_ns: totals.running,
         waiting_ns: totals.waiting,
+        reservation: state.reservation,
+        throttled_ns: totals.throttled,
+        throttles: totals.throttles,
         blocked_ns: totals.blocked,
         sleeping_ns: totals.sleeping,
         interrupted_ns: totals.interrupted,
@@ -173,8 +182,8 @@ fn thread(engine: &Engine<'_>, names: &[String], state: &State, seen: f64) -> Th
 
 /// T of a thread: given, or what was found if the intervals of the whole recording bear it out.
 pub(super) fn period(state: &State) -> Option<u64> {
-    if state.given.is_some() {
-        return state.given;
+    if let Some(stated) = state.stated() {
+        return Some(stated);
     }
     let candidate = state.hint.unwrap_or(state.finder.period)?;
     let intervals = &state.streams.interval;

@@ -514,6 +514,7 @@ mod tests {
                 jitter_ns: 3_000,
                 execution_min_ns: c * 900,
                 execution_max_ns: c * 1100,
+                ..synthetic::Task::default()
             };
             let tasks = [(10, 100 + more, 1000), (20, 500, 2500), (30, 20, 7000)].map(task);
             analyze(&synthetic::run(&tasks, 5_000_000_000, seed).0, &Options::default())

@@ -77,6 +77,17 @@ impl Lately {
         self.stretches.clear();
     }
 
+    /// Since when threads that `is_one` selects have had the processor without interruption; `now` if the last thread
+    /// was another one.
+    pub(super) fn since(&self, now: u64, is_one: impl Fn(Code) -> bool) -> u64 {
+        let other = self.stretches.iter().rposition(|(_, code)| !is_one(*code));
+        match (other, self.stretches.last()) {
+            (_, None) => now,
+            (Some(other), _) => self.stretches[other].0,
+            (None, _) => self.from,
+        }
+    }
+
     /// Adds to `shares` how long each thread had the processor between two moments; time not remembered is unknown.
     #[inline]
     pub(super) fn shares(&self, from: u64, to: u64, shares: &mut Vec<(Code, u64)>) {

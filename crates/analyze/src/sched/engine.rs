@@ -9,10 +9,14 @@
 //! second one knows the gaps from the first.
 
 mod books;
+mod deadline;
 mod jobs;
 
+use std::collections::BTreeMap;
+
 use hemiola_trace::Recording;
-use hemiola_trace::sched::{Context, Event, Left, PRIORITY_UNKNOWN, Tid, What};
+use hemiola_trace::sched::{Context, Event, Left, Reservation, Tid, What};
+use hemiola_units::Instant;
 
 use super::accounting::{self, Books};
 use super::assemble::period;
@@ -36,6 +40,8 @@ pub(super) struct Engine<'r> {
     pub(super) recording: &'r Recording,
     options: &'r Options,
     known: Known,
+    /// Of threads under `SCHED_DEADLINE`, by number.
+    reservations: BTreeMap<u32, Reservation>,
     pub(super) threads: Threads<'r>,
     pub(super) cpus: Vec<Cpu>,
     pub(super) gaps: Gaps,
@@ -64,7 +70,7 @@ pub(super) struct Engine<'r> {
 /// What the second pass must know about a thread's period: one that was found late, or one that the recording as a
 /// whole does not bear out although wake-ups were already counted by it.
 fn hint(state: &State) -> Option<Option<u64>> {
-    let is_withdrawn = state.is_merged && state.given.is_none() && period(state).is_none();
+    let is_withdrawn = state.is_merged && state.stated().is_none() && period(state).is_none();
     if is_withdrawn {
         Some(None)
     } else if state.finder.late {
@@ -72,6 +78,13 @@ fn hint(state: &State) -> Option<Option<u64>> {
     } else {
         None
     }
+}
+
+/// The reservations that the recorder read.
+fn reservations(recording: &Recording) -> BTreeMap<u32, Reservation> {
+    let conditions = recording.conditions.iter();
+    let read = |(name, text): &(String, String)| Reservation::from_condition(name, text);
+    conditions.filter_map(read).map(|(tid, reservation)| (tid.0, reservation)).collect()
 }
 
 /// Goes through a recording, twice if the first pass finds gaps or a late period.
@@ -110,6 +123,7 @@ impl<'r> Engine<'r> {
             options,
             gaps: Gaps::knowing(known.gaps.clone()),
             known,
+            reservations: reservations(recording),
             threads: Threads::new(recording),
             cpus: Vec::new(),
             marks: Marks::of(recording, options),
@@ -160,6 +174,7 @@ impl<'r> Engine<'r> {
             Mode::Sleeping if !gap => state.totals.sleeping += length,
             Mode::Blocked if !gap => state.totals.blocked += length,
             Mode::Ready if !gap => state.totals.waiting += length,
+            Mode::Throttled if !gap => state.totals.throttled += length,
             _ => {}
         }
         if state.mode != Mode::Sleeping {
@@ -296,7 +311,8 @@ impl<'r> Engine<'r> {
         };
         let entering = cpu.current.as_thread();
         if let Some(thread) = leaving {
-            self.leave(thread, at, c, left);
+            let is_throttled = left.is_ready() && self.is_throttled(thread, next, priority, at);
+            self.leave(thread, at, c, left, is_throttled);
         }
         if let Some(thread) = entering {
             self.enter(thread, at, c, priority);
@@ -330,12 +346,32 @@ impl<'r> Engine<'r> {
         (self.cpus[c].current, self.cpus[c].tid) = (current, tid);
     }
 
-    fn leave(&mut self, thread: usize, at: u64, c: usize, left: Left) {
+    /// A `SCHED_DEADLINE` thread that could go on left its processor to a less urgent one, so its reservation is used
+    /// up. Only the kernel's stopper is more urgent; its events have the priority of `SCHED_FIFO` 99.
+    #[inline]
+    fn is_throttled(&self, thread: usize, next: Tid, priority: i16, at: u64) -> bool {
+        let is_stopper = |tid: Tid| {
+            let named = self.recording.thread(tid, Instant::from_nanos(at));
+            named.is_some_and(|thread| thread.name.starts_with("migration/"))
+        };
+        self.threads.states[thread].priority < 0
+            && priority >= 0
+            && !(priority == 0 && is_stopper(next))
+    }
+
+    fn leave(&mut self, thread: usize, at: u64, c: usize, left: Left, is_throttled: bool) {
         let state = &mut self.threads.states[thread];
         (state.since, state.seen, state.cpu) = (at, at, c as u16);
         state.placed_anew = false;
         state.invocation.finish = at;
+        // sched_yield(2) ends the job of a thread under `SCHED_DEADLINE`.
+        state.has_yielded = left == Left::Yielded && state.priority < 0;
         state.mode = match left {
+            Left::Yielded if state.has_yielded => Mode::Sleeping,
+            Left::Preempted if is_throttled => {
+                state.totals.throttles += 1;
+                Mode::Throttled
+            }
             // A kernel without preemption does not distinguish the two.
             Left::Preempted | Left::Yielded => {
                 state.totals.preemptions += 1;
@@ -357,6 +393,8 @@ impl<'r> Engine<'r> {
         let state = &mut self.threads.states[thread];
         match state.mode {
             Mode::Ready => {}
+            Mode::Throttled => self.replenished(thread, at, c),
+            Mode::Sleeping if state.has_yielded => self.next_period(thread, at, c),
             Mode::Sleeping | Mode::Blocked => {
                 let since = state.since;
                 if let Some(early) = state.woken_early {
@@ -386,15 +424,18 @@ impl<'r> Engine<'r> {
             self.waited(thread, queue, at);
         }
         let state = &mut self.threads.states[thread];
-        if !state.invocation.started {
+        let is_first = !state.invocation.started;
+        if is_first {
             state.invocation.started = true;
             state.invocation.start = at;
         }
         state.runs_on(c);
         (state.mode, state.since, state.seen) = (Mode::Running, at, at);
         state.woken_early = None;
-        if priority != PRIORITY_UNKNOWN {
-            state.priority = priority;
+        if priority == state.priority {
+            state.raised = 0;
+        } else {
+            state.runs_at(priority, is_first);
         }
     }
 
@@ -423,7 +464,7 @@ impl<'r> Engine<'r> {
         let state = &mut self.threads.states[thread];
         state.seen = at;
         match state.mode {
-            Mode::Running | Mode::Ready => {
+            Mode::Running | Mode::Ready | Mode::Throttled => {
                 state.woken_early.get_or_insert(at);
                 return;
             }

@@ -83,6 +83,7 @@ impl<'r> Explainer<'r> {
                         format!("{ns} waiting while {who} had the processor")
                     }
                     (DelayKind::Preempted, _) => format!("{ns} preempted by {who}"),
+                    (DelayKind::Throttled, _) => format!("{ns} throttled{}", self.budget(job)),
                     (DelayKind::Blocked, Culprit::Thread(_)) => {
                         format!("{ns} waiting until {who} woke it (lock holder?)")
                     }
@@ -140,6 +141,15 @@ impl<'r> Explainer<'r> {
         }
     }
 
+    /// The reservation of a job's thread, in words.
+    fn budget(&self, job: &Job) -> String {
+        let reservation = self.threads.get(&job.tid).and_then(|thread| thread.reservation);
+        reservation.map_or(String::new(), |of| {
+            let [runtime, period] = [of.runtime_ns, of.period_ns].map(|ns| duration(ns as f64));
+            format!(" after {runtime} of processor time in a period of {period}")
+        })
+    }
+
     fn task(&self, track: usize) -> Option<&'r TaskReport> {
         self.report.tasks.iter().find(|task| task.track == track)
     }
@@ -150,6 +160,7 @@ impl<'r> Explainer<'r> {
             Culprit::Interrupt(_) | Culprit::SoftInterrupt(_) => culprit.name(),
             Culprit::SomeInterrupt => "interrupts".into(),
             Culprit::Idle => "no thread".into(),
+            Culprit::Reservation => culprit.name(),
             Culprit::Unknown => "an unknown thread".into(),
             Culprit::Others => "several others".into(),
         }

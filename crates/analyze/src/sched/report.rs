@@ -3,6 +3,7 @@
 //! Times are nanoseconds on the monotonic clock, as whole numbers named `…_ns`, so that the fields here and the keys
 //! of the JSON are the same words.
 
+use hemiola_trace::sched::Reservation;
 use serde::Serialize;
 
 pub use hemiola_stats::Distribution;
@@ -92,8 +93,9 @@ pub struct ThreadReport {
     pub pid: u32,
     /// Names it had before, in order.
     pub names_before: Vec<String>,
-    /// The kernel's priority when it last began to run ([`What::Switch`](hemiola_trace::sched::What::Switch)): below
-    /// 0 deadline, 0–98 real time (98 − n is `SCHED_FIFO` n + 1), 100–139 time-shared; `None` if unknown.
+    /// The kernel's priority, without what it inherits while it holds a mutex
+    /// ([`What::Switch`](hemiola_trace::sched::What::Switch)): below 0 deadline, 0–98 real time (98 − n is `SCHED_FIFO`
+    /// n + 1), 100–139 time-shared; `None` if unknown.
     pub priority: Option<i16>,
     /// Processors it ran on, ascending.
     pub cpus: Vec<u16>,
@@ -121,6 +123,12 @@ pub struct ThreadReport {
     pub running_ns: u64,
     /// Ready and waiting for the processor, ns.
     pub waiting_ns: u64,
+    /// Its reservation under `SCHED_DEADLINE`, if the recording contains it.
+    pub reservation: Option<Reservation>,
+    /// Throttled because it had used up its reservation, ns.
+    pub throttled_ns: u64,
+    /// How often it was throttled within an invocation.
+    pub throttles: u64,
     /// Waiting for a device or lock, or asleep within an invocation, ns.
     pub blocked_ns: u64,
     /// Asleep between invocations, ns.
@@ -149,7 +157,8 @@ pub struct ThreadReport {
     /// In each complete invocation, the time threads of lower priority delayed it: they ran while it was ready, or it
     /// waited for them. B of response-time analysis is its maximum. `None` if priorities are unknown.
     pub blocking_ns: Option<Distribution>,
-    /// Invocations that ended after their deadline; nothing is missed by a thread whose period was not given.
+    /// Invocations that ended after their deadline; nothing is missed by a thread whose period was not given and that
+    /// has no reservation.
     pub missed: u64,
 }
 
@@ -159,6 +168,8 @@ pub struct ThreadReport {
 pub enum PeriodFrom {
     /// The caller said so.
     Given,
+    /// The period of its reservation under `SCHED_DEADLINE`.
+    Reservation,
     /// Found in the releases.
     Found,
 }
@@ -177,6 +188,8 @@ pub enum Culprit {
     Idle,
     /// An interrupt, for example a timer's; the recording does not say which.
     SomeInterrupt,
+    /// Its own reservation under `SCHED_DEADLINE`, which was used up.
+    Reservation,
     /// Not in the recording.
     Unknown,
     /// Several that each took too little to be listed.
@@ -217,6 +230,7 @@ impl Culprit {
             },
             Culprit::Idle => "idle".into(),
             Culprit::SomeInterrupt => "interrupt".into(),
+            Culprit::Reservation => "its reservation".into(),
             Culprit::Unknown => "unknown".into(),
             Culprit::Others => "others".into(),
         }
@@ -418,6 +432,8 @@ pub enum DelayKind {
     BeforeStart,
     /// It had begun, was ready, and `who` had the processor.
     Preempted,
+    /// It had used up its reservation under `SCHED_DEADLINE` and waited for the next period.
+    Throttled,
     /// It waited for a lock, a message or a device; `who` ended the wait.
     Blocked,
     /// It had the processor, and an interrupt was served meanwhile.

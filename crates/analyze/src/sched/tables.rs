@@ -54,7 +54,7 @@ pub fn thread_tables(report: &Report, thread: &ThreadReport, jobs: &[Job]) -> Ve
     let heads = "Time|Count|Min|Mean|p50|p90|p99|Max|Std".split('|');
     let figures = Table::new(title, heads, rows.into_iter().flatten().collect()).with_note(format!(
         "Priority {}; processors {}; T {}, release jitter {}; {} of processor time, {} ready, {} blocked, {} asleep; {} preemptions, {} \
-         migrations; {} invocations seen in part only.",
+         migrations; {} invocations seen in part only.{}",
         priority(thread.priority),
         list(thread.cpus.iter().map(u16::to_string)),
         time(thread.period_ns),
@@ -66,6 +66,7 @@ pub fn thread_tables(report: &Report, thread: &ThreadReport, jobs: &[Job]) -> Ve
         count(thread.preemptions),
         count(thread.migrations),
         count(thread.incomplete),
+        reserved(thread),
     ));
     let by = thread
         .preempted_by
@@ -105,6 +106,21 @@ pub fn thread_tables(report: &Report, thread: &ThreadReport, jobs: &[Job]) -> Ve
     let mut tables = vec![figures, by, waits, wakers, slowest];
     tables.retain(|table| !table.rows.is_empty());
     tables
+}
+
+/// The reservation of a thread and its use, as a sentence.
+fn reserved(thread: &ThreadReport) -> String {
+    let Some(reservation) = thread.reservation else { return String::new() };
+    let [runtime, deadline, period] =
+        [reservation.runtime_ns, reservation.deadline_ns, reservation.period_ns]
+            .map(|ns| duration(ns as f64));
+    let throttled = duration(thread.throttled_ns as f64);
+    format!(
+        " SCHED_DEADLINE: {runtime} within {deadline} in each {period}; throttled {} times for {throttled}; {} deadlines \
+         missed.",
+        count(thread.throttles),
+        count(thread.missed)
+    )
 }
 
 fn threads(report: &Report) -> Table {

@@ -13,6 +13,7 @@ impl Code {
     pub(super) const UNKNOWN: Self = Self(u32::MAX - 1);
     pub(super) const OTHERS: Self = Self(u32::MAX - 2);
     pub(super) const INTERRUPT: Self = Self(u32::MAX - 3);
+    pub(super) const RESERVATION: Self = Self(u32::MAX - 4);
     /// The first code that is not a thread. Interrupts follow, hard ones first, 2¹⁶ of each.
     const THREADS_MAX: u32 = 1 << 31;
 
@@ -40,6 +41,7 @@ impl Code {
             Self::IDLE => Culprit::Idle,
             Self::OTHERS => Culprit::Others,
             Self::INTERRUPT => Culprit::SomeInterrupt,
+            Self::RESERVATION => Culprit::Reservation,
             Self(code) if code < Self::THREADS_MAX => Culprit::Thread(tid(code as usize)),
             Self(code) if code < SOFT => Culprit::Interrupt(code as u16),
             Self(code) if code < SOFT + (1 << 16) => Culprit::SoftInterrupt(code as u16),
@@ -55,6 +57,8 @@ pub(super) struct Taken {
     pub(super) kind: DelayKind,
     pub(super) times: u64,
     pub(super) ns: u64,
+    /// Of this, more urgent threads had the processor: interference, and no blocking.
+    pub(super) urgent: u64,
     pub(super) longest: u64,
     /// The culprit that delayed this one longest meanwhile, and for how long; 0 if there was none.
     pub(super) behind: (Code, u64),
@@ -64,7 +68,7 @@ impl Taken {
     /// A delay that occurred once.
     #[inline]
     pub(super) const fn once(code: Code, kind: DelayKind, ns: u64) -> Self {
-        Self { code, kind, times: 1, ns, longest: ns, behind: (Code::UNKNOWN, 0) }
+        Self { code, kind, times: 1, ns, urgent: 0, longest: ns, behind: (Code::UNKNOWN, 0) }
     }
 }
 
@@ -82,6 +86,7 @@ impl<const MAX: usize> Tally<MAX> {
         let taken = &mut self.taken[index];
         taken.times += more.times;
         taken.ns += more.ns;
+        taken.urgent += more.urgent;
         taken.longest = taken.longest.max(more.longest);
         if more.behind.1 > taken.behind.1 {
             taken.behind = more.behind;
@@ -147,6 +152,7 @@ mod tests {
         assert_eq!(culprit(Code::interrupt(Interrupt::Soft(0))), Culprit::SoftInterrupt(0));
         assert_eq!(culprit(Code::UNKNOWN), Culprit::Unknown);
         assert_eq!(culprit(Code::INTERRUPT), Culprit::SomeInterrupt);
+        assert_eq!(culprit(Code::RESERVATION), Culprit::Reservation);
     }
 
     proptest! {

@@ -76,6 +76,7 @@ fn task(tid: u32, priority: i16, period_us: u64, execution_us: u64) -> Task {
         jitter_ns: 0,
         execution_min_ns: execution_us * US,
         execution_max_ns: execution_us * US,
+        ..Task::default()
     }
 }
 

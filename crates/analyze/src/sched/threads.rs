@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hemiola_trace::Recording;
-use hemiola_trace::sched::{PRIORITY_UNKNOWN, Tid};
+use hemiola_trace::sched::{PRIORITY_UNKNOWN, Reservation, Tid};
 use hemiola_units::Instant;
 
 use super::period::Finder;
@@ -16,6 +16,12 @@ const NUMBERS_MAX: u32 = 1 << 22;
 const PAGE: u32 = 1 << 10;
 const NOBODY: u32 = u32::MAX;
 
+/// The first priority of the kernel that is not real time.
+pub(super) const TIME_SHARED: i16 = 100;
+
+/// A thread that begins to run more urgently than before this often, without a new invocation, has another priority.
+const RAISED_MAX: u8 = 64;
+
 /// The state of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
@@ -27,6 +33,8 @@ pub(super) enum Mode {
     Blocked,
     /// Ready to run.
     Ready,
+    /// Has used up its reservation under `SCHED_DEADLINE`.
+    Throttled,
     /// Has a processor.
     Running,
 }
@@ -50,7 +58,10 @@ pub(super) struct State {
     pub(super) placed_anew: bool,
     /// The processor it ran on last; `None` before it ran.
     pub(super) ran_on: Option<u16>,
+    /// Its own, without what it inherits while it holds a mutex.
     pub(super) priority: i16,
+    /// How many times in a row it was more urgent than that.
+    pub(super) raised: u8,
     /// A wake-up that came while it was not asleep: it may have been on its way.
     pub(super) woken_early: Option<u64>,
     pub(super) waits: Waits,
@@ -59,8 +70,14 @@ pub(super) struct State {
     pub(super) invocation: Invocation,
     /// The release before, if nothing was lost since.
     pub(super) released: Option<u64>,
+    /// Wake-ups that released invocations, and those of them by interrupts.
+    pub(super) releases: u64,
+    pub(super) released_by_interrupts: u64,
     /// The period the caller gave, with its deadline.
     pub(super) given: Option<u64>,
+    pub(super) reservation: Option<Reservation>,
+    /// It ended its job with sched_yield(2) and sleeps until the next period of its reservation.
+    pub(super) has_yielded: bool,
     /// What an earlier pass found: a period, or that there is none.
     pub(super) hint: Option<Option<u64>>,
     /// Wake-ups were taken for parts of a job because of a period.
@@ -162,6 +179,8 @@ impl Jobs {
 pub(super) struct Totals {
     pub(super) running: u64,
     pub(super) waiting: u64,
+    pub(super) throttled: u64,
+    pub(super) throttles: u64,
     pub(super) blocked: u64,
     pub(super) sleeping: u64,
     pub(super) interrupted: u64,
@@ -202,12 +221,17 @@ impl State {
             placed_anew: false,
             ran_on: None,
             priority: PRIORITY_UNKNOWN,
+            raised: 0,
             woken_early: None,
             waits: Waits::default(),
             cuts: 0,
             invocation: Invocation::default(),
             released: None,
+            releases: 0,
+            released_by_interrupts: 0,
             given: None,
+            reservation: None,
+            has_yielded: false,
             hint: None,
             is_merged: false,
             finder: Finder::default(),
@@ -222,7 +246,18 @@ impl State {
     /// T as far as it is known now.
     #[inline]
     pub(super) fn period(&self) -> Option<u64> {
-        self.given.or(self.hint.unwrap_or(self.finder.period))
+        self.stated().or(self.hint.unwrap_or(self.finder.period))
+    }
+
+    /// T as the caller or its reservation states it.
+    #[inline]
+    pub(super) fn stated(&self) -> Option<u64> {
+        self.given.or(self.reservation.map(|reservation| reservation.period_ns))
+    }
+
+    /// D, if it is known.
+    pub(super) fn deadline(&self) -> Option<u64> {
+        self.given.or(self.reservation.map(|reservation| reservation.deadline_ns))
     }
 
     /// A wake-up at this moment belongs to the job that the last release began.
@@ -234,6 +269,35 @@ impl State {
         within
     }
 
+    /// A thread that timers release was woken by another thread: it waited for that one within its job. If it had been
+    /// asleep between two jobs, its timer would have woken it.
+    #[inline]
+    pub(super) fn is_answered(&mut self, waker: Code) -> bool {
+        let is_answered = waker.as_thread().is_some()
+            && 2 * self.released_by_interrupts > self.releases
+            && self.period().is_some();
+        self.is_merged |= is_answered;
+        is_answered
+    }
+
+    /// It begins to run at a priority other than its own; `is_first`: with the first instruction of an invocation.
+    ///
+    /// A thread that holds a mutex may run at a more urgent priority (PTHREAD_PRIO_INHERIT, PTHREAD_PRIO_PROTECT). It
+    /// holds none when an invocation begins, and not for long otherwise.
+    pub(super) fn runs_at(&mut self, priority: i16, is_first: bool) {
+        if priority == PRIORITY_UNKNOWN {
+            return;
+        }
+        self.raised = self.raised.saturating_add(1);
+        if is_first
+            || priority > self.priority
+            || self.priority == PRIORITY_UNKNOWN
+            || self.raised >= RAISED_MAX
+        {
+            (self.priority, self.raised) = (priority, 0);
+        }
+    }
+
     /// The last release of the open invocation, as far as it is known.
     fn last_release(&self) -> u64 {
         self.jobs_of_invocation().last_release(self.invocation.release)
@@ -242,7 +306,7 @@ impl State {
     /// Counts the jobs of an invocation that has not ended at the end of the recording and is late for certain: those
     /// before the last release. If its begin was not seen, the first release may be up to a period later.
     pub(super) fn miss_until(&mut self, end: u64) -> u64 {
-        let Some(period) = self.given.filter(|_| self.invocation.open && !self.is_marked) else {
+        let Some(period) = self.stated().filter(|_| self.invocation.open && !self.is_marked) else {
             return 0;
         };
         let releases = end.saturating_sub(self.invocation.release) / period;

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io;
 
+use hemiola_record::Reservations;
 use hemiola_record::accounting::Accounts;
 use hemiola_record::kernel::{Capture, CaptureError};
 use hemiola_record::marks::{Call, CallKind, Marks, Tally as MarksTally, Task};
@@ -78,6 +79,7 @@ pub(super) struct Recorder {
     events: Vec<Vec<Event>>,
     entries: Vec<(Task, Vec<Entry>)>,
     accounts: Accounts,
+    reservations: Reservations,
     began: Instant,
     outcome: Outcome,
 }
@@ -118,6 +120,7 @@ impl Recorder {
             events: Vec::new(),
             entries: Vec::new(),
             accounts: Accounts::read(),
+            reservations: Reservations::default(),
             began,
             outcome: Outcome::default(),
         };
@@ -187,6 +190,7 @@ impl Recorder {
                 false => Accounts::between(&start.of_threads(), &stop.of_threads()),
             });
         }
+        said.extend(self.reservations.conditions());
         said.extend(reason.map(|reason| ("trigger".to_owned(), reason.to_owned())));
         if let Some(marks) = &self.marks {
             self.outcome.tally = marks.tally();
@@ -241,6 +245,7 @@ impl Recorder {
     /// Filters the round and passes it to the file or the flight recorder.
     fn pass_on(&mut self) -> Result<(), Broken> {
         for (cpu, events) in (0..).zip(&mut self.events) {
+            self.reservations.notice(events);
             self.ranges.filter(cpu, events);
             let switches = events.iter().filter(|event| matches!(event.what, What::Switch { .. }));
             let switches = switches.count() as u64;

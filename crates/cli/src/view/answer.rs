@@ -361,6 +361,7 @@ fn report(sources: &Sources, of: Of) -> Result<Json<Value>, Refusal> {
         .processors
         .iter()
         .map(|processor| &processor.verdict)
+        .chain(verdict.reservations.iter().map(|of| &of.verdict))
         .chain(&verdict.notes)
         .collect();
     let mut value = serde_json::to_value(report).map_err(|error| {

@@ -11,7 +11,7 @@
 //! That is safe: since ⌈(w + J) / T⌉ ≤ ⌈w / T⌉ + ⌈J / T⌉, a task that finishes within its period with blocking B′
 //! finishes within D − J of its release with blocking B.
 
-use crate::response_time::TaskSet;
+use crate::response_time::{Task, TaskSet};
 use crate::schedulability::Answer;
 
 /// Rounding error of a sum that is mathematically exact.
@@ -53,6 +53,23 @@ pub fn liu_layland(set: &TaskSet) -> Option<Bound> {
 pub fn hyperbolic(set: &TaskSet) -> Option<Bound> {
     nearest(set, |before, own| {
         (before.iter().map(|share| share + 1.0).product::<f64>() * (own + 1.0), 2.0)
+    })
+}
+
+/// The density test for global earliest deadline first on several processors (Goossens, Funk and Baruah,
+/// "Priority-Driven Scheduling of Periodic Task Systems on Multiprocessors", 2003, with C / min(D, T) for the
+/// utilization as in Bertogna, Cirinei and Lipari, 2005): tasks keep their deadlines if the sum of the densities is at
+/// most m − (m − 1)·δ of the densest task. `None` if there is no task.
+#[must_use]
+pub fn density(set: &TaskSet, processors: usize) -> Option<Bound> {
+    let density =
+        |task: &Task| set.work(task) as f64 / task.deadline.min(task.period).nanos() as f64;
+    let densest = set.tasks().iter().max_by(|a, b| density(a).total_cmp(&density(b)))?;
+    let m = processors as f64;
+    Some(Bound {
+        task: densest.name.clone(),
+        value: set.tasks().iter().map(density).sum(),
+        limit: m - (m - 1.0) * density(densest),
     })
 }
 

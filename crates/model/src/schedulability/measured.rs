@@ -3,6 +3,9 @@
 use hemiola_analyze::sched::{PeriodFrom, Report, TaskReport, ThreadReport};
 use serde::Serialize;
 
+use super::reserved::ReservedTask;
+use crate::response_time::Task;
+
 /// The first kernel priority that is not real time.
 const TIME_SHARED: i16 = 100;
 
@@ -24,7 +27,7 @@ pub struct Measured {
     pub execution_p99_ns: u64,
     /// T.
     pub period_ns: u64,
-    /// D: as marked, otherwise T.
+    /// D: as marked, otherwise that of a reservation whose period is T, otherwise T.
     pub deadline_ns: u64,
     /// B: the longest blocking of a job by less urgent threads; 0 if its priority is not real time.
     pub blocking_ns: u64,
@@ -44,6 +47,12 @@ impl Measured {
     #[must_use]
     pub fn is_real_time(&self) -> bool {
         is_real_time(self.priority)
+    }
+
+    /// Whether a job was seen to finish after its deadline.
+    #[must_use]
+    pub fn was_late(&self) -> bool {
+        self.missed > 0 || self.response_ns.is_some_and(|seen| seen > self.deadline_ns)
     }
 }
 
@@ -96,14 +105,17 @@ pub(super) fn partition(report: &Report) -> (Vec<OnProcessor>, Vec<LeftOut>) {
     let marked = |thread: &ThreadReport| {
         report.tasks.iter().any(|task| task.tid == thread.tid && task.period_ns.is_some())
     };
+    // Threads with a reservation have a verdict of their own.
+    let free = || report.threads.iter().filter(|thread| thread.reservation.is_none());
     let real_time = |thread: &&ThreadReport| may_be_real_time(thread);
     let periodic = |thread: &&ThreadReport| thread.period_ns.is_some() || marked(thread);
-    let mut chosen: Vec<&ThreadReport> = report.threads.iter().filter(real_time).collect();
-    if !chosen.iter().any(periodic) {
+    let mut chosen: Vec<&ThreadReport> = free().filter(real_time).collect();
+    let has_reservations = report.threads.iter().any(|thread| thread.reservation.is_some());
+    if !has_reservations && !chosen.iter().any(periodic) {
         let any_marked = report.threads.iter().any(&marked);
         let is_chosen =
             |thread: &&ThreadReport| if any_marked { marked(thread) } else { periodic(thread) };
-        chosen.extend(report.threads.iter().filter(|thread| !real_time(thread)).filter(is_chosen));
+        chosen.extend(free().filter(|thread| !real_time(thread)).filter(is_chosen));
     }
     let mut processors: Vec<OnProcessor> = Vec::new();
     let mut left_out = Vec::new();
@@ -160,11 +172,19 @@ pub(super) struct Others {
     pub(super) unknown: Vec<String>,
     /// Names of threads that are always late.
     pub(super) overloaded: Vec<String>,
+    /// Tasks under `SCHED_DEADLINE`, which run before all fixed priorities.
+    pub(super) above: Vec<Task>,
 }
 
 /// Looks for those threads among the threads that were left out.
-pub(super) fn others(report: &Report, left_out: &[LeftOut], cpu: u16) -> Others {
-    let mut others = Others::default();
+pub(super) fn others(
+    report: &Report,
+    left_out: &[LeftOut],
+    reserved: &[ReservedTask],
+    cpu: u16,
+) -> Others {
+    let above = reserved.iter().filter(|task| task.cpus.contains(&cpu)).map(ReservedTask::above);
+    let mut others = Others { above: above.collect(), ..Others::default() };
     let length = report.to_ns.saturating_sub(report.from_ns).max(1);
     for left in left_out.iter().filter(|left| left.cpus.is_empty() || left.cpus.contains(&cpu)) {
         let thread = report.threads.iter().find(|thread| thread.tid == left.tid);
@@ -210,7 +230,7 @@ fn may_be_real_time(thread: &&ThreadReport) -> bool {
 }
 
 /// The one processor that a thread belongs to, if any.
-fn home(thread: &ThreadReport) -> Option<u16> {
+pub(super) fn home(thread: &ThreadReport) -> Option<u16> {
     match thread.cpus.as_slice() {
         [cpu] => Some(*cpu),
         _ if thread.settled_ns as f64 >= SETTLED * thread.running_ns.max(1) as f64 => {
@@ -221,7 +241,7 @@ fn home(thread: &ThreadReport) -> Option<u16> {
 }
 
 /// The tasks that a thread marks, or the thread itself.
-fn tasks_of(thread: &ThreadReport, report: &Report) -> Vec<Measured> {
+pub(super) fn tasks_of(thread: &ThreadReport, report: &Report) -> Vec<Measured> {
     let marked: Vec<&TaskReport> = report
         .tasks
         .iter()
@@ -237,6 +257,10 @@ fn tasks_of(thread: &ThreadReport, report: &Report) -> Vec<Measured> {
 fn of_thread(thread: &ThreadReport) -> Option<Measured> {
     let execution = thread.execution_ns.as_ref()?;
     let period = thread.period_ns?;
+    let of_reservation = match thread.period_from {
+        Some(PeriodFrom::Reservation) => thread.reservation,
+        _ => None,
+    };
     Some(Measured {
         name: thread.name.clone(),
         tid: thread.tid,
@@ -245,7 +269,7 @@ fn of_thread(thread: &ThreadReport) -> Option<Measured> {
         execution_ns: execution.max,
         execution_p99_ns: execution.p99,
         period_ns: period,
-        deadline_ns: period,
+        deadline_ns: of_reservation.map_or(period, |reservation| reservation.deadline_ns),
         blocking_ns: blocking(thread),
         jitter_ns: thread.release_jitter_ns.unwrap_or(0) / 2,
         response_ns: thread.response_ns.as_ref().map(|response| response.max),

@@ -1,9 +1,10 @@
 //! Tables of the verdict; the terminal and the page show the same ones.
 
 use hemiola_report::table::{Alignment, Table};
-use hemiola_report::text::{duration, percent, ratio};
+use hemiola_report::text::{count, duration, percent, ratio};
 
 use super::Answer;
+use super::reserved::{ReservationsVerdict, ReservedTask};
 use super::verdict::{ProcessorVerdict, SchedulabilityVerdict, TaskVerdict, TestResult};
 
 /// The text for a missing figure.
@@ -14,9 +15,55 @@ impl SchedulabilityVerdict {
     #[must_use]
     pub fn tables(&self) -> Vec<Table> {
         let charged = self.switch_ns > 0;
-        let of = |processor| [tasks(processor), tests(processor, charged)];
-        self.processors.iter().flat_map(of).collect()
+        let of = |processor| [tasks(processor), of_processor(processor, charged)];
+        let reserved = |of: &ReservationsVerdict| {
+            let title = format!("Are the reservations of processor {} kept?", list(&of.cpus));
+            let note = format!("{} U = {}.", of.verdict, percent(of.utilization));
+            [reservations(of), tests(title, &of.tests, note)]
+        };
+        let fixed = self.processors.iter().flat_map(of);
+        fixed.chain(self.reservations.iter().flat_map(reserved)).collect()
     }
+}
+
+fn list(cpus: &[u16]) -> String {
+    cpus.iter().map(u16::to_string).collect::<Vec<_>>().join(", ")
+}
+
+fn reservations(of: &ReservationsVerdict) -> Table {
+    let row = |task: &ReservedTask| {
+        let (measured, reservation) = (&task.measured, &task.reservation);
+        let time = |nanos: u64| duration(nanos as f64);
+        vec![
+            measured.name.clone(),
+            time(reservation.runtime_ns),
+            time(reservation.deadline_ns),
+            time(reservation.period_ns),
+            percent(reservation.runtime_ns as f64 / reservation.period_ns as f64),
+            time(measured.execution_ns),
+            measured.response_ns.map_or(NONE.into(), time),
+            task.bound_ns.map_or("none".into(), time),
+            count(task.throttles),
+            count(measured.missed),
+        ]
+    };
+    let heads = [
+        "Task",
+        "Runtime",
+        "Deadline",
+        "Period",
+        "U",
+        "C max",
+        "R seen",
+        "R bound",
+        "Throttled",
+        "Missed",
+    ];
+    let title = format!("Reservations of processor {}", list(&of.cpus));
+    Table::new(title, heads, of.tasks.iter().map(row).collect()).with_note(
+        "SCHED_DEADLINE: the kernel grants the runtime within the deadline in each period, and throttles a thread that has \
+         used it up. R bound: the longest response if all reservations are kept.",
+    )
 }
 
 fn tasks(processor: &ProcessorVerdict) -> Table {
@@ -53,7 +100,17 @@ fn tasks(processor: &ProcessorVerdict) -> Table {
         .with_prose(&[1])
 }
 
-fn tests(processor: &ProcessorVerdict, charged: bool) -> Table {
+fn of_processor(processor: &ProcessorVerdict, charged: bool) -> Table {
+    let note = format!(
+        "{} U = {}, switches {}included.",
+        processor.verdict,
+        percent(processor.utilization),
+        if charged { "" } else { "not " }
+    );
+    tests(format!("Is processor {} schedulable?", processor.cpu), &processor.tests, note)
+}
+
+fn tests(title: String, tests: &[TestResult], note: String) -> Table {
     let row = |test: &TestResult| {
         let number = |value: Option<f64>| value.map_or(NONE.into(), |value| format!("{value:.3}"));
         let answer = match test.answer {
@@ -70,18 +127,9 @@ fn tests(processor: &ProcessorVerdict, charged: bool) -> Table {
         ]
     };
     let heads = ["Test", "Value", "Limit", "Schedulable", "Limit of all C"];
-    let mut table = Table::new(
-        format!("Is processor {} schedulable?", processor.cpu),
-        heads,
-        processor.tests.iter().map(row).collect(),
-    );
+    let mut table = Table::new(title, heads, tests.iter().map(row).collect());
     table.columns[3].1 = Alignment::Left;
-    table.with_note(format!(
-        "{} U = {}, switches {}included.",
-        processor.verdict,
-        percent(processor.utilization),
-        if charged { "" } else { "not " }
-    ))
+    table.with_note(note)
 }
 
 /// The kernel's priority in the terms of sched(7).

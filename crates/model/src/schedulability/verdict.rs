@@ -8,7 +8,8 @@ use hemiola_units::Span;
 use serde::Serialize;
 
 use super::measured::{LeftOut, Measured, Others, others, partition};
-use super::{Answer, Assessment, Fixed, Tolerance, assess, words};
+use super::reserved::{ReservationsVerdict, judge_all, reserved};
+use super::{Answer, Assessment, Fixed, Tolerance, assess, assess_own_order, words};
 use crate::response_time::{PriorityOrder, Response, Task, TaskSet};
 
 /// Larger sets are not tested: their tolerance would take too long.
@@ -21,6 +22,8 @@ pub struct SchedulabilityVerdict {
     pub switch_ns: u64,
     /// The processors with measured tasks, in ascending order.
     pub processors: Vec<ProcessorVerdict>,
+    /// The threads under `SCHED_DEADLINE` whose reservations the recording contains.
+    pub reservations: Vec<ReservationsVerdict>,
     /// Threads that should be in a set but are in none.
     pub left_out: Vec<LeftOut>,
     /// Limits and assumptions of the verdict, one sentence each.
@@ -83,8 +86,7 @@ impl TaskVerdict {
     /// Whether a job was seen to finish after its deadline.
     #[must_use]
     pub fn was_late(&self) -> bool {
-        let measured = &self.measured;
-        measured.missed > 0 || measured.response_ns.is_some_and(|seen| seen > measured.deadline_ns)
+        self.measured.was_late()
     }
 
     /// Whether every deadline is kept with punctual releases, but not with the observed jitter.
@@ -117,6 +119,7 @@ pub struct TestResult {
 /// if the recording has one that is significantly above zero, otherwise none.
 #[must_use]
 pub fn verdict(report: &Report, switch: Option<Span>) -> SchedulabilityVerdict {
+    let reserved_tasks = reserved(report);
     let (found, left_out) = partition(report);
     let by_difference = report
         .accounting
@@ -128,7 +131,7 @@ pub fn verdict(report: &Report, switch: Option<Span>) -> SchedulabilityVerdict {
     let mut notes = Vec::new();
     let mut processors = Vec::new();
     for of in found {
-        let others = others(report, &left_out, of.cpu);
+        let others = others(report, &left_out, &reserved_tasks, of.cpu);
         match judge(of.cpu, of.tasks, &others, cost) {
             Ok(processor) => processors.push(processor),
             Err(reason) => notes.push(format!("Processor {} is not judged: {reason}.", of.cpu)),
@@ -139,8 +142,10 @@ pub fn verdict(report: &Report, switch: Option<Span>) -> SchedulabilityVerdict {
         (None, Some(_)) => words::SwitchCostSource::Difference,
         (None, None) => words::SwitchCostSource::Unknown,
     };
-    notes.extend(words::notes(&processors, &left_out, (cost, source)));
-    SchedulabilityVerdict { switch_ns: nanos(cost), processors, left_out, notes }
+    let reservations = judge_all(report, &reserved_tasks);
+    let is_empty = processors.is_empty() && reservations.is_empty();
+    notes.extend(words::notes(&processors, is_empty, &left_out, (cost, source)));
+    SchedulabilityVerdict { switch_ns: nanos(cost), processors, reservations, left_out, notes }
 }
 
 fn judge(
@@ -154,16 +159,22 @@ fn judge(
     }
     let as_it_ran = measured.iter().all(Measured::is_real_time);
     let order = if as_it_ran { PriorityOrder::Given } else { PriorityOrder::RateMonotonic };
-    let set = |jitter: bool, others: &[Measured]| {
-        let all = measured.iter().chain(others);
-        let tasks = all.map(|task| of_measured(task, jitter)).collect();
+    let set = |jitter: bool, sporadic: &[Measured]| {
+        let all = measured.iter().chain(sporadic);
+        let tasks = all.map(|task| of_measured(task, jitter));
+        let tasks = tasks.chain(others.above.iter().filter(|_| as_it_ran).cloned()).collect();
         TaskSet::new(tasks, order, switch).map_err(|errors| {
             let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
             errors.join("; ")
         })
     };
     let late = set(true, &[])?.responses();
-    let assessment = assess(&set(false, &[])?);
+    let found = set(false, &[])?;
+    // Other orders than the recorded one would need a model of reservations below fixed priorities.
+    let assessment = match others.above.is_empty() || !as_it_ran {
+        true => assess(&found),
+        false => assess_own_order(&found),
+    };
     let fixed = &assessment.fixed[0];
     let own = measured.len();
     let disturbed = match others.sporadic.as_slice() {

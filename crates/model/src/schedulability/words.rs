@@ -4,6 +4,7 @@ use hemiola_report::text::{duration, percent, ratio};
 use hemiola_units::Span;
 
 use super::measured::{LeftOut, LeftOutReason, Measured, Others};
+use super::reserved::ReservedTask;
 use super::verdict::{ProcessorVerdict, TaskVerdict};
 use super::{Answer, Assessment};
 use crate::response_time::PriorityOrder;
@@ -147,16 +148,7 @@ pub(super) fn doubts(tasks: &[TaskVerdict], others: &Others) -> Vec<String> {
         ));
     }
     for task in tasks.iter().filter(|task| task.was_late()) {
-        let (measured, response) = (&task.measured, task.measured.response_ns);
-        doubts.push(match response.filter(|response| *response > measured.deadline_ns) {
-            Some(response) => format!(
-                "A job of {} took {}, longer than its deadline of {}.",
-                measured.name,
-                time(response),
-                time(measured.deadline_ns)
-            ),
-            None => format!("{} missed {} deadlines.", measured.name, measured.missed),
-        });
+        doubts.push(late_job(&task.measured));
     }
     let is_in_time = |task: &&TaskVerdict| !task.was_late();
     doubts.extend(jitter(tasks));
@@ -200,6 +192,89 @@ fn contradictions<'t>(tasks: impl IntoIterator<Item = &'t TaskVerdict>) -> Vec<S
         .collect()
 }
 
+/// The verdict on the threads under `SCHED_DEADLINE` of some processors.
+pub(super) fn reserved(
+    cpus: &[u16],
+    answer: Answer,
+    tasks: &[ReservedTask],
+    doubts: &[String],
+) -> String {
+    let cpus: Vec<String> = cpus.iter().map(u16::to_string).collect();
+    let head = format!("SCHED_DEADLINE on {}", processors_text(&cpus));
+    let late: Vec<&ReservedTask> = tasks.iter().filter(|task| !task.keeps_deadline()).collect();
+    match answer {
+        Answer::Yes => format!(
+            "{head}: schedulable as it ran. Every job fits its reservation, and every reservation can be kept."
+        ),
+        Answer::Open => format!("{head}: cannot tell. {}", doubts.join(" ")),
+        Answer::No if late.is_empty() => format!(
+            "{head}: not schedulable. More work is due in some interval than the processor can do."
+        ),
+        Answer::No => {
+            let each: Vec<String> = late.iter().map(|task| exceeded(task)).collect();
+            format!("{head}: not schedulable as it ran. {}", each.join(" "))
+        }
+    }
+}
+
+fn processors_text(cpus: &[String]) -> String {
+    match cpus {
+        [one] => format!("processor {one}"),
+        several => format!("processors {}", names(several)),
+    }
+}
+
+/// Why a reservation does not suffice.
+fn exceeded(task: &ReservedTask) -> String {
+    let ReservedTask { measured, reservation, .. } = task;
+    let (name, execution) = (&measured.name, time(measured.execution_ns));
+    if measured.execution_ns <= reservation.runtime_ns {
+        return format!(
+            "{name} is due {} after its release, and its reservation guarantees {} only.",
+            time(measured.deadline_ns),
+            time(reservation.deadline_ns)
+        );
+    }
+    let late = match task.bound_ns {
+        Some(bound) => format!("it may finish {} after its release", time(bound)),
+        None => "its backlog grows".into(),
+    };
+    format!(
+        "A job of {name} took {execution} of processor time, more than its runtime of {}: it is throttled until the next \
+         period, and {late}.",
+        time(reservation.runtime_ns)
+    )
+}
+
+/// Why threads with sufficient reservations are not called schedulable.
+pub(super) fn reserved_doubts(tasks: &[ReservedTask], is_kept: bool) -> Vec<String> {
+    let late = tasks.iter().map(|task| &task.measured).filter(|measured| measured.was_late());
+    let mut doubts: Vec<String> = late.map(late_job).collect();
+    for task in tasks.iter().filter(|task| task.measured.jobs == 0) {
+        doubts.push(format!(
+            "No job of {} was recorded from release to finish: record longer.",
+            task.measured.name
+        ));
+    }
+    if !is_kept {
+        doubts.push("No test can tell whether every reservation is kept.".into());
+    }
+    doubts
+}
+
+/// That a job was late.
+fn late_job(measured: &Measured) -> String {
+    match measured.response_ns.filter(|response| *response > measured.deadline_ns) {
+        Some(response) => format!(
+            "A job of {} took {}, longer than its deadline of {}.",
+            measured.name,
+            time(response),
+            time(measured.deadline_ns)
+        ),
+        None => format!("{} missed {} deadlines.", measured.name, measured.missed),
+    }
+}
+
 /// The bound of the response time relative to the deadline.
 fn nearness(task: &TaskVerdict) -> f64 {
     task.bound_ns.map_or(f64::INFINITY, |bound| bound as f64 / task.measured.deadline_ns as f64)
@@ -208,6 +283,7 @@ fn nearness(task: &TaskVerdict) -> f64 {
 /// The assumptions and limits of the verdict.
 pub(super) fn notes(
     processors: &[ProcessorVerdict],
+    is_empty: bool,
     left_out: &[LeftOut],
     (switch, source): (Span, SwitchCostSource),
 ) -> Vec<String> {
@@ -244,7 +320,7 @@ pub(super) fn notes(
             notes.push(format!("{before}: {}; {after}.", names(&of)));
         }
     }
-    if processors.is_empty() {
+    if is_empty {
         if left_out.is_empty() {
             notes.push(
                 "No verdict: no thread has a real-time priority or a period, and none was given (--period NAME=T)."

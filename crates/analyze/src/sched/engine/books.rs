@@ -7,7 +7,7 @@ use crate::sched::accounting::Books;
 use crate::sched::cpu::share;
 use crate::sched::report::DelayKind;
 use crate::sched::tally::{Code, Taken};
-use crate::sched::threads::{Mode, Wait};
+use crate::sched::threads::{Mode, State, TIME_SHARED, Wait};
 
 impl Engine<'_> {
     /// Brings the books of a processor up to `at`.
@@ -77,21 +77,7 @@ impl Engine<'_> {
         let kind =
             if state.invocation.started { DelayKind::Preempted } else { DelayKind::BeforeStart };
         let mut shares = std::mem::take(&mut self.shares);
-        shares.clear();
-        if let Some(cpu) = self.cpus.get(c) {
-            // The time since the last switch is not in `lately` yet.
-            let open = cpu.since.max(since);
-            if at > open {
-                share(
-                    &mut shares,
-                    if cpu.depth > 0 { cpu.interrupt } else { cpu.current },
-                    at - open,
-                );
-            }
-            cpu.lately.shares(since, open.min(at), &mut shares);
-        } else {
-            shares.push((Code::UNKNOWN, at.saturating_sub(since)));
-        }
+        self.divide(c, since, at, &mut shares);
         for &(code, ns) in shares.iter().filter(|share| share.1 > 0) {
             self.delay(thread, Taken::once(code, kind, ns));
         }
@@ -99,6 +85,38 @@ impl Engine<'_> {
             self.threads.states[thread].waits.add(Wait { from: since, to: at, most });
         }
         self.shares = shares;
+    }
+
+    /// How long threads more urgent than a real-time thread had its processor between two moments.
+    pub(super) fn urgent_within(&mut self, thread: usize, from: u64, to: u64) -> u64 {
+        let State { priority, cpu, .. } = self.threads.states[thread];
+        if priority >= TIME_SHARED {
+            return 0;
+        }
+        let mut shares = std::mem::take(&mut self.shares);
+        self.divide(usize::from(cpu), from, to, &mut shares);
+        let states = &self.threads.states;
+        let is_urgent =
+            |code: Code| code.as_thread().is_some_and(|of| states[of].priority < priority);
+        let urgent = shares.iter().filter(|share| is_urgent(share.0)).map(|share| share.1).sum();
+        self.shares = shares;
+        urgent
+    }
+
+    /// Divides the time between two moments, the second of which is now, among the threads that had a processor.
+    #[inline]
+    fn divide(&self, c: usize, from: u64, to: u64, shares: &mut Vec<(Code, u64)>) {
+        shares.clear();
+        if let Some(cpu) = self.cpus.get(c) {
+            // The time since the last switch is not in `lately` yet.
+            let open = cpu.since.max(from);
+            if to > open {
+                share(shares, if cpu.depth > 0 { cpu.interrupt } else { cpu.current }, to - open);
+            }
+            cpu.lately.shares(from, open.min(to), shares);
+        } else {
+            shares.push((Code::UNKNOWN, to.saturating_sub(from)));
+        }
     }
 
     /// Adds a delay to the invocation of a thread and to its marked jobs.

@@ -21,7 +21,7 @@ impl Engine<'_> {
             && match state.mode {
                 Mode::Blocked => true,
                 _ if state.is_marked => !state.open_marks.is_empty(),
-                _ => state.is_within_job(at),
+                _ => state.is_within_job(at) || state.is_answered(waker),
             };
         if state.mode != Mode::Blocked && (!state.is_marked || !goes_on) {
             state.finder.wake(at, waker == Code::INTERRUPT);
@@ -35,7 +35,8 @@ impl Engine<'_> {
                 }
                 _ => (Code::UNKNOWN, 0),
             };
-            let taken = Taken { behind, ..Taken::once(waker, DelayKind::Blocked, asleep) };
+            let urgent = self.urgent_within(thread, since, at);
+            let taken = Taken { behind, urgent, ..Taken::once(waker, DelayKind::Blocked, asleep) };
             self.delay(thread, taken);
             return;
         }
@@ -63,6 +64,8 @@ impl Engine<'_> {
         if let Some(waker) = waker {
             let taken = Taken::once(waker, DelayKind::NotWoken, 0);
             state.totals.wakers.add(taken);
+            state.released_by_interrupts += u64::from(waker == Code::INTERRUPT);
+            state.releases += 1;
         }
         let invocation = &mut state.invocation;
         (invocation.open, invocation.sound, invocation.started) = (true, true, false);
@@ -81,7 +84,7 @@ impl Engine<'_> {
         let complete = invocation.sound && invocation.started;
         let execution = state.totals.running - invocation.running_before;
         let jobs = state.jobs_of_invocation();
-        let deadline = state.given.map(|period| invocation.release.saturating_add(period));
+        let deadline = state.deadline().map(|after| invocation.release.saturating_add(after));
         let late = deadline.map_or(0, |deadline| invocation.finish.saturating_sub(deadline));
         let missed = complete && late > 0 && !state.is_marked;
         let blocking = if complete {
@@ -216,8 +219,10 @@ impl Engine<'_> {
             .find(|(number, since, _)| (*number, *since) == (tid, from))
             .map(|hint| hint.2);
         let is_marked = self.marks.tasks.iter().any(|task| task.tid == tid && task.has_jobs);
+        let reservation = self.reservations.get(&tid).copied();
         let state = &mut self.threads.states[thread];
         (state.given, state.hint, state.is_marked) = (given, hint, is_marked);
+        state.reservation = reservation;
         state.is_identified = true;
     }
 }
@@ -254,5 +259,5 @@ fn blocking<'a>(
                 DelayKind::BeforeStart | DelayKind::Preempted | DelayKind::Blocked
             )
     };
-    Some(delays.filter(less_urgent).map(|taken| taken.ns).sum())
+    Some(delays.filter(less_urgent).map(|taken| taken.ns - taken.urgent).sum())
 }

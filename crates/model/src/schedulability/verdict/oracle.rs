@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use hemiola_analyze::sched::{Options, Who, analyze, synthetic};
+use hemiola_analyze::sched::synthetic::{Protocol, Section};
+use hemiola_analyze::sched::{Options, Reservation, Who, analyze, synthetic};
 use hemiola_units::Random;
 
 use super::*;
@@ -17,6 +18,9 @@ struct Case {
     seed: u64,
     is_given: bool,
 }
+
+/// One task in two shares one of two mutexes.
+const MUTEXES: u64 = 2;
 
 impl Case {
     /// Utilizations between 30 % and 130 %, shared out evenly at random (Bini and Buttazzo, "Measuring the Performance
@@ -46,6 +50,7 @@ impl Case {
                     jitter_ns: if jitters { random.below(period_ns / 5) } else { 0 },
                     execution_min_ns: (execution_max_ns as f64 * least) as u64,
                     execution_max_ns,
+                    ..synthetic::Task::default()
                 }
             })
             .collect();
@@ -57,6 +62,53 @@ impl Case {
             tasks[index].priority = 10 + place as i16;
         }
         Self { tasks, length: 2_000 * MS, seed, is_given }
+    }
+
+    /// The same with critical sections in half of the tasks, under one protocol.
+    fn with_locks(seed: u64, is_given: bool) -> Self {
+        let mut case = Self::random(seed, is_given);
+        let mut random = Random::from_seed(seed).fork(1);
+        let protocol =
+            [Protocol::None, Protocol::Inheritance, Protocol::Ceiling][random.below(3) as usize];
+        for task in &mut case.tasks {
+            let whole = task.execution_min_ns;
+            let after_ns = random.below(whole.max(1));
+            let length_ns = 1 + random.below((whole - after_ns).max(1));
+            let section =
+                Section { mutex: random.below(MUTEXES) as u32, protocol, after_ns, length_ns };
+            task.section = (random.below(2) == 0).then_some(section);
+        }
+        case
+    }
+
+    /// Tasks under `SCHED_DEADLINE`, whose budgets mostly suffice, above up to two tasks at fixed priorities.
+    fn reserved(seed: u64) -> Self {
+        let mut case = Self::random(seed, true);
+        let mut random = Random::from_seed(seed).fork(2);
+        let free = random.below(3).min(case.tasks.len() as u64 - 1) as usize;
+        for task in case.tasks.iter_mut().skip(free) {
+            let runtime_ns = (task.execution_max_ns as f64 * (0.9 + random.uniform())) as u64;
+            let shortest = runtime_ns.max(task.period_ns / 2).min(task.period_ns);
+            let deadline_ns = match random.below(2) {
+                0 => task.period_ns,
+                _ => shortest + random.below(task.period_ns - shortest + 1),
+            };
+            let runtime_ns = runtime_ns.min(deadline_ns);
+            let period_ns = task.period_ns;
+            task.reservation = Some(Reservation { runtime_ns, deadline_ns, period_ns });
+            task.yields = random.below(4) == 0;
+        }
+        case
+    }
+
+    /// The same tasks under earliest deadline first, with budgets that never throttle.
+    fn by_deadline(&self) -> Self {
+        let reserve = |task: &synthetic::Task| {
+            let (runtime_ns, period_ns) = (task.execution_max_ns, task.period_ns);
+            let reservation = Reservation { runtime_ns, deadline_ns: period_ns, period_ns };
+            synthetic::Task { reservation: Some(reservation), ..task.clone() }
+        };
+        Self { tasks: self.tasks.iter().map(reserve).collect(), ..*self }
     }
 
     /// A textbook set: C and T in milliseconds, rate-monotonic.
@@ -71,6 +123,7 @@ impl Case {
             jitter_ns: 0,
             execution_min_ns: (c * MS as f64) as u64,
             execution_max_ns: (c * MS as f64) as u64,
+            ..synthetic::Task::default()
         };
         let tasks = tasks.iter().enumerate().map(task).collect();
         Self { tasks, length: 10_000 * MS, seed: 1, is_given }
@@ -83,36 +136,112 @@ impl Case {
             let period = |task: &synthetic::Task| {
                 (Who::Tid(task.tid), Span::from_nanos(task.period_ns as i64))
             };
-            options.periods = self.tasks.iter().map(period).collect();
+            let free = self.tasks.iter().filter(|task| task.reservation.is_none());
+            options.periods = free.map(period).collect();
         }
         let report = analyze(&recording, &options);
-        let missed = self.tasks.iter().zip(&jobs).map(|(task, jobs)| {
-            let late = jobs.iter().filter(|job| job.finish_ns - job.release_ns > task.period_ns);
-            // Jobs that were due before the end but did not finish.
-            let first_due = task.offset_ns + task.jitter_ns + task.period_ns;
-            let due = self.length.saturating_sub(first_due).div_ceil(task.period_ns);
-            late.count() as u64 + due.saturating_sub(jobs.len() as u64)
-        });
-        Judged { missed: missed.sum(), verdict: verdict(&report, Some(Span::ZERO)) }
+        let late = |is_reserved: bool| {
+            let all = self.tasks.iter().zip(&jobs);
+            let of = all.filter(|(task, _)| task.reservation.is_some() == is_reserved);
+            of.map(|(task, jobs)| self.missed(task, jobs)).sum()
+        };
+        let greatest = |jobs: &Vec<synthetic::TrueJob>| {
+            let most = |figure: fn(&synthetic::TrueJob) -> u64| jobs.iter().map(figure).max();
+            [most(|job| job.execution_ns), most(|job| job.finish_ns - job.release_ns)]
+                .map(Option::unwrap_or_default)
+        };
+        Judged {
+            missed: late(false),
+            missed_by_reserved: late(true),
+            greatest: jobs.iter().map(greatest).collect(),
+            verdict: verdict(&report, Some(Span::ZERO)),
+        }
     }
 
-    /// Whether all deadlines are kept for certain, with 2 % to spare.
-    fn has_slack(&self) -> bool {
+    /// How many jobs of a task were late, or due before the end and not finished.
+    fn missed(&self, task: &synthetic::Task, jobs: &[synthetic::TrueJob]) -> u64 {
+        let deadline = task.reservation.map_or(task.period_ns, |of| of.deadline_ns);
+        let late = jobs.iter().filter(|job| job.finish_ns - job.release_ns > deadline).count();
+        let first_due = task.offset_ns + task.jitter_ns + task.period_ns;
+        let due = self.length.saturating_sub(first_due).div_ceil(task.period_ns);
+        // A task that yields is released when its server is replenished.
+        let unfinished = if task.yields { 0 } else { due.saturating_sub(jobs.len() as u64) };
+        late as u64 + unfinished
+    }
+
+    /// Whether all deadlines under `SCHED_DEADLINE` are kept for certain, with 2 % to spare.
+    fn has_slack_by_deadline(&self) -> bool {
         let nanos = |nanos: u64| Span::from_nanos(nanos as i64);
+        let more = |nanos: u64| nanos + nanos / 50;
+        let reserved = || self.tasks.iter().filter_map(|task| Some((task, task.reservation?)));
+        let fits = |(task, of): (&synthetic::Task, Reservation)| {
+            task.jitter_ns == 0 && more(task.execution_max_ns) <= of.runtime_ns
+        };
+        let set = reserved().map(|(task, of)| Task {
+            deadline: nanos(of.deadline_ns - of.deadline_ns / 50),
+            ..Task::periodic(task.name.clone(), nanos(of.runtime_ns), nanos(of.period_ns))
+        });
+        let set = TaskSet::new(set.collect(), PriorityOrder::RateMonotonic, Span::ZERO).unwrap();
+        reserved().all(fits) && crate::schedulability::demand::of(&set).answer == Answer::Yes
+    }
+
+    /// Whether all deadlines at fixed priorities are kept for certain, with 2 % to spare.
+    fn has_slack(&self) -> bool {
+        let is_unbounded = |task: &synthetic::Task| {
+            task.section.is_some_and(|section| section.protocol == Protocol::None)
+        };
+        if self.tasks.iter().any(is_unbounded) {
+            return false;
+        }
+        let nanos = |nanos: u64| Span::from_nanos(nanos as i64);
+        let more = |nanos: u64| nanos + nanos / 50;
         let task = |task: &synthetic::Task| Task {
-            execution: nanos(task.execution_max_ns + task.execution_max_ns / 50),
+            execution: nanos(more(task.execution_max_ns)),
             deadline: nanos(task.period_ns - task.period_ns / 50),
             priority: 200 - task.priority.unsigned_abs() as u32,
             jitter: nanos(task.jitter_ns),
+            blocking: nanos(self.blocking(task)),
             ..Task::periodic(task.name.clone(), Span::ZERO, nanos(task.period_ns))
         };
-        let tasks = self.tasks.iter().map(task).collect();
+        let above = |task: &synthetic::Task| {
+            let of = task.reservation?;
+            let execution = more(task.execution_max_ns.min(of.runtime_ns));
+            Some(Task {
+                priority: u32::MAX,
+                jitter: nanos(more(of.deadline_ns)),
+                ..Task::periodic(task.name.clone(), nanos(execution), nanos(of.period_ns))
+            })
+        };
+        let free = self.tasks.iter().filter(|task| task.reservation.is_none()).map(task);
+        let tasks = free.chain(self.tasks.iter().filter_map(above)).collect();
         TaskSet::new(tasks, PriorityOrder::Given, Span::ZERO).unwrap().keeps_deadlines()
+    }
+
+    /// B with inheritance or ceilings: for each mutex that it or a more urgent task uses, the longest section of a less
+    /// urgent one (Sha, Rajkumar and Lehoczky, 1990).
+    fn blocking(&self, of: &synthetic::Task) -> u64 {
+        let longest = |mutex: u32| {
+            let users = || {
+                let uses = move |task: &&synthetic::Task| {
+                    task.section.is_some_and(|section| section.mutex == mutex)
+                };
+                self.tasks.iter().filter(uses)
+            };
+            let reaches = users().any(|task| task.priority <= of.priority);
+            let less_urgent = users().filter(|task| task.priority > of.priority);
+            let lengths = less_urgent.filter_map(|task| Some(task.section?.length_ns));
+            if reaches { lengths.max().unwrap_or(0) } else { 0 }
+        };
+        (0..MUTEXES as u32).map(longest).sum()
     }
 }
 
 struct Judged {
+    /// Deadlines missed by tasks at fixed priorities, and by those under `SCHED_DEADLINE`.
     missed: u64,
+    missed_by_reserved: u64,
+    /// The greatest execution and response time of each task's finished jobs.
+    greatest: Vec<[u64; 2]>,
     verdict: SchedulabilityVerdict,
 }
 
@@ -120,34 +249,102 @@ impl Judged {
     fn answer(&self) -> Option<Answer> {
         self.verdict.processors.first().map(|processor| processor.answer)
     }
+
+    fn answer_by_deadline(&self) -> Option<Answer> {
+        self.verdict.reservations.first().map(|of| of.answer)
+    }
+
+    /// C and R of a schedulable set are exact, and T is within 1 %.
+    fn check_figures(&self, case: &Case) {
+        let fixed = self.verdict.processors.iter().filter(|of| of.answer == Answer::Yes);
+        let fixed = fixed.flat_map(|of| &of.tasks).map(|task| &task.measured);
+        let reserved = self.verdict.reservations.iter().filter(|of| of.answer == Answer::Yes);
+        let reserved = reserved.flat_map(|of| &of.tasks).map(|task| &task.measured);
+        for found in fixed.chain(reserved) {
+            let index = case.tasks.iter().position(|task| task.tid == found.tid).unwrap();
+            let figures = [Some(found.execution_ns), found.response_ns];
+            assert_eq!(figures, self.greatest[index].map(Some), "set {}: {found:?}", case.seed);
+            let period = case.tasks[index].period_ns;
+            let off = found.period_ns.abs_diff(period);
+            assert!(off <= period / 100, "set {}: {found:?}", case.seed);
+        }
+    }
 }
 
-/// Random sets for each of the two tests.
-const CASES: u64 = 5_000;
+/// Random sets for each test.
+const CASES: u64 = 2_500;
 
-/// No set that missed a deadline is called schedulable, and no set with slack unschedulable.
-fn check(is_given: bool) {
+/// No set that missed a deadline is called schedulable, no set with slack unschedulable, and the figures of a
+/// schedulable one are right.
+fn check(case: impl Fn(u64) -> Case) {
     let mut said = BTreeMap::new();
     for seed in 0..CASES {
-        let case = Case::random(seed, is_given);
+        let case = case(seed);
         let judged = case.judge();
-        let (missed, answer) = (judged.missed > 0, judged.answer());
-        *said.entry((missed, format!("{answer:?}"))).or_insert(0) += 1;
-        assert!(!missed || answer != Some(Answer::Yes), "set {seed} missed {}", judged.missed);
-        let is_harsh = !missed && answer == Some(Answer::No) && case.has_slack();
-        assert!(!is_harsh, "set {seed} has slack");
+        let by_deadline = judged.answer_by_deadline();
+        for (missed, answer, has_slack) in [
+            (judged.missed, judged.answer(), case.has_slack()),
+            (judged.missed_by_reserved, by_deadline, case.has_slack_by_deadline()),
+        ] {
+            *said.entry((missed > 0, format!("{answer:?}"))).or_insert(0) += 1;
+            let verdict = &judged.verdict;
+            let is_safe = missed == 0 || answer != Some(Answer::Yes);
+            assert!(is_safe, "set {seed} missed {missed}: {verdict:?}");
+            let is_harsh = missed == 0 && answer == Some(Answer::No) && has_slack;
+            assert!(!is_harsh, "set {seed} has slack: {verdict:?}");
+        }
+        judged.check_figures(&case);
     }
     println!("(missed, answer): {said:?}");
 }
 
 #[test]
+fn verdicts_on_random_sets_with_reservations_are_safe() {
+    check(Case::reserved);
+}
+
+#[test]
+fn a_yes_for_earliest_deadline_first_holds_when_the_set_is_run_so() {
+    let mut schedulable = 0;
+    for seed in 0..CASES {
+        let case = Case::random(seed, true);
+        let is_steady = |task: &synthetic::Task| {
+            task.jitter_ns == 0 && task.execution_min_ns == task.execution_max_ns
+        };
+        if !case.tasks.iter().all(is_steady) {
+            continue;
+        }
+        let judged = case.judge();
+        let tests = judged.verdict.processors.iter().flat_map(|processor| &processor.tests);
+        let by_deadline = tests.filter(|test| test.name.contains("demand")).map(|test| test.answer);
+        if judged.verdict.left_out.is_empty() && by_deadline.eq([Answer::Yes]) {
+            let missed = case.by_deadline().judge().missed_by_reserved;
+            assert_eq!(missed, 0, "set {seed}");
+            schedulable += 1;
+        }
+    }
+    println!("schedulable by earliest deadline first: {schedulable}");
+    assert!(schedulable > CASES / 10);
+}
+
+#[test]
 fn verdicts_on_random_sets_are_safe_with_given_periods() {
-    check(true);
+    check(|seed| Case::random(seed, true));
 }
 
 #[test]
 fn verdicts_on_random_sets_are_safe_with_periods_from_wake_ups() {
-    check(false);
+    check(|seed| Case::random(seed, false));
+}
+
+#[test]
+fn verdicts_on_random_sets_with_mutexes_are_safe_with_given_periods() {
+    check(|seed| Case::with_locks(seed, true));
+}
+
+#[test]
+fn verdicts_on_random_sets_with_mutexes_are_safe_with_periods_from_wake_ups() {
+    check(|seed| Case::with_locks(seed, false));
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 use hemiola_analyze::sched::report::{Accounting, SwitchCost};
 use hemiola_analyze::sched::{
-    Distribution, Options, Report, TaskReport, ThreadReport, analyze, synthetic,
+    CpuReport, Distribution, Options, PeriodFrom, Report, Reservation, TaskReport, ThreadReport,
+    analyze, synthetic,
 };
 use hemiola_report::terminal;
 
@@ -106,6 +107,7 @@ fn in_a_simulated_recording_responses_reach_their_bounds() {
         jitter_ns: 0,
         execution_min_ns: c * MS,
         execution_max_ns: c * MS,
+        ..synthetic::Task::default()
     };
     let tasks = [(10, 40, 100), (20, 40, 150), (30, 100, 350)].map(task);
     // The hyperperiod is 2.1 s.
@@ -339,4 +341,55 @@ fn the_json_form_of_a_verdict_has_plain_numbers() {
     let task = &value["processors"][0]["tasks"][0];
     assert_eq!((&task["name"], &task["bound_ns"]), (&"control".into(), &(40 * MS).into()));
     assert_eq!(value["processors"][0]["answer"], "yes");
+}
+
+/// The thread with a reservation: runtime, deadline and period in ms.
+fn with_reservation(thread: ThreadReport, (q, d, p): (u64, u64, u64)) -> ThreadReport {
+    let reservation = Reservation { runtime_ns: q * MS, deadline_ns: d * MS, period_ns: p * MS };
+    ThreadReport {
+        priority: Some(-1),
+        reservation: Some(reservation),
+        period_ns: Some(p * MS),
+        period_from: Some(PeriodFrom::Reservation),
+        ..thread
+    }
+}
+
+#[test]
+fn threads_under_sched_deadline_are_judged_by_their_reservations() {
+    let threads = [
+        with_reservation(thread("video", 1, None, 4, 20), (5, 20, 20)),
+        with_reservation(thread("audio", 2, None, 2, 10), (3, 5, 10)),
+        thread("control", 3, fifo(50), 10, 100),
+    ];
+    let found = verdict(&report(threads.clone()), Some(Span::ZERO));
+    let reserved = &found.reservations[0];
+    assert_eq!((reserved.answer, &reserved.cpus), (Answer::Yes, &vec![1]));
+    assert!((reserved.utilization - 0.55).abs() < 1e-9);
+    let tasks: Vec<_> =
+        reserved.tasks.iter().map(|task| (task.measured.name.as_str(), task.bound_ns)).collect();
+    assert_eq!(tasks, [("audio", Some(5 * MS)), ("video", Some(20 * MS))]);
+    // By hand, with J = D − C: 10 + ⌈(24 + 3) / 10⌉·2 + ⌈(24 + 16) / 20⌉·4 = 24.
+    assert_eq!(bounds(&found.processors[0]), [Some(24)]);
+    // A job that needs more than its runtime is throttled until the next period.
+    let mut threads = threads;
+    threads[0] = with_reservation(thread("video", 1, None, 8, 20), (5, 20, 20));
+    let found = verdict(&report(threads.clone()), Some(Span::ZERO));
+    assert_eq!(found.reservations[0].answer, Answer::No);
+    insta::assert_snapshot!(sentences(&found.reservations[0].verdict), @r"
+SCHED_DEADLINE on processor 1: not schedulable as it ran.
+A job of video took 8.00 ms of processor time, more than its runtime of 5.00 ms: it is throttled until the next period, and its backlog grows.
+");
+    // On two processors only the density test applies.
+    let moving = |thread: &mut ThreadReport| (thread.cpus, thread.last_cpu) = (vec![0, 1], None);
+    threads[0] = with_reservation(thread("video", 1, None, 4, 20), (5, 20, 20));
+    threads.iter_mut().for_each(moving);
+    let mut report = report(threads);
+    let cpu = |cpu| CpuReport { cpu, ..CpuReport::default() };
+    report.cpus = vec![cpu(0), cpu(1)];
+    let found = verdict(&report, Some(Span::ZERO));
+    let test = &found.reservations[0].tests[0];
+    // δ = 0.25 + 0.6, and 2 − 0.6.
+    assert_eq!((found.reservations[0].answer, test.answer), (Answer::Yes, Answer::Yes));
+    assert!((test.value.unwrap() - 0.85).abs() < 1e-9 && (test.limit.unwrap() - 1.4).abs() < 1e-9);
 }
