@@ -8,7 +8,7 @@ use hemiola_units::{Instant, Span};
 use serde::{Deserialize, Serialize};
 
 use crate::cycles::jobs::{Cycle, CycleRow, Job, Process, cycles};
-use crate::cycles::misses::{self, Miss};
+use crate::cycles::misses::{self, Miss, MissGroup};
 use crate::cycles::segments::{Segment, Segments};
 use crate::cycles::witness::{CycleDelay, Witness};
 use hemiola_stats::{self as stats, LEVEL, Spread};
@@ -279,6 +279,9 @@ pub struct Figures {
     pub actuations_missed: u64,
     /// The first [`MISSES_KEPT_MAX`] misses in words.
     pub misses: Vec<Miss>,
+    /// All misses by cause, the most frequent first.
+    #[serde(default)]
+    pub miss_causes: Vec<MissGroup>,
     /// Stamps taken in a cycle, mean.
     pub stamps_per_cycle: f64,
     /// Mean cost of taking them in a cycle, ns: [`mark_cost`] times the stamps, the first and
@@ -374,6 +377,7 @@ impl Figures {
             cycles_incomplete: incomplete,
             actuations_missed,
             misses: misses().take(MISSES_KEPT_MAX).cloned().collect(),
+            miss_causes: misses::by_cause(misses()),
             stamps_per_cycle: per_cycle(stamps as f64),
             timing_overhead_ns,
             timing_overhead_share: cycle_ns
@@ -480,6 +484,11 @@ mod tests {
         let late = (0..80).fold(Loop::new(100), |run, n| run.stalled(n, 1, 21_000 * MICRO));
         let figures = Figures::of(&[observed(&late)]);
         assert_eq!((figures.deadlines_missed, figures.misses.len()), (80, MISSES_KEPT_MAX));
+        let grouped: u64 = figures.miss_causes.iter().map(|group| group.cycles).sum();
+        assert_eq!(grouped, 80, "{:?}", figures.miss_causes);
+        let counts: Vec<u64> = figures.miss_causes.iter().map(|group| group.cycles).collect();
+        assert!(counts.is_sorted_by(|a, b| a >= b), "{counts:?}");
+        assert_eq!(figures.miss_causes[0].explanation, figures.misses[0].explanation);
     }
 
     #[test]

@@ -59,6 +59,49 @@ pub struct Miss {
     pub explanation: String,
 }
 
+impl Cause {
+    /// Returns its name in a table.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::LateWakeUp => "late wake-up",
+            Self::PreviousOverrun => "previous overrun",
+            Self::Stall => "stall",
+            Self::SlowHandOver => "slow hand-over",
+            Self::LongExecution => "long execution",
+            Self::ChargedInterrupt => "charged interrupt",
+            Self::MissingAnswer => "missing answer",
+            Self::RecordLost => "record lost",
+        }
+    }
+}
+
+/// All misses of one cause.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MissGroup {
+    /// Where the time went.
+    pub cause: Cause,
+    /// Whether the cause lies in the programs of the loop.
+    pub ours: bool,
+    /// Missed cycles with this cause.
+    pub cycles: u64,
+    /// The first of them in words.
+    pub explanation: String,
+}
+
+/// Groups all misses by cause, the most frequent first.
+pub fn by_cause<'m>(misses: impl IntoIterator<Item = &'m Miss>) -> Vec<MissGroup> {
+    let mut groups = BTreeMap::<(Cause, bool), MissGroup>::new();
+    for miss in misses {
+        let Miss { cause, ours, ref explanation, .. } = *miss;
+        let new = || MissGroup { cause, ours, cycles: 0, explanation: explanation.clone() };
+        groups.entry((cause, ours)).or_insert_with(new).cycles += 1;
+    }
+    let mut groups: Vec<MissGroup> = groups.into_values().collect();
+    groups.sort_by_key(|group| std::cmp::Reverse(group.cycles));
+    groups
+}
+
 /// How many deadlines a cycle stands for: one for itself if it was late or incomplete, one for each
 /// release dropped before it.
 #[must_use]

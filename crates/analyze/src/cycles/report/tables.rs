@@ -11,6 +11,7 @@ use hemiola_report::text::{NONE, count, duration, micros, percent, ratio};
 use hemiola_stats::Spread;
 
 use crate::cycles::metrics::{CycleTime, Figures, MISSES_KEPT_MAX};
+use crate::cycles::misses::MissGroup;
 use crate::cycles::summary::{
     FaultSummary, FloorFigures, KernelFigures, Setting, Summary, VariantSummary,
 };
@@ -44,6 +45,7 @@ pub(super) fn tables(
     tables.extend(super::federation::tables(summary, detail));
     tables.push(floors(summary));
     tables.push(misses(&loops));
+    tables.push(miss_causes(&loops));
     tables.push(delays(&loops));
     tables.push(faults(summary));
     if detail == Detail::Full {
@@ -299,6 +301,30 @@ fn misses(summary: &Summary) -> Table {
     );
     let heads = ["Program", "Run", "Cycle", "Cause in", "Explanation"];
     Table::new("Missed deadlines, explained", heads, rows).with_prose(&[3, 4]).with_note(note)
+}
+
+/// All misses by cause; empty where each of them is explained in the table before.
+fn miss_causes(summary: &Summary) -> Table {
+    let of_variant = |variant: &VariantSummary| -> Vec<(String, MissGroup)> {
+        let groups = variant.combined.miss_causes.iter();
+        groups.map(|group| (variant.name.clone(), group.clone())).collect()
+    };
+    let groups: Vec<(String, MissGroup)> = summary.variants.iter().flat_map(of_variant).collect();
+    let total: u64 = groups.iter().map(|(_, group)| group.cycles).sum();
+    let shown = groups.into_iter().filter(|_| total > MISSES_KEPT_MAX as u64);
+    let rows = shown.map(|(variant, group)| {
+        vec![
+            variant,
+            group.cause.words().into(),
+            if group.ours { "ours" } else { "not ours" }.into(),
+            count(group.cycles),
+            group.explanation,
+        ]
+    });
+    let heads = ["Program", "Cause", "Cause in", "Cycles", "The first of them, explained"];
+    Table::new("Missed deadlines by cause", heads, rows.collect())
+        .with_prose(&[1, 2, 4])
+        .with_note("All missed cycles, also those beyond the ones explained above.")
 }
 
 fn delays(summary: &Summary) -> Table {

@@ -126,4 +126,18 @@ Conditions
             assert!(text.contains(title), "{title}");
         }
     }
+
+    #[test]
+    fn misses_beyond_those_in_words_are_grouped_by_cause() {
+        let mut summary = ladder_analysis().summary;
+        let few = render(&summary, Detail::Short);
+        assert!(!few.contains("Missed deadlines by cause"), "{few}");
+        let group = &mut summary.variants[3].combined.miss_causes[0];
+        group.cycles = 1234;
+        let many = render(&summary, Detail::Short);
+        let (_, table) = many.split_once("Missed deadlines by cause").unwrap();
+        let row = table.lines().find(|line| line.contains("Simplex (1)")).unwrap();
+        let cells = ["stall", "not ours", &hemiola_report::text::count(1234)];
+        assert!(cells.iter().all(|cell| row.contains(cell)), "{row}");
+    }
 }
