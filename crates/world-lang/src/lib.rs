@@ -6,7 +6,7 @@
 //! * [`check()`]: texts to a [`Definition`], or every [`Problem`]; [`render`]: problems as text, with carets.
 //! * [`definition`]: the checked form: names are numbers, types are known, units are SI, every function has a bound.
 //! * [`evaluate`]: what a definition means, row by row; the oracle of faster engines.
-//! * [`format()`]: a text in canonical form. [`parse`] and [`syntax`]: its tree, for editors.
+//! * [`format()`]: a text in canonical form. [`parse()`] and [`syntax`]: its tree, for editors.
 //! * [`show()`]: a definition as text for people. [`wire`]: a definition for the network.
 //!
 //! ```
