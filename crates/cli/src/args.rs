@@ -321,6 +321,9 @@ pub(crate) enum Action {
         old: String,
         #[command(flatten)]
         new: New,
+        /// Replace another unit too, in the same transaction: all or none. With a slash, GAIN is the path of a program
+        #[arg(long, num_args = 3, value_names = ["OLD", "NEW", "GAIN"], action = clap::ArgAction::Append)]
+        also: Vec<String>,
     },
     /// Stop a unit and free its slot
     Remove {
@@ -332,6 +335,8 @@ pub(crate) enum Action {
         /// The name of the unit
         name: String,
     },
+    /// Continue after a fail-safe
+    Resume,
 }
 
 #[derive(Debug, clap::Args)]

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use hemiola_runner::control::{NewUnit, UnitAnswer, UnitRequest, ask};
+use hemiola_runner::control::{NewUnit, UnitAnswer, UnitPair, UnitRequest, ask};
 
 use crate::args::{Action, New, Unit};
 use crate::diagnostics::Failure;
@@ -11,7 +11,14 @@ pub(crate) fn unit(args: Unit) -> Result<ExitCode, Failure> {
     let request = match args.action {
         Action::List => UnitRequest::List,
         Action::Add(new) => UnitRequest::Add(described(new)?),
-        Action::Replace { old, new } => UnitRequest::Replace { old, new: described(new)? },
+        Action::Replace { old, new, also } => {
+            let mut pairs = vec![UnitPair { old, new: described(new)? }];
+            for words in also.chunks_exact(3) {
+                pairs.push(UnitPair { old: words[0].clone(), new: described(another(words))? });
+            }
+            UnitRequest::Replace(pairs)
+        }
+        Action::Resume => UnitRequest::Resume,
         Action::Remove { name } => UnitRequest::Remove { name },
         Action::Promote { name } => UnitRequest::Promote { name },
     };
@@ -40,6 +47,14 @@ pub(crate) fn unit(args: Unit) -> Result<ExitCode, Failure> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The new unit of `--also OLD NEW GAIN`.
+fn another(words: &[String]) -> New {
+    let (name, program) = (words[1].clone(), words[2].clone());
+    let (gain, command) =
+        if program.contains('/') { (None, vec![program]) } else { (Some(program), Vec::new()) };
+    New { name, gain, priority: None, command }
 }
 
 /// Makes the program's path absolute, because the runner works in another folder than this command.

@@ -228,7 +228,7 @@ fn invalid_unit_commands_are_refused_with_the_reason_and_change_nothing() {
     error: no gain is called "basline"
     error: priority 75 is not below the decision module's 75: a unit could starve it
     error: …/no-such-program does not exist
-    error: new failed and was taken out: it is failed, last fault: exited (no-such-program cannot be executed: No such file or directory (os error 2))
+    error: new failed and was taken out: its process ended: no-such-program cannot be executed: No such file or directory (os error 2)
     "#);
     // The name of a unit that failed to start stays reserved; a unit of another name can be added.
     run.unit(&machine, &["add", "newer", "--gain", "baseline"]).with_code(0);
@@ -264,4 +264,124 @@ fn a_request_pending_at_the_end_of_the_run_fails_with_the_reason() {
     assert_eq!(said.stderr, "error: the run ended before the request was done\n");
     run.end().with_code(0);
     machine.nothing_is_left();
+}
+
+/// Starts a request in the background.
+fn asked(machine: &Machine, run: &mut Running, arguments: &[&str]) -> Running {
+    let name = run.run_name();
+    machine.start(&[&["unit", "--run", &name], arguments].concat())
+}
+
+/// Ends a run by a signal, and checks that nothing is left.
+fn interrupt(machine: &Machine, run: Running) {
+    run.signal(Signal::INT);
+    run.end().with_code(130);
+    machine.nothing_is_left();
+}
+
+#[test]
+fn a_unit_added_during_a_replacement_is_not_removed_by_it() {
+    let machine = Machine::take("unit-precious");
+    let mut run = simplex(&machine, "200Hz", "60s");
+    let replace = ["replace", "experimental", "new", "--gain", "baseline"];
+    let replacement = asked(&machine, &mut run, &replace);
+    until(&machine, &mut run, "new", "shadow");
+    run.unit(&machine, &["remove", "experimental"]).with_code(0);
+    run.unit(&machine, &["add", "precious", "--gain", "baseline"]).with_code(0);
+    let said = replacement.end().with_code(0);
+    assert_eq!(said.stdout, "new has replaced experimental\n");
+    let list = run.unit(&machine, &["list"]).with_code(0);
+    assert_eq!(row(&list, "precious").unwrap()[2], "shadow", "{}", list.stdout);
+    assert_eq!(row(&list, "experimental"), None);
+    until(&machine, &mut run, "new", "active");
+    interrupt(&machine, run);
+}
+
+#[test]
+fn two_replacements_at_once_leave_no_orphan() {
+    let machine = Machine::take("unit-twice");
+    let mut run = simplex(&machine, "200Hz", "60s");
+    let replace = |name| ["replace", "experimental", name, "--gain", "baseline"];
+    let both = ["first", "second"].map(|name| asked(&machine, &mut run, &replace(name)));
+    let [first, second] = both.map(Running::end);
+    let (done, refused) = if first.status.success() { (first, second) } else { (second, first) };
+    let winner = done.with_code(0).stdout.replace(" has replaced experimental\n", "");
+    let reason = refused.with_code(1).stderr;
+    let meanwhile = format!("error: experimental is being replaced by {winner}; ");
+    assert!(reason.starts_with(&meanwhile) || reason.contains("there is no unit"), "{reason}");
+    let list = run.unit(&machine, &["list"]).with_code(0);
+    assert_eq!(list.stdout.lines().count(), 3, "{}", list.stdout);
+    assert!(row(&list, &winner).is_some());
+    // Each unit in the list has a process, and no other unit has.
+    let nodes = machine.processes().into_iter().map(|(_, line)| line);
+    let names = ["experimental", "first", "second"].map(|name| format!("node {name}"));
+    let units: Vec<String> =
+        nodes.filter(|line| names.iter().any(|name| line.ends_with(name))).collect();
+    assert!(units.len() == 1 && units[0].ends_with(&winner), "{units:?}");
+    interrupt(&machine, run);
+}
+
+#[test]
+fn several_units_are_replaced_in_one_transaction_or_none() {
+    let machine = Machine::take("unit-also");
+    let crashes = machine.script("crashes", "exit 1");
+    let mut run = simplex(&machine, "200Hz", "60s");
+    run.unit(&machine, &["add", "shadow", "--gain", "baseline"]).with_code(0);
+    let mut replace = vec!["replace", "experimental", "new-a", "--gain", "baseline"];
+    replace.extend(["--also", "shadow", "bad", crashes.to_str().unwrap()]);
+    let said = run.unit(&machine, &replace).with_code(1);
+    assert!(said.stderr.starts_with("error: bad failed and was taken out: "), "{}", said.stderr);
+    assert!(said.stderr.ends_with(", and new-a with it; experimental, shadow stay\n"));
+    let mut replace = vec!["replace", "experimental", "new-b", "--gain", "baseline"];
+    replace.extend(["--also", "shadow", "new-c", "lqr"]);
+    let said = run.unit(&machine, &replace).with_code(0);
+    assert_eq!(said.stdout, "new-b has replaced experimental, new-c has replaced shadow\n");
+    let list = run.unit(&machine, &["list"]).with_code(0);
+    assert_eq!(list.stdout.lines().count(), 4, "{}", list.stdout);
+    interrupt(&machine, run);
+}
+
+#[test]
+fn a_unit_killed_at_any_stage_of_a_replacement_leaves_every_other_unit_alone() {
+    let machine = Machine::take("unit-kills");
+    let mut run = simplex(&machine, "200Hz", "60s");
+    run.unit(&machine, &["add", "precious", "--gain", "baseline"]).with_code(0);
+    let mut old = "experimental".to_owned();
+    for (number, stage) in ["starting", "shadow", "active"].into_iter().enumerate() {
+        let new = format!("new-{number}");
+        let replacement = asked(&machine, &mut run, &["replace", &old, &new, "--gain", "baseline"]);
+        // The stages are short: the victim may have gone on, or have replaced the old unit.
+        let victim = loop {
+            let list = run.unit(&machine, &["list"]).with_code(0);
+            if let Some(found) = row(&list, &new)
+                && (found[2] == stage || found[2] == "active")
+            {
+                break found[3].parse().unwrap();
+            }
+        };
+        signal_group(victim, Signal::KILL).unwrap();
+        let said = replacement.end();
+        if said.status.success() {
+            assert_eq!(said.stdout, format!("{new} has replaced {old}\n"));
+            old = format!("after-{number}");
+            run.unit(&machine, &["add", &old, "--gain", "baseline"]).with_code(0);
+            promote(&machine, &mut run, &old);
+        } else {
+            assert!(said.stderr.contains("its process ended: killed by SIGKILL"), "{said:?}");
+            assert!(said.stderr.ends_with(&format!("; {old} stays\n")), "{}", said.stderr);
+        }
+        let list = run.unit(&machine, &["list"]).with_code(0);
+        assert_eq!(row(&list, "precious").unwrap()[2], "shadow", "{}", list.stdout);
+        assert!(row(&list, &old).is_some());
+    }
+    interrupt(&machine, run);
+}
+
+#[test]
+fn resume_outside_a_fail_safe_is_refused() {
+    let machine = Machine::take("unit-resume");
+    let mut run = simplex(&machine, "200Hz", "60s");
+    let said = run.unit(&machine, &["resume"]).with_code(1);
+    assert_eq!(said.stderr, "error: the decision module is not in its fail-safe\n");
+    interrupt(&machine, run);
 }

@@ -25,13 +25,9 @@ pub enum UnitRequest {
     List,
     /// Start a unit in shadow.
     Add(NewUnit),
-    /// Start `new` in shadow, promote it once it has proved itself, then remove `old`.
-    Replace {
-        /// Name of the unit to remove.
-        old: String,
-        /// The new unit.
-        new: NewUnit,
-    },
+    /// Start the new units in shadow, promote one in the place of the active unit once all have proved themselves, then
+    /// remove the old ones; all or none.
+    Replace(Vec<UnitPair>),
     /// Stop a unit and free its slot.
     Remove {
         /// Its name.
@@ -42,6 +38,17 @@ pub enum UnitRequest {
         /// Its name.
         name: String,
     },
+    /// Continue after a fail-safe.
+    Resume,
+}
+
+/// A unit to be replaced by a new one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct UnitPair {
+    /// Name of the unit to remove.
+    pub old: String,
+    /// The new unit.
+    pub new: NewUnit,
 }
 
 /// A unit to be started.

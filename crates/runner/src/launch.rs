@@ -118,6 +118,8 @@ pub(crate) struct Launched {
     writer: UnixStream,
     partial: String,
     ended: Option<ExitStatus>,
+    /// Whether its process group is empty: the number may belong to others by now.
+    vanished: bool,
 }
 
 /// The executable this process runs, also when its file has been replaced meanwhile.
@@ -156,6 +158,7 @@ impl Launched {
             writer: ours,
             partial: String::new(),
             ended: None,
+            vanished: false,
         };
         launched.send(&Message::Prepare(Box::new(spec)))?;
         Ok(launched)
@@ -203,10 +206,20 @@ impl Launched {
         }
     }
 
+    /// Kills the process and everything in its group, without waiting; returns whether all of it has ended.
+    pub(crate) fn end(&mut self) -> bool {
+        if !self.vanished {
+            // Before the process is reaped: its number cannot belong to another group yet.
+            let is_empty = signal_group(self.pid(), Signal::KILL).is_err();
+            self.vanished = self.ended().is_some() && is_empty;
+        }
+        self.vanished
+    }
+
     /// Kills the process and everything in its group, and waits for its end. `None` if it does not end: a tracer that
     /// holds it hides its end from its parent (ptrace(2)).
     pub(crate) fn kill(&mut self) -> Option<ExitStatus> {
-        let _ = signal_group(self.pid(), Signal::KILL);
+        self.end();
         if self.ended.is_none() {
             let _ = self.child.kill();
         }

@@ -2,12 +2,12 @@
 //! every unit the other way. They are little-endian and of fixed size, because the decision module must neither
 //! allocate nor parse text.
 
-use hemiola_simplex::SLOTS;
+use hemiola_simplex::{Fault, Request, Role, SLOTS, UnitSet, UnitState, UnitView};
 
 /// Bytes of a [`Status`].
-pub(crate) const STATUS_SIZE: usize = 32 + SLOTS * SlotStatus::SIZE;
-/// Bytes of a [`Request`].
-pub(crate) const REQUEST_SIZE: usize = 24;
+pub(crate) const STATUS_SIZE: usize = 40 + SLOTS * SlotStatus::SIZE;
+/// Bytes of an [`Ask`].
+pub(crate) const REQUEST_SIZE: usize = 12 + 4 * SLOTS;
 /// Bytes of a [`Reply`].
 pub(crate) const REPLY_SIZE: usize = 8 + REFUSAL_LEN;
 /// Bytes of a refusal's sentence; a longer one is cut.
@@ -19,6 +19,8 @@ pub(crate) const REQUESTS_MAX: u32 = 32;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Status {
     pub(crate) cycle: u64,
+    /// The newest request that it takes into account.
+    pub(crate) served: u32,
     /// The source of the command, as in [`hemiola_trace::event::source`].
     pub(crate) commanding: u16,
     /// Changes of that source so far.
@@ -45,27 +47,11 @@ pub(crate) struct SlotStatus {
 
 /// A request of the runner to the decision module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Request {
+pub(crate) struct Ask {
     pub(crate) id: u32,
-    pub(crate) what: What,
-    pub(crate) slot: u32,
-    pub(crate) generation: u32,
-    /// Process id of the unit, whose priority may have to be taken; 0 where it does not matter.
+    pub(crate) request: Request,
+    /// Process id of an added unit, whose priority may have to be taken; 0 where it does not matter.
     pub(crate) pid: u32,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum What {
-    /// A unit was started in this slot.
-    Add = 1,
-    /// The same, and it is promoted once it is healthy: for a unit that a scenario starts with.
-    AddActive = 2,
-    /// Promote it now.
-    Promote = 3,
-    /// Remove it.
-    Remove = 4,
-    /// Its process has ended.
-    Exited = 5,
 }
 
 /// Whether a request was carried out.
@@ -115,6 +101,31 @@ impl Filler<'_> {
 
 impl SlotStatus {
     const SIZE: usize = 32;
+
+    pub(crate) fn of(unit: &UnitView) -> Self {
+        Self {
+            state: unit.state.code(),
+            last_fault: unit.last_fault.map_or(0, Fault::code),
+            generation: unit.generation,
+            strikes: unit.strikes,
+            clean: unit.clean,
+            answers: unit.answers,
+            faults: unit.faults,
+        }
+    }
+
+    /// The unit; `None` for an empty slot.
+    pub(crate) fn view(&self) -> Option<UnitView> {
+        Some(UnitView {
+            generation: self.generation,
+            state: UnitState::from_code(self.state)?,
+            strikes: self.strikes,
+            clean: self.clean,
+            answers: self.answers,
+            faults: self.faults,
+            last_fault: Fault::from_code(self.last_fault),
+        })
+    }
 }
 
 impl Status {
@@ -125,6 +136,7 @@ impl Status {
         filler.put(&self.switches.to_le_bytes());
         filler.put(&self.v.to_le_bytes());
         filler.put(&u64::from(self.commanding).to_le_bytes());
+        filler.put(&u64::from(self.served).to_le_bytes());
         for slot in self.slots {
             filler.put(&slot.state.to_le_bytes());
             filler.put(&slot.last_fault.to_le_bytes());
@@ -144,6 +156,7 @@ impl Status {
             switches: fields.u64()?,
             v: f64::from_bits(fields.u64()?),
             commanding: fields.u64()? as u16,
+            served: fields.u64()? as u32,
             slots: [SlotStatus::default(); SLOTS],
         };
         for slot in &mut status.slots {
@@ -161,11 +174,19 @@ impl Status {
     }
 }
 
-impl Request {
+impl Ask {
     pub(crate) fn to_bytes(self) -> [u8; REQUEST_SIZE] {
+        let what = match self.request {
+            Request::Add { role: Role::Shadow, .. } => 1,
+            Request::Add { role: Role::Active, .. } => 2,
+            Request::Promote { .. } => 3,
+            Request::Remove { .. } => 4,
+            Request::Exited { .. } => 5,
+            Request::Resume => 6,
+        };
         let mut bytes = [0; REQUEST_SIZE];
         let mut filler = Filler(&mut bytes);
-        for number in [self.id, self.what as u32, self.slot, self.generation, self.pid] {
+        for number in [self.id, what, self.pid].into_iter().chain(self.units().0) {
             filler.put(&number.to_le_bytes());
         }
         bytes
@@ -173,16 +194,33 @@ impl Request {
 
     pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let mut fields = Fields(bytes);
-        let id = fields.u32()?;
-        let what = match fields.u32()? {
-            1 => What::Add,
-            2 => What::AddActive,
-            3 => What::Promote,
-            4 => What::Remove,
-            5 => What::Exited,
+        let (id, what, pid) = (fields.u32()?, fields.u32()?, fields.u32()?);
+        let mut units = UnitSet::default();
+        for generation in &mut units.0 {
+            *generation = fields.u32()?;
+        }
+        let only = || units.iter().next();
+        let request = match what {
+            1 => Request::Add { unit: only()?, role: Role::Shadow },
+            2 => Request::Add { unit: only()?, role: Role::Active },
+            3 => Request::Promote { unit: only()? },
+            4 => Request::Remove { units },
+            5 => Request::Exited { unit: only()? },
+            6 => Request::Resume,
             _ => return None,
         };
-        Some(Self { id, what, slot: fields.u32()?, generation: fields.u32()?, pid: fields.u32()? })
+        Some(Self { id, request, pid })
+    }
+
+    /// The units that the request names.
+    pub(crate) fn units(&self) -> UnitSet {
+        match self.request {
+            Request::Add { unit, .. } | Request::Promote { unit } | Request::Exited { unit } => {
+                unit.into()
+            }
+            Request::Remove { units } => units,
+            Request::Resume => UnitSet::default(),
+        }
     }
 }
 
@@ -209,12 +247,20 @@ impl Reply {
 
 #[cfg(test)]
 mod tests {
+    use hemiola_simplex::UnitId;
+
     use super::*;
 
     #[test]
     fn messages_are_the_same_after_encoding_and_decoding() {
-        let mut status =
-            Status { cycle: 7, commanding: 18, switches: 3, v: 0.5, ..Status::default() };
+        let mut status = Status {
+            cycle: 7,
+            served: 5,
+            commanding: 18,
+            switches: 3,
+            v: 0.5,
+            ..Status::default()
+        };
         status.slots[2] = SlotStatus {
             state: 3,
             last_fault: 4,
@@ -225,8 +271,21 @@ mod tests {
             faults: 2,
         };
         assert_eq!(Status::from_bytes(&status.to_bytes()), Some(status));
-        let request = Request { id: 1, what: What::Promote, slot: 2, generation: 9, pid: 4711 };
-        assert_eq!(Request::from_bytes(&request.to_bytes()), Some(request));
+        assert_eq!(SlotStatus::of(&status.slots[2].view().unwrap()), status.slots[2]);
+        assert_eq!(status.slots[1].view(), None);
+        let unit = UnitId { slot: 2, generation: 9 };
+        let others = [unit, UnitId { slot: 7, generation: 4 }];
+        for request in [
+            Request::Add { unit, role: Role::Shadow },
+            Request::Add { unit, role: Role::Active },
+            Request::Promote { unit },
+            Request::Remove { units: others.into_iter().collect() },
+            Request::Exited { unit },
+            Request::Resume,
+        ] {
+            let ask = Ask { id: 1, request, pid: 4711 };
+            assert_eq!(Ask::from_bytes(&ask.to_bytes()), Some(ask));
+        }
         let mut reply = Reply { id: 1, ..Reply::default() };
         assert_eq!(reply.refused(), None);
         reply.refusal[..4].copy_from_slice(b"why?");
@@ -237,7 +296,7 @@ mod tests {
     #[test]
     fn short_messages_are_rejected() {
         assert_eq!(Status::from_bytes(&[0; STATUS_SIZE - 1]), None);
-        assert_eq!(Request::from_bytes(&[0; 3]), None);
+        assert_eq!(Ask::from_bytes(&[0; 3]), None);
         assert_eq!(Reply::from_bytes(&[]), None);
     }
 }

@@ -1,43 +1,33 @@
-//! Replacement units while the loop runs: started, added, promoted, replaced, removed.
+//! Replacement units while the loop runs: their processes, and the messages to and from the decision module.
 //!
-//! The runner does what needs the operating system (processes, slots, requests of users); the decision module
-//! decides. Each request of a user is a [`Transaction`]: steps that each wait for a reply of the decision module, or
-//! until the unit has proved itself. Every tick checks them, and none of them blocks.
+//! [`Upgrades`] decides. This module tells it what happened to processes, messages and requests of users, and carries
+//! out what it answers. Nothing here blocks.
 
-use std::fmt::Write as _;
-use std::time::{Duration, Instant as WallInstant};
+use std::collections::BTreeMap;
 
+use hemiola_rt::clock::{Clock, MonotonicClock};
 use hemiola_scenario::{Unit, UnitProgram, UnitState as Begin, Variant};
-use hemiola_simplex::{Gain, SLOTS, UnitState, fault_name, state_name};
+use hemiola_simplex::{
+    Begun, Change, Effect, Gain, Replacement, Role, SLOTS, Ticket, UnitId, Upgrades, unit_policy,
+};
 use hemiola_trace::event::source;
-use hemiola_units::{Instant, Policy, Priority, Profile, Span};
+use hemiola_units::{Instant, Profile, Span};
 
 use crate::RunError;
-use crate::control::{Client, NewUnit, Server, UnitAnswer, UnitRequest, UnitRow};
+use crate::control::{Client, NewUnit, Server, UnitAnswer, UnitPair, UnitRequest, UnitRow};
 use crate::launch::Message;
 use crate::stage::Stage;
-use crate::status::{REPLY_SIZE, Reply, Request, STATUS_SIZE, SlotStatus, Status, What};
+use crate::status::{Ask, REPLY_SIZE, Reply, STATUS_SIZE, Status};
 use crate::tasks::unit::{self, UnitLaunch};
 use crate::tasks::{EarlyEnd, Fault};
 
-/// How long a started unit may take until its first acceptable answer.
-const START_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long any other step of a transaction may take, beside the time a replacement needs to prove itself.
-const STEP_TIMEOUT: Duration = Duration::from_secs(5);
-
 /// Every unit of a running variant, and the requests under way.
 pub(crate) struct Units {
-    slots: [Option<Entry>; SLOTS],
-    generations: u32,
-    requests: u32,
+    upgrades: Upgrades,
+    /// The newest process in each slot.
+    processes: [Option<UnitProcess>; SLOTS],
+    clients: BTreeMap<Ticket, Client>,
     status: Option<Status>,
-    replies: Vec<Reply>,
-    transactions: Vec<Transaction>,
-    /// Acceptable answers that a replacement must give in shadow, and again in control, before the old unit is
-    /// removed: as many as the decision module requires before it promotes.
-    proven: u32,
-    /// The time that these take, at one a cycle.
-    proving: Duration,
     /// Profile and budget of an added unit, unless the request says otherwise.
     profile: Profile,
     budget: Span,
@@ -45,75 +35,26 @@ pub(crate) struct Units {
     notes: Vec<String>,
 }
 
-/// The unit in a slot.
-struct Entry {
-    name: String,
-    generation: u32,
+/// The process of a unit.
+#[derive(Clone, Copy, Debug)]
+struct UnitProcess {
+    id: UnitId,
     member: usize,
     pid: u32,
-    /// Whether its process has ended, or the decision module has given it up.
-    over: bool,
+    prepares: bool,
+    ending: bool,
 }
-
-/// One request under way.
-struct Transaction {
-    client: Option<Client>,
-    goal: Goal,
-    slot: usize,
-    name: String,
-    step: Step,
-    limit: WallInstant,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Goal {
-    Add,
-    Replace { old: usize },
-    Promote,
-    Remove,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
-    /// The unit's process prepares.
-    Starting,
-    /// The decision module was asked; the reply has this id.
-    Asked(u32, What),
-    /// The unit runs in shadow until it has proved itself.
-    Proving,
-    /// The unit is in control and has to prove itself again, from this count of answers on.
-    Watched(u64),
-}
-
-impl Transaction {
-    fn new(goal: Goal, slot: usize, name: String, step: Step, timeout: Duration) -> Self {
-        Self { client: None, goal, slot, name, step, limit: WallInstant::now() + timeout }
-    }
-
-    /// Goes on to a step that may take this long.
-    fn go(&mut self, step: Step, timeout: Duration) -> Option<Ended> {
-        (self.step, self.limit) = (step, WallInstant::now() + timeout);
-        None
-    }
-}
-
-/// The outcome of a transaction: the sentence of the answer or of the refusal.
-type Ended = Result<String, String>;
 
 impl Units {
     pub(crate) fn new(variant: &Variant) -> Self {
         let last = variant.units.last();
         let decision = variant.decision.as_ref().expect("present with the decision process");
-        let proving = variant.rate.period() * i64::from(decision.promote_after);
+        let reserved = variant.processes.iter().map(|process| process.name.clone()).collect();
         Self {
-            slots: Default::default(),
-            generations: 0,
-            requests: 0,
+            upgrades: Upgrades::new(decision.promote_after, variant.rate.period(), reserved),
+            processes: Default::default(),
+            clients: BTreeMap::new(),
             status: None,
-            replies: Vec::new(),
-            transactions: Vec::new(),
-            proven: decision.promote_after,
-            proving: proving.to_duration(),
             profile: last.map_or_else(Profile::ordinary, |unit| unit.profile.clone()),
             budget: last.map_or(Span::from_millis(2), |unit| unit.budget),
             notes: Vec::new(),
@@ -123,17 +64,15 @@ impl Units {
     /// Starts the units that the scenario begins with.
     pub(crate) fn launch_first(&mut self, stage: &mut Stage<'_>) -> Result<(), RunError> {
         for (index, unit) in stage.variant().units.iter().enumerate() {
-            let slot = self.free_slot().ok_or_else(|| RunError::Start {
+            let role = if unit.state == Begin::Active { Role::Active } else { Role::Shadow };
+            let id = self.upgrades.first(&unit.name, role).map_err(|error| RunError::Start {
                 process: unit.name.clone(),
-                reason: format!("there are only {SLOTS} slots"),
+                reason: error.to_string(),
             })?;
             let fault = stage.injected().iter().find_map(|injection| injection.in_unit(index));
-            let generation = self.next_generation();
             let may_end = fault.is_some();
-            self.launch(
-                stage,
-                &UnitLaunch { slot, generation, unit: unit.clone(), fault, may_end },
-            )?;
+            self.launch(stage, &UnitLaunch { id, unit: unit.clone(), fault, may_end })?;
+            self.process_mut(id).expect("just launched").prepares = false;
         }
         Ok(())
     }
@@ -146,82 +85,98 @@ impl Units {
         if launch.may_end {
             launched.early_end = EarlyEnd::Expected;
         }
-        let (pid, name) = (launched.launched.pid(), launch.unit.name.clone());
-        let generation = launch.generation;
-        self.slots[launch.slot] = Some(Entry { name, generation, member, pid, over: false });
+        let (id, pid) = (launch.id, launched.launched.pid());
+        self.processes[usize::from(id.slot)] =
+            Some(UnitProcess { id, member, pid, prepares: true, ending: false });
         Ok(())
     }
 
     /// Tells the decision module which units it begins with.
     pub(crate) fn announce(&mut self, stage: &mut Stage<'_>) {
-        for (slot, unit) in stage.variant().units.iter().enumerate() {
-            let what = if unit.state == Begin::Active { What::AddActive } else { What::Add };
-            self.ask(stage, slot, what);
-        }
+        self.upgrades.announce();
+        self.carry_out(stage, Instant::ZERO);
     }
 
-    /// Handles replies of the decision module, requests of users, and processes that ended.
+    /// Handles messages of the decision module, requests of users, and processes that are prepared or have ended.
     pub(crate) fn tick(&mut self, stage: &mut Stage<'_>, server: &mut Server, epoch: Instant) {
         self.receive(stage);
         while let Some((request, client)) = server.poll() {
             self.serve(stage, request, client);
         }
-        let mut index = 0;
-        while index < self.transactions.len() {
-            let mut transaction = self.transactions.remove(index);
-            match self.advance(stage, &mut transaction, epoch) {
-                None => {
-                    self.transactions.insert(index, transaction);
-                    index += 1;
-                }
-                Some(ended) => {
-                    let answer = match ended {
-                        Ok(text) => UnitAnswer::Done(text),
-                        Err(text) => UnitAnswer::Refused(text),
-                    };
-                    if let Some(client) = transaction.client.take() {
-                        client.answer(&answer);
-                    }
-                }
-            }
-        }
-        self.close_ended(stage);
+        self.look_at_processes(stage);
+        self.upgrades.tick(MonotonicClock.now());
+        self.carry_out(stage, epoch);
     }
 
     /// Reads replies and the newest status.
     fn receive(&mut self, stage: &mut Stage<'_>) {
         let Some(supervision) = stage.wiring().supervision.as_mut() else { return };
-        let mut buffer = [0; STATUS_SIZE];
-        if let Ok(Some(bytes)) = supervision.status_receiver.receive(&mut buffer) {
-            self.status = Status::from_bytes(bytes);
-        }
         let mut buffer = [0; REPLY_SIZE];
         while let Ok(Some(bytes)) = supervision.reply_receiver.receive(&mut buffer) {
-            self.replies.extend(Reply::from_bytes(bytes));
+            if let Some(reply) = Reply::from_bytes(bytes) {
+                self.upgrades.replied(reply.id, reply.refused().map_or(Ok(()), Err));
+            }
+        }
+        let mut buffer = [0; STATUS_SIZE];
+        if let Ok(Some(bytes)) = supervision.status_receiver.receive(&mut buffer)
+            && let Some(status) = Status::from_bytes(bytes)
+        {
+            self.upgrades.observe(status.served, &status.slots.map(|slot| slot.view()));
+            self.status = Some(status);
         }
     }
 
     fn serve(&mut self, stage: &mut Stage<'_>, request: UnitRequest, client: Client) {
         let begun = match request {
             UnitRequest::List => return client.answer(&self.list(stage)),
-            UnitRequest::Add(new) => self.begin_new(stage, new, Goal::Add),
-            UnitRequest::Replace { old, new } => match self.find(&old) {
-                Ok(old) => self.begin_new(stage, new, Goal::Replace { old }),
-                Err(refusal) => Err(refusal),
-            },
-            UnitRequest::Remove { name } => {
-                self.begin_known(stage, &name, Goal::Remove, What::Remove)
+            UnitRequest::Add(new) => {
+                let change = Change::Add { name: new.name.clone() };
+                self.begin(stage, change, &[new])
             }
-            UnitRequest::Promote { name } => {
-                self.begin_known(stage, &name, Goal::Promote, What::Promote)
+            UnitRequest::Replace(pairs) => {
+                let named = |UnitPair { old, new }: &UnitPair| Replacement {
+                    old: old.clone(),
+                    new: new.name.clone(),
+                };
+                let change = Change::Replace { pairs: pairs.iter().map(named).collect() };
+                let new: Vec<NewUnit> = pairs.into_iter().map(|pair| pair.new).collect();
+                self.begin(stage, change, &new)
             }
+            UnitRequest::Remove { name } => self.begin(stage, Change::Remove { name }, &[]),
+            UnitRequest::Promote { name } => self.begin(stage, Change::Promote { name }, &[]),
+            UnitRequest::Resume => self.begin(stage, Change::Resume, &[]),
         };
         match begun {
-            Ok(mut transaction) => {
-                transaction.client = Some(client);
-                self.transactions.push(transaction);
+            Ok(ticket) => {
+                self.clients.insert(ticket, client);
             }
             Err(refusal) => client.answer(&UnitAnswer::Refused(refusal)),
+        }
+    }
+
+    /// Begins a change, and starts the processes of its new units.
+    fn begin(
+        &mut self,
+        stage: &mut Stage<'_>,
+        change: Change,
+        new: &[NewUnit],
+    ) -> Result<Ticket, String> {
+        let units =
+            new.iter().map(|new| self.described(stage, new)).collect::<Result<Vec<_>, _>>()?;
+        let begun = self.begin_core(change)?;
+        for (id, unit) in begun.launches.into_iter().zip(units) {
+            self.launch_later(stage, UnitLaunch { id, unit, fault: None, may_end: true });
+        }
+        Ok(begun.ticket)
+    }
+
+    fn begin_core(&mut self, change: Change) -> Result<Begun, String> {
+        self.upgrades.begin(change, MonotonicClock.now()).map_err(|refusal| refusal.to_string())
+    }
+
+    fn launch_later(&mut self, stage: &mut Stage<'_>, launch: UnitLaunch) {
+        if let Err(error) = self.launch(stage, &launch) {
+            self.upgrades.ended(launch.id, &error.to_string());
         }
     }
 
@@ -234,42 +189,24 @@ impl Units {
         gain: Gain,
         fault: Option<Fault>,
     ) -> Result<(), String> {
-        let old = self.find(old)?;
-        let slot = self.free_slot().ok_or("every slot is taken")?;
-        let program = UnitProgram::Gain(gain);
-        let launch = self.later(slot, new.to_owned(), program, self.profile.clone(), fault);
-        let transaction = self.begin(stage, launch, Goal::Replace { old })?;
-        self.transactions.push(transaction);
+        let (old, name) = (old.to_owned(), new.to_owned());
+        let unit = self.later(name.clone(), UnitProgram::Gain(gain), self.profile.clone());
+        let pairs = vec![Replacement { old, new: name }];
+        let begun = self.begin_core(Change::Replace { pairs })?;
+        self.launch_later(stage, UnitLaunch { id: begun.launches[0], unit, fault, may_end: true });
         Ok(())
     }
 
-    /// Whether no transaction is under way.
+    /// Whether no change is under way.
     pub(crate) fn is_idle(&self) -> bool {
-        self.transactions.is_empty()
+        self.upgrades.is_idle()
     }
 
-    fn begin_new(
-        &mut self,
-        stage: &mut Stage<'_>,
-        new: NewUnit,
-        goal: Goal,
-    ) -> Result<Transaction, String> {
-        let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-        if new.name.is_empty() || new.name.len() > 64 || !new.name.chars().all(allowed) {
-            return Err(format!(
-                "\"{}\" is not a valid name of a unit; use 1 to 64 of a-z, A-Z, 0-9, '-', '_' and '.'",
-                new.name
-            ));
-        }
-        if stage.members().iter().any(|member| member.name == new.name) {
-            return Err(format!("\"{}\" has been used in this run; choose another name", new.name));
-        }
-        let slot = self.free_slot().ok_or_else(|| {
-            format!("all {SLOTS} slots are taken; remove a unit first: hemiola unit remove NAME")
-        })?;
-        let program = match (new.gain, new.command.split_first()) {
+    /// The unit that a request describes.
+    fn described(&self, stage: &Stage<'_>, new: &NewUnit) -> Result<Unit, String> {
+        let program = match (&new.gain, new.command.split_first()) {
             (Some(name), None) => UnitProgram::Gain(
-                Gain::named(&name).ok_or_else(|| format!("no gain is called \"{name}\""))?,
+                Gain::named(name).ok_or_else(|| format!("no gain is called \"{name}\""))?,
             ),
             (None, Some((program, arguments))) => {
                 UnitProgram::Command { program: program.clone(), arguments: arguments.to_vec() }
@@ -278,286 +215,104 @@ impl Units {
         };
         let mut profile = self.profile.clone();
         if let Some(priority) = new.priority {
-            profile.scheduling = self.priority(stage, priority)?;
+            let decision = stage.variant().decision_process();
+            let decision = decision.expect("units come with a decision process");
+            profile.scheduling = unit_policy(priority, decision.profile.scheduling)
+                .map_err(|refusal| refusal.to_string())?;
         }
-        let launch = self.later(slot, new.name, program, profile, None);
-        self.begin(stage, launch, goal)
+        Ok(self.later(new.name.clone(), program, profile))
     }
 
     /// A unit that is started while the others run. It begins in shadow.
-    fn later(
-        &mut self,
-        slot: usize,
-        name: String,
-        program: UnitProgram,
-        profile: Profile,
-        fault: Option<Fault>,
-    ) -> UnitLaunch {
+    fn later(&self, name: String, program: UnitProgram, profile: Profile) -> Unit {
         let (state, budget) = (Begin::Shadow, self.budget);
-        let unit = Unit { name, program, fault: None, state, budget, profile, profile_name: None };
-        UnitLaunch { slot, generation: self.next_generation(), unit, fault, may_end: true }
+        Unit { name, program, fault: None, state, budget, profile, profile_name: None }
     }
 
-    /// The policy of a unit with a priority of its own, which must be below the decision module's.
-    fn priority(&self, stage: &Stage<'_>, wanted: u8) -> Result<Policy, String> {
-        let priority = Priority::try_from(wanted).map_err(|e| e.to_string())?;
-        let decision = stage.variant().decision_process().map(|process| process.profile.scheduling);
-        match decision {
-            Some(Policy::Fifo { priority: limit } | Policy::RoundRobin { priority: limit })
-                if priority >= limit =>
-            {
-                Err(format!(
-                    "priority {wanted} is not below the decision module's {}: a unit could starve it",
-                    limit.get()
-                ))
-            }
-            Some(Policy::Fifo { .. } | Policy::RoundRobin { .. }) => Ok(Policy::Fifo { priority }),
-            _ => Err(
-                "the decision module has no real-time priority here, and a unit above it could \
-                      starve it; leave out --priority"
-                    .into(),
-            ),
-        }
-    }
-
-    fn begin(
-        &mut self,
-        stage: &mut Stage<'_>,
-        launch: UnitLaunch,
-        goal: Goal,
-    ) -> Result<Transaction, String> {
-        self.launch(stage, &launch).map_err(|error| error.to_string())?;
-        let (slot, name) = (launch.slot, launch.unit.name);
-        Ok(Transaction::new(goal, slot, name, Step::Starting, START_TIMEOUT))
-    }
-
-    fn begin_known(
-        &mut self,
-        stage: &mut Stage<'_>,
-        name: &str,
-        goal: Goal,
-        what: What,
-    ) -> Result<Transaction, String> {
-        let slot = self.find(name)?;
-        let step = Step::Asked(self.ask(stage, slot, what), what);
-        Ok(Transaction::new(goal, slot, name.to_owned(), step, STEP_TIMEOUT))
-    }
-
-    /// Takes the next step of a transaction if it is due. Returns the outcome once there is one.
-    fn advance(
-        &mut self,
-        stage: &mut Stage<'_>,
-        it: &mut Transaction,
-        epoch: Instant,
-    ) -> Option<Ended> {
-        if WallInstant::now() > it.limit {
-            return Some(Err(self.give_up(stage, it, "it took too long")));
-        }
-        match it.step {
-            Step::Starting => {
-                let member = self.slots[it.slot].as_ref()?.member;
-                let ready = stage.receive_ready(member, Duration::ZERO);
-                if let Ok(false) = ready {
-                    return None;
-                }
-                let launched = &mut stage.members()[member].launched;
-                let start = |_| launched.send(&Message::Start(epoch)).map_err(|e| e.to_string());
-                match ready.and_then(start) {
-                    Ok(()) => self.ask_next(stage, it, it.slot, What::Add),
-                    Err(reason) => Some(Err(self.give_up(stage, it, &reason))),
-                }
-            }
-            Step::Asked(id, what) => {
-                let index = self.replies.iter().position(|reply| reply.id == id)?;
-                match (self.replies.swap_remove(index).refused(), what) {
-                    (None, what) => self.carried_out(stage, it, what),
-                    (Some(refusal), What::Promote | What::Remove) if it.goal != Goal::Add => {
-                        Some(Err(refusal))
+    /// Reports the processes that are prepared, have ended, or are gone with everything they started.
+    fn look_at_processes(&mut self, stage: &mut Stage<'_>) {
+        for process in self.processes.iter_mut().flatten() {
+            let UnitProcess { id, member, .. } = *process;
+            if process.prepares && !process.ending {
+                match stage.receive_ready(member, std::time::Duration::ZERO) {
+                    Ok(false) => {}
+                    Ok(true) => {
+                        process.prepares = false;
+                        self.upgrades.ready(id);
                     }
-                    (Some(refusal), _) => Some(Err(self.give_up(stage, it, &refusal))),
+                    Err(reason) => self.upgrades.ended(id, &reason),
                 }
             }
-            Step::Proving => self.prove(stage, it),
-            Step::Watched(answers) => self.watch(stage, it, answers),
-        }
-    }
-
-    /// Asks the decision module, as the next step of a transaction.
-    fn ask_next(
-        &mut self,
-        stage: &mut Stage<'_>,
-        it: &mut Transaction,
-        slot: usize,
-        what: What,
-    ) -> Option<Ended> {
-        it.go(Step::Asked(self.ask(stage, slot, what), what), STEP_TIMEOUT)
-    }
-
-    /// The step after the decision module has carried out a request.
-    fn carried_out(
-        &mut self,
-        stage: &mut Stage<'_>,
-        it: &mut Transaction,
-        what: What,
-    ) -> Option<Ended> {
-        match (what, it.goal) {
-            (What::Add | What::AddActive, Goal::Replace { .. }) => {
-                it.go(Step::Proving, START_TIMEOUT + self.proving)
+            let member = &mut stage.members()[member];
+            if let Some(exit) = &member.exit {
+                self.upgrades.ended(id, exit);
             }
-            (What::Add | What::AddActive, _) => it.go(Step::Proving, START_TIMEOUT),
-            (What::Promote, Goal::Replace { .. }) => {
-                let answers = self.slot_status(it.slot).map_or(0, |status| status.answers);
-                it.go(Step::Watched(answers), STEP_TIMEOUT + self.proving)
-            }
-            (What::Promote, _) => Some(Ok(format!("{} has the plant", it.name))),
-            (What::Remove | What::Exited, Goal::Replace { old }) => {
-                let old = self.end(stage, old);
-                Some(Ok(format!("{} has replaced {old}", it.name)))
-            }
-            (What::Remove | What::Exited, _) => {
-                Some(Ok(format!("{} is removed", self.end(stage, it.slot))))
+            if process.ending && member.launched.end() {
+                self.upgrades.vacated(id);
             }
         }
     }
 
-    /// Checks a unit in shadow: an added one is done, a replacement goes on once it has proved itself.
-    fn prove(&mut self, stage: &mut Stage<'_>, it: &mut Transaction) -> Option<Ended> {
-        let status = self.slot_status(it.slot)?;
-        match (UnitState::from_code(status.state), it.goal) {
-            (Some(UnitState::Starting), _) => None,
-            (Some(UnitState::Shadow | UnitState::Standby), Goal::Add) => Some(Ok(format!(
-                "{} runs in shadow; give it the plant with: hemiola unit promote {}",
-                it.name, it.name
-            ))),
-            (Some(UnitState::Shadow), Goal::Replace { old }) if status.clean >= self.proven => {
-                // The new unit gets the state that the old one had, and no more.
-                match self.slot_status(old).and_then(|old| UnitState::from_code(old.state)) {
-                    Some(UnitState::Active) => self.ask_next(stage, it, it.slot, What::Promote),
-                    _ => self.ask_next(stage, it, old, What::Remove),
-                }
-            }
-            (Some(UnitState::Shadow), _) => None,
-            _ => Some(Err(self.fail(stage, it))),
-        }
-    }
-
-    /// Checks a replacement in control: the old unit is removed once the new one has proved itself again.
-    fn watch(
-        &mut self,
-        stage: &mut Stage<'_>,
-        it: &mut Transaction,
-        answers: u64,
-    ) -> Option<Ended> {
-        let status = self.slot_status(it.slot)?;
-        let Goal::Replace { old } = it.goal else { return Some(Ok(String::new())) };
-        match UnitState::from_code(status.state) {
-            Some(UnitState::Active) if status.answers >= answers + u64::from(self.proven) => {
-                self.ask_next(stage, it, old, What::Remove)
-            }
-            Some(UnitState::Active) => None,
-            _ => Some(Err(self.fail(stage, it))),
-        }
-    }
-
-    /// Undoes a transaction whose unit has failed.
-    fn fail(&mut self, stage: &mut Stage<'_>, it: &Transaction) -> String {
-        let reason = self.complaint(stage, it.slot);
-        self.give_up(stage, it, &reason)
-    }
-
-    /// Undoes a transaction: the new unit is removed. The decision module has already given control back to the
-    /// source before.
-    fn give_up(&mut self, stage: &mut Stage<'_>, it: &Transaction, reason: &str) -> String {
-        match it.goal {
-            Goal::Add | Goal::Replace { .. } => {
-                self.ask(stage, it.slot, What::Remove);
-                self.end(stage, it.slot);
-                let rolled_back = match it.goal {
-                    Goal::Replace { old } => {
-                        let old = self.slots[old].as_ref().map_or("", |entry| entry.name.as_str());
-                        format!("; {old} stays")
+    /// Does what [`Upgrades`] has decided.
+    fn carry_out(&mut self, stage: &mut Stage<'_>, epoch: Instant) {
+        while let Some(effect) = self.upgrades.poll() {
+            match effect {
+                Effect::Start(id) => self.start(stage, id, epoch),
+                Effect::Ask { id, request } => {
+                    let mut ask = Ask { id, request, pid: 0 };
+                    let unit = ask.units().iter().next();
+                    let process = unit.and_then(|unit| self.process_mut(unit));
+                    ask.pid = process.map_or(0, |process| process.pid);
+                    if let Some(supervision) = stage.wiring().supervision.as_mut() {
+                        // A full queue means that the decision module hangs; a time limit handles that.
+                        let _ = supervision.request_sender.send(&ask.to_bytes());
                     }
-                    _ => String::new(),
-                };
-                format!("{} failed and was taken out: {reason}{rolled_back}", it.name)
-            }
-            Goal::Promote | Goal::Remove => format!("{}: {reason}", it.name),
-        }
-    }
-
-    /// The state and last fault of the unit in this slot, and how its process ended, if it has.
-    fn complaint(&self, stage: &mut Stage<'_>, slot: usize) -> String {
-        let status = self.slot_status(slot);
-        let state = status.and_then(|status| state_name(status.state)).unwrap_or("gone");
-        let mut text = format!("it is {state}");
-        if let Some(fault) = status.and_then(|status| fault_name(status.last_fault)) {
-            let _ = write!(text, ", last fault: {fault}");
-        }
-        let member = self.slots[slot].as_ref().map(|entry| &stage.members()[entry.member]);
-        if let Some(exit) = member.and_then(|member| member.exit.as_ref()) {
-            let _ = write!(text, " ({exit})");
-        }
-        text
-    }
-
-    /// Stops the process in a slot and frees the slot. Returns the unit's name.
-    fn end(&mut self, stage: &mut Stage<'_>, slot: usize) -> String {
-        let Some(entry) = self.slots[slot].take() else { return String::new() };
-        let member = &mut stage.members()[entry.member];
-        member.early_end = EarlyEnd::Expected;
-        member.launched.kill();
-        entry.name
-    }
-
-    /// Tells the decision module which processes ended, and stops those that it has given up.
-    fn close_ended(&mut self, stage: &mut Stage<'_>) {
-        for slot in 0..SLOTS {
-            let Some(entry) = self.slots[slot].as_ref().filter(|entry| !entry.over) else {
-                continue;
-            };
-            let member = &mut stage.members()[entry.member];
-            if member.exit.is_some() {
-                self.ask(stage, slot, What::Exited);
-            } else {
-                let given_up = self
-                    .slot_status(slot)
-                    .and_then(|status| UnitState::from_code(status.state))
-                    .is_some_and(|state| matches!(state, UnitState::Retired | UnitState::Failed));
-                if !given_up {
-                    continue;
                 }
+                Effect::End(id) => self.end(stage, id),
+                Effect::Answer { ticket, outcome } => {
+                    let answer = outcome.map_or_else(UnitAnswer::Refused, UnitAnswer::Done);
+                    if let Some(client) = self.clients.remove(&ticket) {
+                        client.answer(&answer);
+                    }
+                }
+                Effect::Note(note) => self.notes.push(note),
+            }
+        }
+    }
+
+    fn start(&mut self, stage: &mut Stage<'_>, id: UnitId, epoch: Instant) {
+        let Some(process) = self.process_mut(id) else { return };
+        let launched = &mut stage.members()[process.member].launched;
+        // An error means that it has just ended, which is reported with the way it ended.
+        let _ = launched.send(&Message::Start(epoch));
+    }
+
+    fn end(&mut self, stage: &mut Stage<'_>, id: UnitId) {
+        match self.process_mut(id) {
+            Some(process) => {
+                process.ending = true;
+                let member = &mut stage.members()[process.member];
                 member.early_end = EarlyEnd::Expected;
-                member.launched.kill();
+                member.launched.end();
             }
-            let complaint = self.complaint(stage, slot);
-            if let Some(entry) = self.slots[slot].as_mut() {
-                entry.over = true;
-                self.notes.push(format!("unit {}: {complaint}", entry.name));
-            }
+            // It could not be started.
+            None => self.upgrades.vacated(id),
         }
-    }
-
-    /// The status of a slot, if it belongs to the unit that is there now.
-    fn slot_status(&self, slot: usize) -> Option<&SlotStatus> {
-        let entry = self.slots[slot].as_ref()?;
-        let status = &self.status.as_ref()?.slots[slot];
-        (status.generation == entry.generation).then_some(status)
     }
 
     fn list(&self, stage: &Stage<'_>) -> UnitAnswer {
-        let rows = self.slots.iter().enumerate().filter_map(|(slot, entry)| {
-            let entry = entry.as_ref()?;
-            let status = self.slot_status(slot).copied().unwrap_or_default();
-            Some(UnitRow {
-                slot,
-                name: entry.name.clone(),
-                state: state_name(status.state).unwrap_or("starting").into(),
-                pid: entry.pid,
-                answers: status.answers,
-                faults: status.faults,
-                strikes: status.strikes,
-                last_fault: fault_name(status.last_fault).unwrap_or("").into(),
-            })
+        let rows = self.upgrades.units().map(|(id, name, state, view)| {
+            let process = self.processes[usize::from(id.slot)].filter(|process| process.id == id);
+            UnitRow {
+                slot: id.slot.into(),
+                name: name.into(),
+                state: state.into(),
+                pid: process.map_or(0, |process| process.pid),
+                answers: view.map_or(0, |view| view.answers),
+                faults: view.map_or(0, |view| view.faults),
+                strikes: view.map_or(0, |view| view.strikes),
+                last_fault: view.and_then(|view| view.last_fault).map_or("", |f| f.name()).into(),
+            }
         });
         UnitAnswer::Units {
             variant: stage.variant().name.clone(),
@@ -570,8 +325,8 @@ impl Units {
     fn commanding(&self) -> String {
         let Some(status) = &self.status else { return "no source yet".into() };
         let unit = source::slot(status.commanding)
-            .and_then(|slot| self.slots.get(usize::from(slot))?.as_ref());
-        unit.map_or_else(|| source::name(status.commanding), |entry| entry.name.clone())
+            .and_then(|slot| self.upgrades.name(u8::try_from(slot).ok()?));
+        unit.map_or_else(|| source::name(status.commanding), str::to_owned)
     }
 
     /// The present state in one line.
@@ -592,34 +347,7 @@ impl Units {
         std::mem::take(&mut self.notes)
     }
 
-    fn ask(&mut self, stage: &mut Stage<'_>, slot: usize, what: What) -> u32 {
-        self.requests += 1;
-        let (generation, pid) =
-            self.slots[slot].as_ref().map_or((0, 0), |entry| (entry.generation, entry.pid));
-        let request = Request { id: self.requests, what, slot: slot as u32, generation, pid };
-        if let Some(supervision) = stage.wiring().supervision.as_mut() {
-            // A full queue means that the decision module hangs; the step's time limit handles that.
-            let _ = supervision.request_sender.send(&request.to_bytes());
-        }
-        self.requests
-    }
-
-    fn find(&self, name: &str) -> Result<usize, String> {
-        let known = |entry: &Option<Entry>| entry.as_ref().is_some_and(|entry| entry.name == name);
-        self.slots.iter().position(known).ok_or_else(|| {
-            let names: Vec<&str> =
-                self.slots.iter().flatten().map(|entry| entry.name.as_str()).collect();
-            format!("there is no unit \"{name}\"; there are: {}", names.join(", "))
-        })
-    }
-
-    fn free_slot(&self) -> Option<usize> {
-        let free = |entry: &Option<Entry>| entry.as_ref().is_none_or(|entry| entry.over);
-        self.slots.iter().position(free)
-    }
-
-    fn next_generation(&mut self) -> u32 {
-        self.generations += 1;
-        self.generations
+    fn process_mut(&mut self, id: UnitId) -> Option<&mut UnitProcess> {
+        self.processes[usize::from(id.slot)].as_mut().filter(|process| process.id == id)
     }
 }

@@ -153,7 +153,7 @@ pub struct Decided {
     pub events: Events,
 }
 
-/// A unit's status for a loop: without its name, so that reading it allocates nothing.
+/// A unit's status; reading it allocates nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UnitView {
     /// Its generation in the slot.
@@ -177,8 +177,6 @@ pub struct UnitView {
 pub struct UnitStatus {
     /// Its slot.
     pub slot: u8,
-    /// Its name.
-    pub name: String,
     /// Its status.
     #[serde(flatten)]
     pub view: UnitView,
@@ -362,7 +360,7 @@ impl Decision {
     pub fn status(&self) -> Status {
         let units = self.units.iter().zip(0..).filter_map(|(unit, slot)| {
             let unit = unit.as_ref()?;
-            Some(UnitStatus { slot, name: unit.name.clone(), view: unit.view() })
+            Some(UnitStatus { slot, view: unit.view() })
         });
         Status {
             source: self.source,
@@ -558,8 +556,7 @@ impl Decision {
     pub(crate) fn promote(&mut self, slot: u8, events: &mut Events) {
         if let Some(old) = self.active {
             self.happen(old, Happening::Displaced, events);
-            let generation = self.units[usize::from(old)].as_ref().map_or(0, |u| u.generation);
-            self.history.push(old, generation);
+            self.history.push(old);
         }
         self.happen(slot, Happening::Promoted, events);
         self.active = Some(slot);
@@ -583,10 +580,11 @@ impl Decision {
         } else if self.reason == Reason::Started || self.reason == Reason::Promoted {
             self.reason = reason;
         }
-        while let Some((previous, generation)) = self.history.pop() {
-            let ready = self.units[usize::from(previous)].as_ref().is_some_and(|unit| {
-                unit.generation == generation && unit.state == UnitState::Standby
-            });
+        while let Some(previous) = self.history.pop() {
+            // A unit stands by only since it was displaced, which has put it here: it is no other generation.
+            let ready = self.units[usize::from(previous)]
+                .as_ref()
+                .is_some_and(|unit| unit.state == UnitState::Standby);
             if ready {
                 self.happen(previous, Happening::Promoted, events);
                 self.active = Some(previous);
@@ -672,27 +670,27 @@ impl Verdict {
     }
 }
 
-/// Previously active units, the newest last; a unit that returns moves to the end.
+/// Slots of previously active units, the newest last; a unit that returns moves to the end.
 #[derive(Clone, Copy, Debug, Default)]
 struct History {
-    list: [(u8, u32); SLOTS],
+    list: [u8; SLOTS],
     length: usize,
 }
 
 impl History {
-    fn push(&mut self, slot: u8, generation: u32) {
+    fn push(&mut self, slot: u8) {
         let mut kept = 0;
         for i in 0..self.length {
-            if self.list[i].0 != slot {
+            if self.list[i] != slot {
                 self.list[kept] = self.list[i];
                 kept += 1;
             }
         }
-        self.list[kept] = (slot, generation);
+        self.list[kept] = slot;
         self.length = kept + 1;
     }
 
-    fn pop(&mut self) -> Option<(u8, u32)> {
+    fn pop(&mut self) -> Option<u8> {
         self.length = self.length.checked_sub(1)?;
         Some(self.list[self.length])
     }

@@ -145,8 +145,6 @@ pub enum Reason {
     Promoted,
     /// The active unit was removed.
     Removed,
-    /// The active unit was replaced.
-    Replaced,
     /// The module was resumed after a fail-safe.
     Resumed,
     /// A fault of the unit in control or of the sensors.
@@ -162,7 +160,6 @@ impl Reason {
             Self::Returned => 2,
             Self::Promoted => 3,
             Self::Removed => 4,
-            Self::Replaced => 5,
             Self::Resumed => 6,
             Self::Fault(fault) => FAULT_REASON + fault.code(),
         }
@@ -175,7 +172,6 @@ pub const REASONS: &[(u16, &str)] = &[
     (2, "returned"),
     (3, "promoted"),
     (4, "removed"),
-    (5, "replaced"),
     (6, "resumed"),
     (101, "missing"),
     (102, "late"),
@@ -315,7 +311,7 @@ mod tests {
         for (code, name) in FAULTS {
             assert_eq!(reason_name(FAULT_REASON + code), Some(*name));
         }
-        assert_eq!(REASONS.len(), FAULTS.len() + 6);
+        assert_eq!(REASONS.len(), FAULTS.len() + 5);
         assert_eq!(fault_name(Fault::Stale.code()), Some(Fault::Stale.name()));
     }
 

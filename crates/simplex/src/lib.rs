@@ -10,18 +10,18 @@
 //! * [`Decision`]: decides whose voltage is used in each cycle; its module states what is covered and what is not.
 //!   [`performance`] monitors cost beside it.
 //! * [`Watchdog`]: commands the plant from the I/O process while the decision module does not.
-//! * [`UnitState`] and [`Request`]: the states of a replacement unit, and live upgrade.
+//! * [`UnitState`], [`Request`] and [`Upgrades`]: the states of a replacement unit, the requests that change it, and
+//!   live upgrade as transactions of such requests.
 //! * [`Event`], with [`REASONS`], [`FAULTS`] and [`STATES`]: the reports, by number and by name.
 //! * [`fault`], [`simulate`], [`campaign`]: fault injection, faster than real time.
 //!
 //! ```
-//! use hemiola_simplex::{Answer, Command, Decision, Request, Role, SLOTS, Sensors, Settings, CommandSource};
+//! use hemiola_simplex::{Answer, Command, CommandSource, Decision, Request, Role, SLOTS, Sensors, Settings, UnitId};
 //! use hemiola_units::{Instant, Span};
 //!
 //! let mut decision = Decision::new(Settings::default(), Span::from_millis(20)).unwrap();
-//! let add =
-//!     Request::Add { slot: 0, name: "baseline".into(), generation: 1, role: Role::Active };
-//! decision.request(add).unwrap();
+//! let unit = UnitId { slot: 0, generation: 1 };
+//! decision.request(Request::Add { unit, role: Role::Active }).unwrap();
 //!
 //! // A cycle in which the unit answers, and one in which it does not.
 //! let mut answers = [Answer::None; SLOTS];
@@ -39,6 +39,7 @@
 
 #![forbid(unsafe_code)]
 
+mod admission;
 pub mod campaign;
 mod controller;
 mod decision;
@@ -52,10 +53,12 @@ pub mod performance;
 mod region;
 mod safety;
 pub mod simulate;
+mod transaction;
 mod unit;
 mod upgrade;
 mod watchdog;
 
+pub use admission::{PriorityError, unit_policy};
 pub use controller::{CLIP_VOLTS, Controller, GAINS, Gain, StateFeedback, clipped};
 pub use decision::{
     Answer, Decided, Decision, SLOTS, Sensed, Settings, SettingsError, Status, UnitStatus, UnitView,
@@ -70,6 +73,10 @@ pub use model::{Model, ModelError};
 pub use observer::Observer;
 pub use region::{Region, RegionError};
 pub use safety::SafetyController;
+pub use transaction::{
+    Begun, Change, ChangeError, Effect, Outcome, Replacement, TRANSACTIONS_MAX, Ticket, UNITS_MAX,
+    Upgrades,
+};
 pub use unit::{Role, STATES, UnitState};
-pub use upgrade::{Request, RequestError};
+pub use upgrade::{Request, RequestError, UnitId, UnitSet};
 pub use watchdog::{Chosen, Watchdog};

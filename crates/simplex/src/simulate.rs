@@ -1,6 +1,8 @@
 //! The simulated closed loop: apparatus, codes, observers, units and decision module in one thread, faster than real
 //! time.
 
+use std::collections::BTreeSet;
+
 use hemiola_plant::{Apparatus, ApparatusFault, Settings as PlantSettings, State};
 use hemiola_units::{Instant, Random, Span};
 use thiserror::Error;
@@ -8,8 +10,9 @@ use thiserror::Error;
 use crate::event::{CommandSource, Event};
 use crate::fault::{FaultKind, Faulty};
 use crate::{
-    Answer, Command, Decided, Decision, Gain, Model, ModelError, Region, Request, Role, SLOTS,
-    Sensors, Settings, SettingsError, StateFeedback,
+    Answer, Change, ChangeError, Command, Decided, Decision, Effect, Gain, Model, ModelError,
+    Outcome as Ended, Region, Replacement, Role, SLOTS, Sensors, Settings, SettingsError,
+    StateFeedback, Ticket, UnitId, Upgrades,
 };
 
 /// A unit of a simulated loop.
@@ -67,6 +70,9 @@ pub enum ExperimentError {
         /// The integrator step.
         step: Span,
     },
+    /// The names of the units are not possible.
+    #[error("the units: {0}")]
+    Names(#[from] ChangeError),
     /// Too many units, or none without a decision module.
     #[error("{0} units; there must be 1 to {SLOTS}, or none with a decision module")]
     Units(usize),
@@ -101,12 +107,18 @@ pub struct Simulation {
     apparatus: Apparatus,
     region: Region,
     decision: Option<Decision>,
+    upgrades: Upgrades,
     units: [Option<SimulatedUnit>; SLOTS],
     model: Model,
     fault_cycle: u64,
     step: Span,
     cycle: u64,
-    generation: u32,
+    /// The newest request that the decision module has carried out.
+    served: u32,
+    /// Scripted replacements so far.
+    replaced: u32,
+    request_events: Vec<Event>,
+    ended: Vec<(Ticket, Ended)>,
     volts: f64,
     applied: f64,
     outcome: Outcome,
@@ -149,12 +161,20 @@ impl Simulation {
             apparatus: Apparatus::new(&plant)?,
             region: decision.as_ref().map_or(Region::SAFETY, |d| *d.region()),
             decision,
+            upgrades: Upgrades::new(
+                experiment.decision.as_ref().map_or(0, |settings| settings.promote_after),
+                period,
+                BTreeSet::new(),
+            ),
             units: Default::default(),
             model: Model::new(period)?,
             fault_cycle: (experiment.fault_from.nanos() / period.nanos()).max(0) as u64,
             step,
             cycle: 0,
-            generation: 0,
+            served: 0,
+            replaced: 0,
+            request_events: Vec::new(),
+            ended: Vec::new(),
             volts: 0.0,
             applied: 0.0,
             outcome: Outcome {
@@ -174,36 +194,105 @@ impl Simulation {
         for slot in 0..count {
             let setup = simulation.experiment.units[slot].clone();
             let role = if slot == 0 { Role::Active } else { Role::Shadow };
-            let generation = simulation.start(slot as u8, setup.gain, setup.fault);
-            if let Some(decision) = &mut simulation.decision {
-                let request = Request::Add { slot: slot as u8, name: setup.name, generation, role };
-                decision.request(request).expect("the slots of a new module are free");
-            }
+            let unit = simulation.upgrades.first(&setup.name, role)?;
+            simulation.launch(unit, setup.gain, setup.fault);
         }
+        simulation.upgrades.announce();
+        simulation.carry_out();
         Ok(simulation)
     }
 
-    /// Starts a unit's program in a slot, in place of the one running there; returns its generation. The decision
-    /// module is informed by a separate request.
-    pub fn start(&mut self, slot: u8, gain: Gain, kind: FaultKind) -> u32 {
-        self.generation += 1;
+    /// Begins a change of the units. Its new units run these programs, which are prepared at once. The answer comes in
+    /// a later cycle: [`Simulation::take_ended`].
+    ///
+    /// # Errors
+    /// If the change is refused.
+    pub fn change(
+        &mut self,
+        change: Change,
+        programs: &[(Gain, FaultKind)],
+    ) -> Result<Ticket, ChangeError> {
+        let begun = self.upgrades.begin(change, self.now())?;
+        for (unit, (gain, kind)) in begun.launches.into_iter().zip(programs) {
+            self.launch(unit, *gain, *kind);
+            self.upgrades.ready(unit);
+        }
+        self.carry_out();
+        Ok(begun.ticket)
+    }
+
+    /// Ends the program in a slot, like a crash.
+    pub fn kill(&mut self, slot: u8) {
+        if let Some(killed) = self.units[usize::from(slot)].take() {
+            self.upgrades.ended(UnitId { slot, generation: killed.generation }, "killed");
+            self.carry_out();
+        }
+    }
+
+    /// Returns the units and the changes under way.
+    #[must_use]
+    pub const fn upgrades(&self) -> &Upgrades {
+        &self.upgrades
+    }
+
+    /// Takes the events of requests since the last call; those of decisions are in [`Decided`].
+    pub fn take_request_events(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.request_events)
+    }
+
+    /// Takes the changes that have ended since the last call.
+    pub fn take_ended(&mut self) -> Vec<(Ticket, Ended)> {
+        std::mem::take(&mut self.ended)
+    }
+
+    fn now(&self) -> Instant {
+        Instant::ZERO + self.apparatus.elapsed()
+    }
+
+    /// Starts a unit's program in its slot.
+    fn launch(&mut self, id: UnitId, gain: Gain, kind: FaultKind) {
         let accept_below = self.experiment.decision.as_ref().map_or(1.0, |s| s.accept_below);
+        let seed = Random::from_seed(self.experiment.plant.seed).fork(u64::from(id.generation));
         let unit = Faulty::new(
             StateFeedback::new(self.model.clone(), gain),
             kind,
             self.fault_cycle.max(self.cycle),
             &self.model,
             (self.region, accept_below),
-            Random::from_seed(self.experiment.plant.seed).fork(u64::from(self.generation)).bits(),
+            seed.clone().bits(),
         );
-        let started = SimulatedUnit { unit, kind, generation: self.generation };
-        self.units[usize::from(slot)] = Some(started);
-        self.generation
+        let started = SimulatedUnit { unit, kind, generation: id.generation };
+        self.units[usize::from(id.slot)] = Some(started);
     }
 
-    /// Ends the program in a slot, like a crash.
-    pub fn kill(&mut self, slot: u8) {
-        self.units[usize::from(slot)] = None;
+    /// Takes the steps of the changes that are due in this cycle.
+    fn upgrade(&mut self) {
+        let Some(decision) = &self.decision else { return };
+        let views = std::array::from_fn(|slot| decision.unit(slot as u8));
+        self.upgrades.observe(self.served, &views);
+        self.upgrades.tick(self.now());
+        self.carry_out();
+    }
+
+    fn carry_out(&mut self) {
+        while let Some(effect) = self.upgrades.poll() {
+            match effect {
+                Effect::Ask { id, request } => {
+                    let Some(decision) = &mut self.decision else { continue };
+                    let reply = decision.request(request);
+                    self.request_events.extend(reply.iter().flatten());
+                    self.served = id;
+                    self.upgrades.replied(id, reply.map(drop).map_err(|e| e.to_string()));
+                }
+                Effect::End(unit) => {
+                    let slot = &mut self.units[usize::from(unit.slot)];
+                    slot.take_if(|running| running.generation == unit.generation);
+                    self.upgrades.vacated(unit);
+                }
+                Effect::Answer { ticket, outcome } => self.ended.push((ticket, outcome)),
+                Effect::Start(_) | Effect::Note(_) => {}
+            }
+        }
     }
 
     /// Runs one cycle: sample, compute, write after the delay, continue to the next sample. Returns the decision if
@@ -220,6 +309,7 @@ impl Simulation {
         let steps = if fault == FaultKind::TickEarly && beat { steps / 2 } else { steps };
         let delay = delay.min(steps.saturating_sub(1));
 
+        self.upgrade();
         let mut decided = None;
         let mut wanted = self.volts;
         if runs && sampled {
@@ -254,8 +344,11 @@ impl Simulation {
         let end =
             |lost_at: Option<Span>| lost_at.map_or(duration, |at| duration.min(at + after_loss));
         while self.apparatus.elapsed() < end(self.outcome.lost_at) {
-            self.scripted_requests();
+            self.scripted_changes();
             self.cycle();
+            // Nobody reads them here.
+            self.request_events.clear();
+            self.ended.clear();
         }
         self.outcome()
     }
@@ -372,27 +465,29 @@ impl Simulation {
         }
     }
 
-    /// Makes the requests that belong to a kind of fault: repeated replacement, and a replacement that fails.
-    fn scripted_requests(&mut self) {
-        let Some(kind) = self.units[0].as_ref().map(|unit| unit.kind) else { return };
+    /// Makes the changes that belong to a kind of fault: repeated replacement, and a replacement that fails. Without
+    /// the module, the only controller is stopped and a new one started in its place.
+    fn scripted_changes(&mut self) {
+        let Some(setup) = self.experiment.units.first().cloned() else { return };
         let Some(since) = self.cycle.checked_sub(self.fault_cycle) else { return };
-        let (now, next) = match kind {
+        let (is_due, next) = match setup.fault {
             FaultKind::ReplaceLoop => (since.is_multiple_of(10), FaultKind::ReplaceLoop),
             FaultKind::FailureDuringReplacement => (since == 0, FaultKind::Crash),
             _ => return,
         };
-        if !now || self.decision.is_none() {
-            // Without the module, the only controller is stopped and a new one started in its place.
-            if now {
-                self.start(0, self.experiment.units[0].gain, next);
-            }
+        if !is_due {
             return;
         }
-        let name = self.experiment.units[0].name.clone();
-        let generation = self.start(0, self.experiment.units[0].gain, next);
-        if let Some(decision) = &mut self.decision {
-            let replaced = decision.request(Request::Replace { slot: 0, name, generation });
-            replaced.expect("slot 0 is occupied and the generation new");
+        if self.decision.is_none() {
+            let generation = self.cycle as u32 + 2;
+            return self.launch(UnitId { slot: 0, generation }, setup.gain, next);
+        }
+        let name = |n: u32| if n == 0 { setup.name.clone() } else { format!("{}-{n}", setup.name) };
+        let (old, new) = (name(self.replaced), name(self.replaced + 1));
+        let change = Change::Replace { pairs: vec![Replacement { old, new }] };
+        // As soon as one replacement is done, the next begins.
+        if self.upgrades.is_idle() && self.change(change, &[(setup.gain, next)]).is_ok() {
+            self.replaced += 1;
         }
     }
 }

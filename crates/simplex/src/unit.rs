@@ -13,7 +13,7 @@ coded! {
     ///    │  └─(begins as active)──────────────────────────▲ │ └──────other promoted──────────▲
     ///    │                             │                    │
     ///    └──────── silent, exited ─────┴──► Failed ◄────────┤        too many strikes: Retired
-    ///                                    any live state ── remove, replace ──► Removed
+    ///                                    any state ── remove ──► Removed
     /// ```
     UnitState, STATES, "state of a unit" {
         /// It was added and has not answered yet.
@@ -85,7 +85,6 @@ pub enum Role {
 /// The decision module's data about the unit in a slot.
 #[derive(Clone, Debug)]
 pub(crate) struct Unit {
-    pub(crate) name: String,
     pub(crate) generation: u32,
     pub(crate) state: UnitState,
     pub(crate) role: Role,
@@ -119,9 +118,8 @@ impl Unit {
         }
     }
 
-    pub(crate) const fn new(name: String, generation: u32, role: Role) -> Self {
+    pub(crate) const fn new(generation: u32, role: Role) -> Self {
         Self {
-            name,
             generation,
             state: UnitState::Starting,
             role,

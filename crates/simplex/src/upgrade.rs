@@ -1,4 +1,5 @@
-//! Live upgrade: requests that attach, promote, replace and remove units, each applied completely or refused.
+//! Requests to the decision module: they attach, promote and remove units, each applied completely or refused.
+//! [`Upgrades`](crate::Upgrades) makes them.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -7,46 +8,70 @@ use crate::decision::{Decision, SLOTS};
 use crate::event::{Event, Events, Fault, Reason};
 use crate::unit::{Happening, Role, Unit, UnitState};
 
-/// A change of the set of units. Every generation number must exceed all earlier ones of its slot.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A unit of a run. A slot is used again, a generation never: no two units of a run have the same key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct UnitId {
+    /// The slot that it answers in, below [`SLOTS`].
+    pub slot: u8,
+    /// The number that its commands carry, above those of all earlier units of the slot; at least 1.
+    pub generation: u32,
+}
+
+/// Units in different slots, stored without allocation: the generation in each slot, 0 for none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnitSet(pub [u32; SLOTS]);
+
+impl UnitSet {
+    /// Returns the units in the order of their slots.
+    pub fn iter(&self) -> impl Iterator<Item = UnitId> + '_ {
+        let units = (0..).zip(self.0).map(|(slot, generation)| UnitId { slot, generation });
+        units.filter(|unit| unit.generation != 0)
+    }
+}
+
+impl FromIterator<UnitId> for UnitSet {
+    fn from_iter<T: IntoIterator<Item = UnitId>>(units: T) -> Self {
+        let mut set = Self::default();
+        for unit in units {
+            set.0[usize::from(unit.slot)] = unit.generation;
+        }
+        set
+    }
+}
+
+impl From<UnitId> for UnitSet {
+    fn from(unit: UnitId) -> Self {
+        Self::from_iter([unit])
+    }
+}
+
+/// A change of the set of units. A request that names another generation than the one in the slot is refused, so a late
+/// request never reaches a later unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "request", deny_unknown_fields)]
 pub enum Request {
     /// Attaches a unit to a free slot, as starting.
     Add {
-        /// The slot.
-        slot: u8,
-        /// Its name for users.
-        name: String,
-        /// The number that its commands must carry.
-        generation: u32,
+        /// The unit.
+        unit: UnitId,
         /// Whether it becomes active without promotion.
         role: Role,
     },
     /// Makes a healthy shadow or standby unit the active one; the active one stands by.
     Promote {
-        /// The slot.
-        slot: u8,
+        /// The unit.
+        unit: UnitId,
     },
-    /// Removes a unit. If it was active, the safety controller takes over and the previous unit becomes the candidate.
+    /// Removes all of these units between two cycles, or none of them. If one was active, the safety controller takes
+    /// over, and the previous unit becomes the candidate.
     Remove {
-        /// The slot.
-        slot: u8,
+        /// The units, at least one.
+        units: UnitSet,
     },
-    /// Replaces a unit by another generation, which begins in shadow.
-    Replace {
-        /// The slot.
-        slot: u8,
-        /// The new unit's name for users.
-        name: String,
-        /// The number that its commands must carry.
-        generation: u32,
-    },
-    /// The process of this generation has ended; a late report about an older one has no effect.
+    /// The unit's process has ended; a late report about a unit that is gone has no effect.
     Exited {
-        /// The slot.
-        slot: u8,
-        /// The generation that ended.
-        generation: u32,
+        /// The unit.
+        unit: UnitId,
     },
     /// Continues after a fail-safe.
     Resume,
@@ -63,13 +88,24 @@ pub enum RequestError {
         slot: u8,
     },
     /// The slot is in use: choose another, or replace the unit.
-    #[error("slot {slot} has the unit \"{name}\"; remove or replace it")]
+    #[error("slot {slot} is in use by generation {present}; remove or replace that unit")]
     Occupied {
         /// The requested slot.
         slot: u8,
-        /// The unit in the slot.
-        name: String,
+        /// The generation in the slot.
+        present: u32,
     },
+    /// The slot has another unit than the requested one, which is gone.
+    #[error("slot {} has generation {present}, not {}", unit.slot, unit.generation)]
+    AnotherUnit {
+        /// The requested unit.
+        unit: UnitId,
+        /// The generation in the slot.
+        present: u32,
+    },
+    /// A removal names no unit.
+    #[error("the request names no unit")]
+    NoUnit,
     /// The slot has no unit.
     #[error("slot {slot} has no unit")]
     Empty {
@@ -144,54 +180,71 @@ impl Decision {
     pub fn request(&mut self, request: Request) -> Result<Events, RequestError> {
         let mut events = Events::new();
         match request {
-            Request::Add { slot, name, generation, role } => {
-                if let Some(unit) = self.slot(slot)?.filter(|unit| unit.state.is_live()) {
-                    return Err(RequestError::Occupied { slot, name: unit.name.clone() });
-                }
-                self.check_generation(slot, generation)?;
-                if role == Role::Active
-                    && let Some(active) = self.active_or_to_be()
-                {
-                    return Err(RequestError::SecondActive { active });
-                }
-                self.attach(slot, Unit::new(name, generation, role), &mut events);
+            Request::Add { unit, role } => self.add(unit, role, &mut events)?,
+            Request::Promote { unit } => {
+                self.check_promotable(unit)?;
+                self.promote(unit.slot, &mut events);
             }
-            Request::Promote { slot } => {
-                self.check_promotable(slot)?;
-                self.promote(slot, &mut events);
-            }
-            Request::Remove { slot } => {
-                let unit = self.occupied(slot)?;
-                if unit.state == UnitState::Removed {
-                    return Err(RequestError::Empty { slot });
-                }
-                self.leave(slot, Happening::Removed, Reason::Removed, &mut events);
-            }
-            Request::Replace { slot, name, generation } => {
-                self.occupied(slot)?;
-                self.check_generation(slot, generation)?;
-                self.leave(slot, Happening::Removed, Reason::Replaced, &mut events);
-                self.attach(slot, Unit::new(name, generation, Role::Shadow), &mut events);
-            }
-            Request::Exited { slot, generation } => {
-                let unit = self.occupied(slot)?;
-                if unit.generation == generation && unit.state.is_live() {
-                    events.push(Event::Fault { slot: Some(slot), fault: Fault::Exited });
-                    let reason = Reason::Fault(Fault::Exited);
-                    self.leave(slot, Happening::Failed, reason, &mut events);
-                    if let Some(unit) = self.units[usize::from(slot)].as_mut() {
-                        unit.last_fault = Some(Fault::Exited);
-                    }
-                }
-            }
-            Request::Resume => {
-                if self.fail_safe.is_none() {
-                    return Err(RequestError::NotFailed);
-                }
-                self.resume();
-            }
+            Request::Remove { units } => self.remove(&units, &mut events)?,
+            Request::Exited { unit } => self.exited(unit, &mut events)?,
+            Request::Resume if self.fail_safe.is_none() => return Err(RequestError::NotFailed),
+            Request::Resume => self.resume(),
         }
         Ok(events)
+    }
+
+    fn add(&mut self, unit: UnitId, role: Role, events: &mut Events) -> Result<(), RequestError> {
+        let UnitId { slot, generation } = unit;
+        if let Some(present) = self.slot(slot)? {
+            let last = present.generation;
+            if present.state.is_live() {
+                return Err(RequestError::Occupied { slot, present: last });
+            }
+            if generation <= last {
+                return Err(RequestError::OldGeneration { slot, generation, last });
+            }
+        }
+        if role == Role::Active
+            && let Some(active) = self.active_or_to_be()
+        {
+            return Err(RequestError::SecondActive { active });
+        }
+        self.units[usize::from(slot)] = Some(Unit::new(generation, role));
+        events.push(Event::UnitState { slot, state: UnitState::Starting, generation });
+        Ok(())
+    }
+
+    /// Removes the active unit last, so that control never passes to a unit that leaves with it.
+    fn remove(&mut self, units: &UnitSet, events: &mut Events) -> Result<(), RequestError> {
+        if units.iter().next().is_none() {
+            return Err(RequestError::NoUnit);
+        }
+        for unit in units.iter() {
+            if self.named(unit)?.state == UnitState::Removed {
+                return Err(RequestError::Empty { slot: unit.slot });
+            }
+        }
+        let active = self.active;
+        let is_active = |unit: &UnitId| Some(unit.slot) == active;
+        let others = units.iter().filter(|unit| !is_active(unit));
+        for unit in others.chain(units.iter().filter(is_active)) {
+            self.leave(unit.slot, Happening::Removed, Reason::Removed, events);
+        }
+        Ok(())
+    }
+
+    fn exited(&mut self, unit: UnitId, events: &mut Events) -> Result<(), RequestError> {
+        let slot = unit.slot;
+        let present = self.occupied(slot)?;
+        if present.generation != unit.generation || !present.state.is_live() {
+            return Ok(());
+        }
+        events.push(Event::Fault { slot: Some(slot), fault: Fault::Exited });
+        self.leave(slot, Happening::Failed, Reason::Fault(Fault::Exited), events);
+        if let Some(unit) = self.units[usize::from(slot)].as_mut() {
+            unit.last_fault = Some(Fault::Exited);
+        }
+        Ok(())
     }
 
     fn slot(&self, slot: u8) -> Result<Option<&Unit>, RequestError> {
@@ -205,12 +258,13 @@ impl Decision {
         self.slot(slot)?.ok_or(RequestError::Empty { slot })
     }
 
-    fn check_generation(&self, slot: u8, generation: u32) -> Result<(), RequestError> {
-        match self.slot(slot)? {
-            Some(unit) if generation <= unit.generation => {
-                Err(RequestError::OldGeneration { slot, generation, last: unit.generation })
-            }
-            _ => Ok(()),
+    /// The unit in the slot, if it is the one that the request names.
+    fn named(&self, unit: UnitId) -> Result<&Unit, RequestError> {
+        let present = self.occupied(unit.slot)?;
+        if present.generation == unit.generation {
+            Ok(present)
+        } else {
+            Err(RequestError::AnotherUnit { unit, present: present.generation })
         }
     }
 
@@ -223,8 +277,8 @@ impl Decision {
         })
     }
 
-    fn check_promotable(&self, slot: u8) -> Result<(), RequestError> {
-        let unit = self.occupied(slot)?;
+    fn check_promotable(&self, named: UnitId) -> Result<(), RequestError> {
+        let (unit, slot) = (self.named(named)?, named.slot);
         match unit.state {
             UnitState::Shadow | UnitState::Standby => {}
             UnitState::Active => return Err(RequestError::AlreadyActive { slot }),
@@ -240,11 +294,5 @@ impl Decision {
             return Err(RequestError::Unhealthy { slot, clean, needed, last });
         }
         Ok(())
-    }
-
-    fn attach(&mut self, slot: u8, unit: Unit, events: &mut Events) {
-        let generation = unit.generation;
-        self.units[usize::from(slot)] = Some(unit);
-        events.push(Event::UnitState { slot, state: UnitState::Starting, generation });
     }
 }

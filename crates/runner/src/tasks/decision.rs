@@ -16,16 +16,14 @@ use hemiola_rt::clock::{Clock, MonotonicClock};
 use hemiola_rt::sys;
 use hemiola_scenario::Release;
 use hemiola_simplex::{Answer, Decided, Decision, SLOTS};
-use hemiola_simplex::{
-    Command, DecodeError, Event, Events, Request as CoreRequest, Role as UnitRole, Sensors,
-};
+use hemiola_simplex::{Command, DecodeError, Event, Events, Request, Sensors};
 use hemiola_trace::EventKind;
 use hemiola_trace::result::Role;
 use hemiola_units::{Instant, Policy, Span};
 
 use super::{Body, Equipment, Supplies, TaskKind, mismatch};
 use crate::spec::NodeSpec;
-use crate::status::{REQUEST_SIZE, Reply, Request, SlotStatus, Status, What};
+use crate::status::{Ask, REQUEST_SIZE, Reply, SlotStatus, Status};
 use crate::task::{Job, Ports, Task, mark_values, to_value};
 
 pub(super) const KIND: TaskKind = TaskKind {
@@ -57,6 +55,7 @@ pub(super) const KIND: TaskKind = TaskKind {
         include_str!("../../../simplex/src/decision.rs"),
         include_str!("../../../simplex/src/performance.rs"),
         include_str!("../../../simplex/src/region.rs"),
+        include_str!("../../../simplex/src/transaction.rs"),
         include_str!("../../../simplex/src/unit.rs"),
         include_str!("../../../simplex/src/upgrade.rs"),
     ],
@@ -104,6 +103,8 @@ struct DecisionTask {
     replies: Box<dyn Sender>,
     status: Box<dyn Sender>,
     status_due: Instant,
+    /// The newest request of the runner.
+    served: u32,
     switches: u64,
     cycles: u64,
     v: f64,
@@ -153,6 +154,7 @@ impl DecisionTask {
             replies: open_sender(&lines.replies).map_err(|e| because("the replies", &e))?,
             status: open_sender(&lines.status).map_err(|e| because("the status", &e))?,
             status_due: Instant::ZERO,
+            served: 0,
             switches: 0,
             cycles: 0,
             v: 0.0,
@@ -228,7 +230,6 @@ impl DecisionTask {
                 command.sequence = sensors.sequence;
             }
         }
-        // The names of units are empty here, so the copy allocates nothing.
         self.rehearsal.clone_from(&self.decision);
         let _ = black_box(self.rehearsal.sense(&sensors));
         let _ = black_box(self.rehearsal.decide(&answers, ports.now()));
@@ -242,30 +243,13 @@ impl DecisionTask {
     fn serve_requests(&mut self, ports: &mut dyn Ports) {
         let mut buffer = [0; REQUEST_SIZE];
         let Ok(Some(message)) = self.requests.receive(&mut buffer) else { return };
-        let Some(request) = Request::from_bytes(message) else { return };
-        self.status_due = Instant::ZERO;
-        let slot = request.slot as u8;
-        let generation = request.generation;
-        // The runner keeps the names of units; an empty string allocates nothing.
-        let add = |role| CoreRequest::Add { slot, name: String::new(), generation, role };
-        let core = match request.what {
-            What::Add => add(UnitRole::Shadow),
-            What::AddActive => add(UnitRole::Active),
-            What::Promote => CoreRequest::Promote { slot },
-            What::Remove => CoreRequest::Remove { slot },
-            What::Exited => CoreRequest::Exited { slot, generation },
-        };
-        let mut reply = Reply { id: request.id, ..Reply::default() };
-        match self.decision.request(core) {
+        let Some(ask) = Ask::from_bytes(message) else { return };
+        (self.status_due, self.served) = (Instant::ZERO, ask.id);
+        let mut reply = Reply { id: ask.id, ..Reply::default() };
+        match self.decision.request(ask.request) {
             Ok(events) => {
                 self.record(&events, ports);
-                if let Some(known) = self.slots.get_mut(usize::from(slot)) {
-                    match request.what {
-                        What::Add | What::AddActive => known.occupy(request.pid),
-                        What::Remove | What::Exited => known.pid = None,
-                        What::Promote => {}
-                    }
-                }
+                self.seat(&ask);
             }
             // Written into the message in place. A refusal is the user's mistake and no part of a cycle's
             // work: its sentence may allocate.
@@ -275,6 +259,18 @@ impl DecisionTask {
             }
         }
         let _ = self.replies.send(&reply.to_bytes());
+    }
+
+    /// Follows a request that was carried out: which slots have a unit to wait for.
+    fn seat(&mut self, ask: &Ask) {
+        for unit in ask.units().iter() {
+            let slot = &mut self.slots[usize::from(unit.slot)];
+            match ask.request {
+                Request::Add { .. } => slot.occupy(ask.pid),
+                Request::Remove { .. } | Request::Exited { .. } => slot.pid = None,
+                Request::Promote { .. } | Request::Resume => {}
+            }
+        }
     }
 
     fn record(&mut self, events: &Events, ports: &mut dyn Ports) {
@@ -315,19 +311,12 @@ impl DecisionTask {
         let mut slots = [SlotStatus::default(); SLOTS];
         for (n, status) in slots.iter_mut().enumerate() {
             if let Some(unit) = self.decision.unit(n as u8) {
-                *status = SlotStatus {
-                    state: unit.state.code(),
-                    last_fault: unit.last_fault.map_or(0, |fault| fault.code()),
-                    generation: unit.generation,
-                    strikes: unit.strikes,
-                    clean: unit.clean,
-                    answers: unit.answers,
-                    faults: unit.faults,
-                };
+                *status = SlotStatus::of(&unit);
             }
         }
-        let (cycle, switches) = (self.cycles, self.switches);
-        let status = Status { cycle, commanding: self.commanding, switches, v: self.v, slots };
+        let (cycle, served, switches) = (self.cycles, self.served, self.switches);
+        let status =
+            Status { cycle, served, commanding: self.commanding, switches, v: self.v, slots };
         let _ = self.status.send(&status.to_bytes());
     }
 }
@@ -344,8 +333,9 @@ impl Slot {
         self.pid.is_some() && (self.missed <= MISSED_MAX || cycle.is_multiple_of(RETRY_EVERY))
     }
 
-    /// Puts a new unit into the slot; the history of the one before is forgotten.
+    /// Puts a new unit into the slot; the history of the one before is forgotten, and its last answer with it.
     fn occupy(&mut self, pid: u32) {
+        let _ = self.take();
         self.pid = Some(pid);
         self.missed = 0;
         self.held_back = false;

@@ -4,6 +4,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 use hemiola_bus::End;
 use hemiola_scenario::{Process, Release, Task, Unit, UnitProgram, Variant};
+use hemiola_simplex::UnitId;
 use hemiola_trace::result::Role;
 use hemiola_units::{Bytes, Span};
 
@@ -36,8 +37,7 @@ pub(crate) fn kind(program: &UnitProgram) -> &'static TaskKind {
 /// A unit about to be started.
 #[derive(Clone, Debug)]
 pub(crate) struct UnitLaunch {
-    pub(crate) slot: usize,
-    pub(crate) generation: u32,
+    pub(crate) id: UnitId,
     pub(crate) unit: Unit,
     pub(crate) fault: Option<Fault>,
     /// Whether its end at any time is part of an experiment.
@@ -70,11 +70,12 @@ pub(crate) fn process(variant: &Variant, unit: &Unit) -> Process {
 pub(crate) fn equipment<'w>(launch: &UnitLaunch, supplies: &Supplies<'w>) -> Equipment<'w> {
     let (wiring, unit) = (supplies.wiring, &launch.unit);
     let supervision = wiring.supervision.as_ref().expect("units come with a decision process");
-    let slot = &supervision.slots[launch.slot];
+    let UnitId { slot: number, generation } = launch.id;
+    let slot = &supervision.slots[usize::from(number)];
     let descriptor = slot.descriptor(End::Sender);
     let gear = match &unit.program {
         UnitProgram::Gain(_) => {
-            let facts = ControllerFacts { unit: launch.generation, fault: launch.fault.clone() };
+            let facts = ControllerFacts { unit: generation, fault: launch.fault.clone() };
             Equipment::new(&facts, descriptor)
         }
         UnitProgram::Command { program, arguments } => {
@@ -87,7 +88,7 @@ pub(crate) fn equipment<'w>(launch: &UnitLaunch, supplies: &Supplies<'w>) -> Equ
             let environment = [
                 ("HEMIOLA_SENSORS_FD", number(sensors)),
                 ("HEMIOLA_COMMAND_FD", number(descriptor)),
-                ("HEMIOLA_UNIT", launch.generation.to_string()),
+                ("HEMIOLA_UNIT", generation.to_string()),
                 ("HEMIOLA_PERIOD_NS", period.nanos().to_string()),
             ];
             let environment = environment.map(|(key, value)| (key.to_owned(), value)).to_vec();
@@ -96,7 +97,7 @@ pub(crate) fn equipment<'w>(launch: &UnitLaunch, supplies: &Supplies<'w>) -> Equ
         }
     };
     Equipment {
-        sends: Some(Port { index: SLOT_PORT + launch.slot as u16, handle: slot.handle() }),
+        sends: Some(Port { index: SLOT_PORT + u16::from(number), handle: slot.handle() }),
         limits: Some(Limits { unbroken: (unit.budget * 4).max(UNBROKEN_MIN), memory: MEMORY }),
         ..gear
     }

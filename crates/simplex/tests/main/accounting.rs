@@ -2,7 +2,7 @@
 
 use hemiola_simplex::{
     Answer, CLIP_VOLTS, Command, CommandSource, Decided, Decision, Event, Fault, Model, Request,
-    Role, SLOTS, Sensors, Settings, UnitState,
+    Role, SLOTS, Sensors, Settings, UnitId, UnitState,
 };
 use hemiola_units::{Instant, Span};
 
@@ -23,10 +23,8 @@ impl Loop {
     fn new(units: &[(u8, Role)]) -> Self {
         let mut decision = Decision::new(Settings::default(), PERIOD).unwrap();
         for (slot, role) in units {
-            let name = format!("unit {slot}");
-            decision
-                .request(Request::Add { slot: *slot, name, generation: 1, role: *role })
-                .unwrap();
+            let unit = UnitId { slot: *slot, generation: 1 };
+            decision.request(Request::Add { unit, role: *role }).unwrap();
         }
         Self { decision, cycle: 0, angle: 0.0, age: Span::from_millis(4), estimate: [0.0; 4] }
     }
@@ -94,14 +92,16 @@ fn control_never_falls_back_to_another_generation() {
     for _ in 0..30 {
         pair.answer(&[(0, 0.01), (1, 0.01)]);
     }
-    pair.decision.request(Request::Promote { slot: 1 }).unwrap();
+    let unit = |slot, generation| UnitId { slot, generation };
+    pair.decision.request(Request::Promote { unit: unit(1, 1) }).unwrap();
     pair.answer(&[(0, 0.01), (1, 0.01)]);
     assert_eq!(pair.state(0), UnitState::Standby);
-    pair.decision.request(Request::Replace { slot: 0, name: "new".into(), generation: 2 }).unwrap();
+    pair.decision.request(Request::Remove { units: unit(0, 1).into() }).unwrap();
+    pair.decision.request(Request::Add { unit: unit(0, 2), role: Role::Shadow }).unwrap();
     for _ in 0..30 {
         pair.answer(&[(0, 0.01), (1, 0.01)]);
     }
-    pair.decision.request(Request::Exited { slot: 1, generation: 1 }).unwrap();
+    pair.decision.request(Request::Exited { unit: unit(1, 1) }).unwrap();
     assert_eq!(pair.answer(&[(0, 0.01)]).source, CommandSource::Safety);
     assert_eq!((pair.decision.active(), pair.state(0)), (None, UnitState::Shadow));
 }

@@ -2,7 +2,8 @@
 
 use hemiola_simplex::{
     Answer, CLIP_VOLTS, Command, CommandSource, Decided, Decision, DecodeError, Event, Fault, Gain,
-    Reason, Request, RequestError, Role, SLOTS, Sensors, Settings, SettingsError, UnitState,
+    Reason, Request, RequestError, Role, SLOTS, Sensors, Settings, SettingsError, UnitId, UnitSet,
+    UnitState,
 };
 use hemiola_units::{Instant, Span};
 
@@ -38,8 +39,8 @@ impl Bench {
     }
 
     fn add(&mut self, slot: u8, generation: u32, role: Role) {
-        let name = format!("unit {slot}");
-        self.decision.request(Request::Add { slot, name, generation, role }).unwrap();
+        let unit = UnitId { slot, generation };
+        self.decision.request(Request::Add { unit, role }).unwrap();
     }
 
     fn command(&self, slot: u8) -> Command {
@@ -77,6 +78,11 @@ impl Bench {
     fn state(&self, slot: u8) -> UnitState {
         self.decision.status().units.iter().find(|u| u.slot == slot).unwrap().state
     }
+}
+
+/// The first unit in a slot.
+fn first(slot: u8) -> UnitId {
+    UnitId { slot, generation: 1 }
 }
 
 fn switch(decided: &Decided) -> Option<(CommandSource, CommandSource, Reason)> {
@@ -151,7 +157,7 @@ fn control_returns_after_twenty_five_good_answers_and_not_before() {
 #[test]
 fn a_unit_with_too_many_strikes_retires_and_its_predecessor_takes_over() {
     let mut bench = Bench::with_two_units();
-    bench.decision.request(Request::Promote { slot: 1 }).unwrap();
+    bench.decision.request(Request::Promote { unit: first(1) }).unwrap();
     assert_eq!(
         switch(&bench.good(&[0, 1])),
         Some((CommandSource::Unit(0), CommandSource::Unit(1), Reason::Promoted))
@@ -166,7 +172,7 @@ fn a_unit_with_too_many_strikes_retires_and_its_predecessor_takes_over() {
     assert_eq!((bench.state(0), bench.state(1)), (UnitState::Active, UnitState::Retired));
     assert_eq!(bench.good(&[0, 1]).source, CommandSource::Unit(0));
     assert_eq!(
-        bench.decision.request(Request::Promote { slot: 1 }),
+        bench.decision.request(Request::Promote { unit: first(1) }),
         Err(RequestError::Gone { slot: 1, state: UnitState::Retired })
     );
 }
@@ -183,7 +189,7 @@ fn a_shadow_never_actuates_and_its_faults_are_counted() {
     let shadow = status.units.iter().find(|unit| unit.slot == 1).unwrap();
     assert_eq!((shadow.faults, shadow.last_fault), (20, Some(Fault::NotFinite)));
     assert_eq!(
-        bench.decision.request(Request::Promote { slot: 1 }).unwrap_err().to_string(),
+        bench.decision.request(Request::Promote { unit: first(1) }).unwrap_err().to_string(),
         "the unit in slot 1 is not healthy: 0 acceptable answers in a row of the 25 needed; \
          last fault: not-finite"
     );
@@ -216,48 +222,75 @@ fn strikes_are_forgiven_with_time_in_control() {
 }
 
 #[test]
-fn replacing_the_active_unit_switches_to_safety_and_refuses_the_old_generation() {
+fn a_new_unit_in_the_slot_is_not_taken_for_the_old_one() {
     let mut bench = Bench::with_two_units();
     let old = bench.command(0);
-    let replace = |generation| Request::Replace { slot: 0, name: "new".into(), generation };
+    bench.decision.request(Request::Remove { units: first(0).into() }).unwrap();
     assert_eq!(
-        bench.decision.request(replace(1)),
+        bench.decision.request(Request::Add { unit: first(0), role: Role::Shadow }),
         Err(RequestError::OldGeneration { slot: 0, generation: 1, last: 1 })
     );
-    bench.decision.request(replace(2)).unwrap();
+    bench.add(0, 2, Role::Shadow);
     bench.answers[0] = Answer::Command(Command { sequence: bench.cycle, ..old });
     let decided = bench.good(&[1]);
     assert_eq!(
         switch(&decided),
-        Some((CommandSource::Unit(0), CommandSource::Safety, Reason::Replaced))
+        Some((CommandSource::Unit(0), CommandSource::Safety, Reason::Removed))
     );
     assert!(decided.events.contains(&Event::Fault { slot: Some(0), fault: Fault::WrongUnit }));
+    let unit = UnitId { slot: 0, generation: 2 };
     assert_eq!(
-        bench.decision.request(Request::Promote { slot: 0 }),
+        bench.decision.request(Request::Promote { unit }),
         Err(RequestError::StillStarting { slot: 0 })
     );
     for _ in 0..30 {
         assert_eq!(bench.good(&[0, 1]).source, CommandSource::Safety);
     }
-    bench.decision.request(Request::Promote { slot: 0 }).unwrap();
+    // A late request about the old unit does not reach the new one.
+    let units = UnitSet::from(first(0));
+    let refusal = Err(RequestError::AnotherUnit { unit: first(0), present: 2 });
+    assert_eq!(bench.decision.request(Request::Remove { units }), refusal);
+    bench.decision.request(Request::Promote { unit }).unwrap();
     assert_eq!(bench.good(&[0, 1]).source, CommandSource::Unit(0));
+}
+
+#[test]
+fn units_removed_together_never_hand_control_to_each_other() {
+    let mut bench = Bench::with_two_units();
+    bench.decision.request(Request::Promote { unit: first(1) }).unwrap();
+    bench.good(&[0, 1]);
+    // The standby unit in slot 0 would follow the active one in slot 1.
+    let units = [first(0), first(1)].into_iter().collect();
+    let events = bench.decision.request(Request::Remove { units }).unwrap();
+    let removed = |slot| Event::UnitState { slot, state: UnitState::Removed, generation: 1 };
+    assert_eq!(events.as_slice(), [removed(0), removed(1)]);
+    assert_eq!(
+        switch(&bench.good(&[0, 1])),
+        Some((CommandSource::Unit(1), CommandSource::Safety, Reason::Removed))
+    );
 }
 
 #[test]
 fn invalid_requests_are_refused_and_change_nothing() {
     let mut bench = Bench::with_two_units();
     let before = bench.decision.status();
-    let add = |slot, role| Request::Add { slot, name: "x".into(), generation: 9, role };
+    let add = |slot, role| Request::Add { unit: UnitId { slot, generation: 9 }, role };
+    let remove = |units: &[UnitId]| Request::Remove { units: units.iter().copied().collect() };
+    let later = UnitId { slot: 1, generation: 2 };
     for (request, wanted) in [
         (add(8, Role::Shadow), "slot 8 does not exist; slots are 0 to 7"),
-        (add(0, Role::Shadow), "slot 0 has the unit \"unit 0\"; remove or replace it"),
+        (add(0, Role::Shadow), "slot 0 is in use by generation 1; remove or replace that unit"),
         (
             add(2, Role::Active),
             "the unit in slot 0 is active already; add this one in shadow and promote it",
         ),
-        (Request::Promote { slot: 0 }, "the unit in slot 0 is active already"),
-        (Request::Promote { slot: 5 }, "slot 5 has no unit"),
-        (Request::Remove { slot: 5 }, "slot 5 has no unit"),
+        (Request::Promote { unit: first(0) }, "the unit in slot 0 is active already"),
+        (Request::Promote { unit: first(5) }, "slot 5 has no unit"),
+        (remove(&[first(5)]), "slot 5 has no unit"),
+        (remove(&[]), "the request names no unit"),
+        (Request::Promote { unit: later }, "slot 1 has generation 1, not 2"),
+        // All or nothing: slot 0 keeps its unit.
+        (remove(&[first(0), later]), "slot 1 has generation 1, not 2"),
         (Request::Resume, "the decision module is not in its fail-safe"),
     ] {
         assert_eq!(bench.decision.request(request).unwrap_err().to_string(), wanted);
@@ -268,9 +301,9 @@ fn invalid_requests_are_refused_and_change_nothing() {
 #[test]
 fn an_exited_unit_fails_at_once_and_late_reports_are_ignored() {
     let mut bench = Bench::with_two_units();
-    bench.decision.request(Request::Exited { slot: 0, generation: 0 }).unwrap();
+    bench.decision.request(Request::Exited { unit: UnitId { slot: 0, generation: 0 } }).unwrap();
     assert_eq!(bench.state(0), UnitState::Active);
-    bench.decision.request(Request::Exited { slot: 0, generation: 1 }).unwrap();
+    bench.decision.request(Request::Exited { unit: UnitId { slot: 0, generation: 1 } }).unwrap();
     let decided = bench.good(&[1]);
     assert_eq!(
         switch(&decided),

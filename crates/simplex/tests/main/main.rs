@@ -4,6 +4,7 @@ mod accounting;
 mod campaign;
 mod decision;
 mod region;
+mod transaction;
 mod upgrade;
 mod watchdog;
 mod world;

@@ -1,11 +1,12 @@
-//! Deterministic simulation of live upgrade: seeded sequences of requests, crashes and faults, with invariants
-//! checked after every cycle. A failure prints the seed, and the seed alone repeats it. `HEMIOLA_UPGRADE_SEEDS` sets
-//! the number of seeds.
+//! Deterministic simulation of live upgrade in the closed loop: seeded sequences of changes, crashes and faults, with
+//! invariants checked after every cycle. A failure prints the seed, and the seed alone repeats it.
+//! `HEMIOLA_UPGRADE_SEEDS` sets the number of seeds.
 
 use hemiola_simplex::fault::{Class, FaultKind};
 use hemiola_simplex::simulate::Simulation;
 use hemiola_simplex::{
-    CLIP_VOLTS, CommandSource, Decided, Event, GAINS, Request, RequestError, Role, SLOTS, UnitState,
+    CLIP_VOLTS, Change, ChangeError, CommandSource, Decided, Event, GAINS, Replacement, SLOTS,
+    UnitState,
 };
 use hemiola_units::Random;
 
@@ -52,8 +53,7 @@ impl Judge {
     }
 }
 
-fn random_request(random: &mut Random, simulation: &mut Simulation, judge: &mut Judge) {
-    let slot = random.below(SLOTS as u64 / 2) as u8;
+fn random_change(random: &mut Random, simulation: &mut Simulation) {
     let gain = GAINS[random.below(GAINS.len() as u64) as usize].1;
     let covered: Vec<FaultKind> =
         FaultKind::ALL.iter().copied().filter(|kind| kind.class() != Class::Sensor).collect();
@@ -62,40 +62,23 @@ fn random_request(random: &mut Random, simulation: &mut Simulation, judge: &mut 
     } else {
         covered[random.below(covered.len() as u64) as usize]
     };
-    let name = kind.name().to_owned();
-    let status = simulation.decision().unwrap().status();
-    let live = status.units.iter().any(|unit| unit.slot == slot && unit.state.is_live());
-    let known = status.units.iter().find(|unit| unit.slot == slot);
-    let request = match random.below(6) {
-        0 if !live => {
-            let generation = simulation.start(slot, gain, kind);
-            let role = if status.active.is_none() { Role::Active } else { Role::Shadow };
-            Request::Add { slot, name, generation, role }
+    let units: Vec<(u8, String)> =
+        simulation.upgrades().units().map(|(id, name, ..)| (id.slot, name.to_owned())).collect();
+    let new = format!("unit-{}", random.bits());
+    let change = match (random.below(6), units.get(random.below(SLOTS as u64) as usize)) {
+        (0, _) => Change::Add { name: new },
+        (1 | 2, Some((_, name))) => Change::Promote { name: name.clone() },
+        (3, Some((_, name))) if random.below(3) == 0 => Change::Remove { name: name.clone() },
+        (4, Some((_, old))) => {
+            Change::Replace { pairs: vec![Replacement { old: old.clone(), new }] }
         }
-        1 | 2 => Request::Promote { slot },
-        3 if random.below(3) == 0 => Request::Remove { slot },
-        4 if live => {
-            let generation = simulation.start(slot, gain, kind);
-            Request::Replace { slot, name, generation }
-        }
-        5 if random.below(3) == 0 => {
-            simulation.kill(slot);
-            let generation = known.map_or(0, |unit| unit.generation);
-            Request::Exited { slot, generation }
-        }
+        (5, Some((slot, _))) if random.below(3) == 0 => return simulation.kill(*slot),
         _ => return,
     };
     // Refusals are expected, but only these.
-    match simulation.decision().unwrap().request(request) {
-        Ok(events) => judge.follow(&events),
-        Err(
-            RequestError::Empty { .. }
-            | RequestError::AlreadyActive { .. }
-            | RequestError::StillStarting { .. }
-            | RequestError::Unhealthy { .. }
-            | RequestError::SecondActive { .. }
-            | RequestError::Gone { .. },
-        ) => {}
+    match simulation.change(change, &[(gain, kind)]) {
+        Ok(_) | Err(ChangeError::Full { .. } | ChangeError::Busy { .. } | ChangeError::TooMany) => {
+        }
         Err(error) => panic!("{error}"),
     }
 }
@@ -108,10 +91,11 @@ fn live_through(seed: u64) {
     let mut judge = Judge { active: None, source: CommandSource::Held };
     for cycle in 0..CYCLES {
         if random.below(20) == 0 {
-            random_request(&mut random, &mut simulation, &mut judge);
+            random_change(&mut random, &mut simulation);
         }
         simulation.decision().unwrap().check_invariants();
         let decided = simulation.cycle().expect("no cycle passes without an actuation");
+        judge.follow(&simulation.take_request_events());
         judge.check(&decided);
         let outcome = simulation.outcome();
         assert!(outcome.peak_v < 1.0 && outcome.lost_at.is_none(), "cycle {cycle}: {outcome:?}");

@@ -3,7 +3,7 @@
 use hemiola_plant::{Apparatus, Settings as PlantSettings, State};
 use hemiola_simplex::{
     Answer, CLIP_VOLTS, Command, CommandSource, Controller, Decision, Event, Fault, Model, Reason,
-    Request, Role, SLOTS, Sensors, Settings, StateFeedback, Watchdog,
+    Request, Role, SLOTS, Sensors, Settings, StateFeedback, UnitId, Watchdog,
 };
 use hemiola_units::{Instant, Random, Span};
 
@@ -51,7 +51,7 @@ impl Rig {
         let start = State::from_array(start);
         let plant = PlantSettings { step, seed, start, ..PlantSettings::default() };
         let mut decision = Decision::new(Settings::default(), PERIOD).unwrap();
-        let add = Request::Add { slot: 0, name: "unit".into(), generation: 1, role: Role::Active };
+        let add = Request::Add { unit: UnitId { slot: 0, generation: 1 }, role: Role::Active };
         decision.request(add).unwrap();
         let watchdog = Watchdog::new(&Settings::default(), PERIOD).unwrap();
         Self {
