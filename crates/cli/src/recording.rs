@@ -1,10 +1,10 @@
 //! Reads recordings and reports their problems: on standard error, in JSON, and with `--strict` in the exit status.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use hemiola_trace::source::OpenFile;
 use hemiola_trace::{ReadError, Recording};
@@ -68,8 +68,7 @@ pub(crate) fn open(path: &Path) -> Result<Opened, Failure> {
             ToString::to_string,
         );
         return Err(Failure::bad_input(format!(
-            "error: {} is not a recording: {reason}\nhint: `hemiola trace -o {} -- PROGRAM` makes one",
-            path.display(),
+            "error: {} is not a recording: {reason}\nhint: `hemiola trace -o NEW.trace -- PROGRAM` makes one",
             path.display()
         )));
     }
@@ -86,8 +85,32 @@ pub(crate) fn open(path: &Path) -> Result<Opened, Failure> {
 
 /// Reads the recording in the current content of the file. Returns its problems and the file's size in bytes, too.
 pub(crate) fn read(path: &Path) -> io::Result<(Recording, Vec<ReadError>, u64)> {
+    if path == Path::new("-") {
+        let bytes = standard_input()?;
+        let size = bytes.len() as u64;
+        let (recording, errors) = Recording::open(bytes);
+        return Ok((recording, errors, size));
+    }
     let file = File::open(path)?;
     let size = file.metadata()?.len();
     let (recording, errors) = Recording::open(Arc::new(OpenFile { file, size }));
     Ok((recording, errors, size))
+}
+
+/// The most bytes read from standard input, which are kept in memory.
+const STANDARD_INPUT_MAX: u64 = 1 << 30;
+
+/// Returns everything from standard input. It is read once, however often it is needed.
+fn standard_input() -> io::Result<Arc<Vec<u8>>> {
+    static READ: Mutex<Option<Arc<Vec<u8>>>> = Mutex::new(None);
+    let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(bytes) = &*read {
+        return Ok(Arc::clone(bytes));
+    }
+    let mut bytes = Vec::new();
+    io::stdin().lock().take(STANDARD_INPUT_MAX + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > STANDARD_INPUT_MAX {
+        return Err(io::Error::other("it is longer than 1 GiB; write it to a file first"));
+    }
+    Ok(Arc::clone(read.insert(Arc::new(bytes))))
 }

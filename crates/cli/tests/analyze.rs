@@ -1,6 +1,7 @@
 //! `hemiola analyze`: tables, JSON, CSV, a text chart, and errors.
 
 use std::fs;
+use std::process::Command;
 
 use hemiola_analyze::sched::synthetic::{Task, run};
 use hemiola_trace::perfetto::{Names, TraceWriter};
@@ -139,4 +140,39 @@ fn invalid_input_is_refused_with_the_reason() {
         "{}",
         ended.stderr
     );
+}
+
+#[test]
+fn standard_input_and_compressed_files_are_read_like_the_file_itself() {
+    let machine = Machine::take("analyze-input");
+    recorded(&machine);
+    let plain = machine.hemiola(&["analyze", "two.trace", "--json"]).with_code(0).stdout;
+    let read = |line: &str| {
+        let line = line.replace("hemiola", crate::command::PROGRAM);
+        let output = Command::new("sh").args(["-c", &line]).current_dir(machine.folder()).output();
+        String::from_utf8(output.unwrap().stdout).unwrap()
+    };
+    assert_eq!(read("cat two.trace | hemiola analyze --json -"), plain);
+    for tool in ["gzip", "zstd"] {
+        if Command::new(tool).arg("--version").output().is_err() {
+            println!("skipped: needs {tool}");
+            continue;
+        }
+        let line = format!("{tool} -c two.trace > packed && hemiola analyze --json packed");
+        assert_eq!(read(&line), plain, "{tool}");
+        assert_eq!(
+            read(&format!("{tool} -c two.trace | hemiola analyze --json -")),
+            plain,
+            "{tool}"
+        );
+    }
+}
+
+#[test]
+fn the_hint_for_a_foreign_file_does_not_overwrite_it() {
+    let machine = Machine::take("analyze-foreign");
+    machine.write("precious.bin", "not a recording");
+    let ended = machine.hemiola(&["analyze", "precious.bin"]).with_code(2);
+    assert!(ended.stderr.contains("precious.bin is not a recording"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("hint: `hemiola trace -o NEW.trace"), "{}", ended.stderr);
 }

@@ -8,8 +8,8 @@
 //!   [`perfetto::read`] returns them without loss.
 //! * [`sched`]: events of the kernel's scheduler: switches, wake-ups, interrupts, gaps.
 //! * [`recording`]: kernel and programs together, from any supported file: a Perfetto trace, `trace.dat` of
-//!   trace-cmd, `perf.data` of perf; [`source`]: access to its bytes. The kernel's events stay in the file and are
-//!   decoded during iteration.
+//!   trace-cmd, `perf.data` of perf, each also compressed; [`source`]: access to its bytes. The kernel's events stay in
+//!   the file and are decoded during iteration.
 //! * [`result`]: the other data of a result folder, above all the conditions of the run.
 //! * [`fuzzing`]: the bodies of the fuzz targets for trace files and recordings.
 //!
@@ -17,6 +17,7 @@
 
 #![forbid(unsafe_code)]
 
+mod compressed;
 mod error;
 pub mod event;
 pub mod fuzzing;

@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 
 use hemiola_units::Instant;
 
+use crate::compressed::Method;
 use crate::error::{Errors, ReadError};
 use crate::recording::{Decoder, Lane, Learner, Scanned, Stream};
 use crate::sched::{Tid, What};
@@ -85,27 +86,24 @@ fn scan_records(mut window: Window<'_>, about: About, mut errors: Errors) -> Sca
     let mut records = Records { layouts: about.layouts, tracepoints, switch_records };
 
     let mut scan = Scan { errors, ..Scan::default() };
-    let (mut at, length) = about.data;
+    let (at, length) = about.data;
     let end = at.saturating_add(length).min(window.size());
     if length != u64::MAX && at.saturating_add(length) > window.size() {
         let reason = "the file ends before its records do";
         scan.errors.push(malformed(window.size(), reason));
     }
-    let mut stream = Stream::new(0);
-    while at < end {
-        match record_at(&mut window, at, end) {
-            Ok((bytes, skip)) => {
-                let length = bytes.len() as u64;
-                scan.record(&records, bytes, at, &mut stream);
-                at = at.saturating_add(length).saturating_add(skip);
-            }
-            Err(error) => {
-                scan.errors.push(error);
-                break;
-            }
+    scan.records(&records, &mut window, at, end);
+    if !scan.packed.is_empty() {
+        // Perf flushes its compressor after each record, but never ends the frame: an empty last block does.
+        let mut packed = std::mem::take(&mut scan.packed);
+        packed.extend(LAST_BLOCK);
+        let (at, result) = window.append(Method::Zstd, &packed);
+        if let Err(error) = result {
+            scan.errors.push(malformed(0, format!("the compressed records are damaged: {error}")));
         }
+        let end = window.size();
+        scan.records(&records, &mut window, at, end);
     }
-    scan.end_run();
     let Scan { mut lanes, learner, errors, switches, broken, placed, .. } = scan;
     if learner.lost > placed {
         let text =
@@ -130,8 +128,12 @@ fn scan_records(mut window: Window<'_>, about: About, mut errors: Errors) -> Sca
         lanes,
         decoder: Decoder::PerfData(records),
         errors,
+        appended: window.into_appended(),
     }
 }
+
+/// An empty block that ends a zstd frame (RFC 8878, section 3.1.1.2).
+const LAST_BLOCK: [u8; 3] = [1, 0, 0];
 
 /// Returns the bytes of the record at an offset, and how many bytes of additional data follow it.
 fn record_at<'w>(
@@ -162,12 +164,23 @@ fn record_at<'w>(
     let skip = match kind {
         kind::TRACING_DATA => word(HEAD, 4).next_multiple_of(8),
         kind::AUXTRACE => word(HEAD, 8),
-        kind::COMPRESSED | kind::COMPRESSED_2 => {
-            return Err(unsupported(at, "the records are compressed; record without -z"));
-        }
         _ => 0,
     };
     Ok((bytes, skip))
+}
+
+/// Returns the compressed contents of a record; nothing for other records.
+fn packed(bytes: &[u8]) -> &[u8] {
+    let Some((record, _)) = Record::split(bytes) else { return &[] };
+    match record.kind {
+        kind::COMPRESSED => record.body,
+        // The data's size precedes them, because the record is padded.
+        kind::COMPRESSED_2 => record.body.split_first_chunk().map_or(&[], |(size, data)| {
+            let size = usize::try_from(u64::from_le_bytes(*size)).unwrap_or(usize::MAX);
+            data.get(..size).unwrap_or(data)
+        }),
+        _ => &[],
+    }
 }
 
 #[derive(Default)]
@@ -183,6 +196,8 @@ struct Scan {
     broken: u64,
     /// Lost events that are represented by gaps.
     placed: u64,
+    /// The contents of compressed records: one zstd stream.
+    packed: Vec<u8>,
 }
 
 struct Run {
@@ -194,6 +209,26 @@ struct Run {
 }
 
 impl Scan {
+    /// Processes the records of a part of the file.
+    fn records(&mut self, records: &Records, window: &mut Window<'_>, mut at: u64, end: u64) {
+        let mut stream = Stream::new(0);
+        while at < end {
+            match record_at(window, at, end) {
+                Ok((bytes, skip)) => {
+                    let length = bytes.len() as u64;
+                    self.packed.extend(packed(bytes));
+                    self.record(records, bytes, at, &mut stream);
+                    at = at.saturating_add(length).saturating_add(skip);
+                }
+                Err(error) => {
+                    self.errors.push(error);
+                    break;
+                }
+            }
+        }
+        self.end_run();
+    }
+
     fn record(&mut self, records: &Records, bytes: &[u8], at: u64, stream: &mut Stream) {
         let Some((record, _)) = Record::split(bytes) else { return };
         let cpu = match records.cpu(record) {

@@ -9,11 +9,12 @@ use std::sync::Arc;
 
 use hemiola_units::Instant;
 
+use crate::compressed::{DECOMPRESSED_MAX, Method};
 use crate::error::{Errors, ReadError};
 use crate::perfdata;
 use crate::perfetto::{self, Track};
 use crate::sched::{Event, Thread, Tid};
-use crate::source::{ByteSource, Window};
+use crate::source::{Appended, ByteSource, Window};
 use crate::tracedat;
 
 pub use events::Events;
@@ -58,6 +59,8 @@ pub(crate) struct Scanned {
     pub(crate) lanes: Vec<Lane>,
     pub(crate) decoder: Decoder,
     pub(crate) errors: Errors,
+    /// Decompressed parts of the file, to which the lanes refer as if they followed it.
+    pub(crate) appended: Vec<u8>,
 }
 
 impl Scanned {
@@ -71,6 +74,7 @@ impl Scanned {
             lanes: Vec::new(),
             decoder: Decoder::Nothing,
             errors: Errors(vec![error]),
+            appended: Vec::new(),
         }
     }
 }
@@ -101,7 +105,9 @@ impl Recording {
     }
 
     /// Opens a recording of any supported format: a Perfetto trace, ours or another program's; `trace.dat` of
-    /// `trace-cmd record`, versions 6 and 7, uncompressed; `perf.data` of `perf record` and `perf sched record`.
+    /// `trace-cmd record`, versions 6 and 7; `perf.data` of `perf record` and `perf sched record`, as a file or from a
+    /// pipe. Their own compression is read, and the whole may be compressed with gzip or zstd; what is decompressed, at
+    /// most 1 GiB, is kept in memory.
     ///
     /// Everything that can be decoded is included. The errors say what cannot be, where it is, and what to do.
     ///
@@ -131,6 +137,9 @@ impl Recording {
                 return (Self::default(), vec![error]);
             }
         };
+        if let Some(method) = Method::of(&head) {
+            return Self::decompress(method, &*source);
+        }
         let mut scanned = match head {
             head if head.starts_with(perfdata::MAGIC) => perfdata::scan(window),
             head if head.starts_with(perfdata::MAGIC_BIG_ENDIAN) => perfdata::refuse_big_endian(),
@@ -141,11 +150,45 @@ impl Recording {
         for lane in &mut scanned.lanes {
             lane.sort(&mut scanned.errors);
         }
-        let Scanned { conditions, began, threads, tracks, lanes, decoder, errors } = scanned;
+        let Scanned { conditions, began, threads, tracks, lanes, decoder, errors, appended } =
+            scanned;
+        let source = match appended.is_empty() {
+            true => source,
+            false => Arc::new(Appended { source, parts: appended }),
+        };
         let mut cpus: Vec<u16> = lanes.iter().map(|lane| lane.cpu).collect();
         cpus.dedup();
         let kept = Kept::File(Arc::new(Index { source, lanes, decoder }));
         (Self { conditions, began, threads, tracks, cpus, kept }, errors.0)
+    }
+
+    /// Opens a file that is compressed as a whole.
+    fn decompress(method: Method, source: &dyn ByteSource) -> (Self, Vec<ReadError>) {
+        let refused = |reason: String| {
+            (Self::default(), vec![ReadError::Unsupported { offset: 0, what: reason }])
+        };
+        if source.size() > DECOMPRESSED_MAX as u64 {
+            return refused(format!(
+                "a compressed file of more than {DECOMPRESSED_MAX} bytes; decompress it to a file first"
+            ));
+        }
+        let mut packed = vec![0; source.size() as usize];
+        if let Err(error) = source.read_exact_at(&mut packed, 0) {
+            return (Self::default(), vec![ReadError::Io { offset: 0, reason: error.to_string() }]);
+        }
+        let mut bytes = Vec::new();
+        let result = method.decompress(&packed, DECOMPRESSED_MAX, &mut bytes);
+        drop(packed);
+        if Method::of(&bytes).is_some() {
+            return refused("a file that was compressed twice".into());
+        }
+        let (recording, mut errors) = Self::open(Arc::new(bytes));
+        if let Err(error) = result {
+            let reason = format!("the compressed file is damaged or too large: {error}");
+            errors.insert(0, ReadError::Malformed { offset: 0, reason });
+            errors.truncate(crate::ERRORS_MAX);
+        }
+        (recording, errors)
     }
 
     /// Iterates over every event of the kernel, in order of time. Events of one processor at the same time are in the

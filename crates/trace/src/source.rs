@@ -3,6 +3,8 @@
 use std::io;
 use std::os::unix::fs::FileExt;
 
+use crate::compressed::{DECOMPRESSED_MAX, Method};
+
 /// Bytes of known length with random access.
 pub trait ByteSource: Send + Sync {
     /// Returns the number of bytes.
@@ -65,6 +67,27 @@ pub(crate) struct Window<'a> {
     /// The offset of the buffer in the source.
     at: u64,
     buffer: Vec<u8>,
+    /// Bytes that follow those of the source: its decompressed parts.
+    appended: Vec<u8>,
+}
+
+/// A source, and its decompressed parts behind it.
+pub(crate) struct Appended {
+    pub(crate) source: std::sync::Arc<dyn ByteSource>,
+    pub(crate) parts: Vec<u8>,
+}
+
+impl ByteSource for Appended {
+    fn size(&self) -> u64 {
+        self.source.size() + self.parts.len() as u64
+    }
+
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        match offset.checked_sub(self.source.size()) {
+            Some(offset) => self.parts.read_exact_at(buffer, offset),
+            None => self.source.read_exact_at(buffer, offset),
+        }
+    }
 }
 
 /// How many bytes are read ahead.
@@ -72,15 +95,37 @@ const AHEAD: u64 = 256 << 10;
 
 impl<'a> Window<'a> {
     pub(crate) const fn new(source: &'a dyn ByteSource) -> Self {
-        Self { source, at: 0, buffer: Vec::new() }
+        Self { source, at: 0, buffer: Vec::new(), appended: Vec::new() }
     }
 
+    /// The size of the source with the parts appended to it.
     pub(crate) fn size(&self) -> u64 {
-        self.source.size()
+        self.source.size() + self.appended.len() as u64
+    }
+
+    /// Decompresses bytes and appends the result behind the source. Returns its offset. After an error, the result is
+    /// what could be decompressed.
+    pub(crate) fn append(&mut self, method: Method, bytes: &[u8]) -> (u64, io::Result<()>) {
+        let offset = self.size();
+        let mut part = Vec::new();
+        let left = DECOMPRESSED_MAX - self.appended.len();
+        let result = method.decompress(bytes, left, &mut part);
+        self.appended.append(&mut part);
+        (offset, result)
+    }
+
+    /// Returns the appended parts.
+    pub(crate) fn into_appended(self) -> Vec<u8> {
+        self.appended
     }
 
     /// Returns the `length` bytes at `offset`.
     pub(crate) fn get(&mut self, offset: u64, length: usize) -> io::Result<&[u8]> {
+        if let Some(from) = offset.checked_sub(self.source.size()) {
+            let from = usize::try_from(from).unwrap_or(usize::MAX);
+            let found = from.checked_add(length).and_then(|to| self.appended.get(from..to));
+            return Ok(found.ok_or(io::ErrorKind::UnexpectedEof)?);
+        }
         let end = offset.checked_add(length as u64).filter(|&end| end <= self.source.size());
         let end = end.ok_or(io::ErrorKind::UnexpectedEof)?;
         if offset < self.at || end > self.at + self.buffer.len() as u64 {
@@ -98,7 +143,9 @@ impl<'a> Window<'a> {
 
     /// Returns at most `length` bytes at `offset`, fewer at the end.
     pub(crate) fn some(&mut self, offset: u64, length: usize) -> io::Result<&[u8]> {
-        let left = self.source.size().saturating_sub(offset);
+        let size = self.source.size();
+        let end = if offset < size { size } else { self.size() };
+        let left = end.saturating_sub(offset);
         self.get(offset, usize::try_from(left).map_or(length, |left| left.min(length)))
     }
 }

@@ -1,4 +1,4 @@
-//! Recordings of `trace-cmd record`: the file `trace.dat`, versions 6 and 7, uncompressed.
+//! Recordings of `trace-cmd record`: the file `trace.dat`, versions 6 and 7, which may be compressed.
 //!
 //! ```text
 //! 17 08 44 "tracing" version 0 · byte order · size of a word · size of a page
@@ -7,6 +7,8 @@
 //! version 7   compression, where the options are; they contain the places of all else
 //! pages       of the kernel's ring buffers, unchanged
 //! ```
+//!
+//! Sections of a compressed file, and chunks of its pages, are decompressed one by one and appended to the window.
 //!
 //! Source: trace-cmd.dat.v6(5) and trace-cmd.dat.v7(5).
 
@@ -135,6 +137,7 @@ fn scan_pages(mut window: Window<'_>, about: About) -> Scanned {
         lanes,
         decoder: Decoder::TraceDat(pages),
         errors,
+        appended: window.into_appended(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The description in a `perf.data` file: its events, its clock and its features.
 
-use super::record::Layout;
-use super::{MAGIC, malformed, unsupported};
+use super::record::{HEAD, Layout, Record, kind};
+use super::{MAGIC, malformed, record_at, unsupported};
 use crate::error::{Errors, ReadError};
 use crate::source::Window;
 use crate::tracepoint::{Cursor, head};
@@ -48,8 +48,7 @@ pub(super) fn about(window: &mut Window<'_>, errors: &mut Errors) -> Result<Abou
     let mut cursor = Cursor { window, at: MAGIC.len() as u64, big_endian: false };
     let size = cursor.u64()?;
     if size == PIPE_HEAD {
-        let what = "a perf.data written to a pipe; let perf record write to a file";
-        return Err(unsupported(0, what));
+        return piped(&mut cursor);
     }
     if size < FILE_HEAD {
         return Err(malformed(8, format!("a head of {size} bytes")));
@@ -62,17 +61,7 @@ pub(super) fn about(window: &mut Window<'_>, errors: &mut Errors) -> Result<Abou
     for word in &mut features {
         *word = cursor.u64()?;
     }
-    let mut about = About {
-        layouts: Vec::new(),
-        clock: None,
-        switch_records: false,
-        formats: Vec::new(),
-        big_endian_formats: false,
-        release: None,
-        version: None,
-        began: None,
-        data,
-    };
+    let mut about = About::of(data);
     about.attributes(&mut cursor, attr_size, attrs)?;
     if data.1 == 0 {
         errors.push(malformed(
@@ -103,7 +92,91 @@ pub(super) fn about(window: &mut Window<'_>, errors: &mut Errors) -> Result<Abou
     Ok(about)
 }
 
+/// Reads the description of a recording that perf wrote to a pipe: records before the first sample.
+fn piped(cursor: &mut Cursor<'_, '_>) -> Result<About, ReadError> {
+    let mut about = About::of((PIPE_HEAD, u64::MAX));
+    let mut at = PIPE_HEAD;
+    while at < cursor.window.size() {
+        let end = cursor.window.size();
+        let (bytes, skip) = record_at(cursor.window, at, end)?;
+        let Some((record, _)) = Record::split(bytes) else { break };
+        let (length, body) = (bytes.len() as u64, record.body.to_vec());
+        cursor.at = at + HEAD as u64;
+        match record.kind {
+            kind::SAMPLE | kind::COMPRESSED | kind::COMPRESSED_2 => break,
+            kind::HEADER_ATTR => {
+                // The attribute states its own size; its identifiers follow.
+                let size = body.get(4..8).and_then(|size| size.first_chunk());
+                let size = size.map_or(0, |&size| u32::from_le_bytes(size) as usize);
+                let (attr, ids) = body
+                    .split_at_checked(size)
+                    .filter(|_| ATTR_SIZES.contains(&(size as u64)))
+                    .ok_or_else(|| malformed(at, format!("an attribute of {size} bytes")))?;
+                let layout = about.attribute(attr);
+                let ids = ids
+                    .chunks_exact(8)
+                    .map(|id| id.iter().rev().fold(0, |id, &byte| id << 8 | u64::from(byte)));
+                let before = about.layouts.len();
+                about.layouts.extend(ids.map(|id| (id, layout)));
+                if about.layouts.len() == before {
+                    about.layouts.push((0, layout));
+                }
+                if about.layouts.len() > IDS_MAX {
+                    return Err(malformed(at, "too many identifiers of events"));
+                }
+            }
+            kind::TRACING_DATA => {
+                let size = cursor.u32()?;
+                // The description follows the record, which is padded.
+                cursor.at = at.saturating_add(length);
+                about.feature(cursor, TRACING_DATA, size)?;
+            }
+            kind::HEADER_FEATURE => {
+                let feature = cursor.u64()?;
+                let left = length.saturating_sub(HEAD as u64 + 8);
+                about.feature(cursor, u32::try_from(feature).unwrap_or(u32::MAX), left)?;
+            }
+            _ => {}
+        }
+        cursor.big_endian = false;
+        at = at.saturating_add(length).saturating_add(skip);
+    }
+    about.check_layouts(PIPE_HEAD)?;
+    Ok(about)
+}
+
+/// The sizes that an attribute can have.
+const ATTR_SIZES: std::ops::RangeInclusive<u64> = 64..=4096;
+
 impl About {
+    const fn of(data: (u64, u64)) -> Self {
+        Self {
+            layouts: Vec::new(),
+            clock: None,
+            switch_records: false,
+            formats: Vec::new(),
+            big_endian_formats: false,
+            release: None,
+            version: None,
+            began: None,
+            data,
+        }
+    }
+
+    /// Processes an attribute, and returns the layout of its samples.
+    fn attribute(&mut self, attr: &[u8]) -> Layout {
+        let word = |at: usize| {
+            let word = attr.get(at..).and_then(|bytes| bytes.first_chunk());
+            word.map_or(0, |&word| u64::from_le_bytes(word))
+        };
+        let flags = word(40);
+        if flags >> 25 & 1 != 0 {
+            self.clock = Some((word(88) >> 32) as i32);
+        }
+        self.switch_records |= flags >> 26 & 1 != 0;
+        Layout { sample_type: word(24), read_format: word(32) }
+    }
+
     /// Reads the attributes of the events and their identifiers.
     fn attributes(
         &mut self,
@@ -122,12 +195,7 @@ impl About {
                     .and_then(|bytes| bytes.first_chunk())
                     .map_or(0, |&word| u64::from_le_bytes(word))
             };
-            let layout = Layout { sample_type: word(24), read_format: word(32) };
-            let flags = word(40);
-            if flags >> 25 & 1 != 0 {
-                self.clock = Some((word(88) >> 32) as i32);
-            }
-            self.switch_records |= flags >> 26 & 1 != 0;
+            let layout = self.attribute(&attr);
             // The last 16 bytes contain offset and length of the identifiers.
             let end = attr_size as usize;
             cursor.at = word(end - 16);
@@ -142,6 +210,11 @@ impl About {
                 self.layouts.push((cursor.u64()?, layout));
             }
         }
+        self.check_layouts(offset)
+    }
+
+    /// Sorts the layouts by identifier and checks that records can be told apart by them.
+    fn check_layouts(&mut self, offset: u64) -> Result<(), ReadError> {
         self.layouts.sort_unstable();
         if self.layouts.is_empty() {
             return Err(malformed(

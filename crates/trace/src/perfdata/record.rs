@@ -16,8 +16,10 @@ pub(super) mod kind {
     pub(in super::super) const SWITCH: u32 = 14;
     pub(in super::super) const SWITCH_CPU_WIDE: u32 = 15;
     // Perf's own, only in its files.
+    pub(in super::super) const HEADER_ATTR: u32 = 64;
     pub(in super::super) const TRACING_DATA: u32 = 66;
     pub(in super::super) const AUXTRACE: u32 = 71;
+    pub(in super::super) const HEADER_FEATURE: u32 = 80;
     pub(in super::super) const COMPRESSED: u32 = 81;
     pub(in super::super) const COMPRESSED_2: u32 = 83;
 }

@@ -97,8 +97,8 @@ impl Seals {
         self.closing = Some(packets);
     }
 
-    /// Returns the problem of the file as a whole, if there is one. `damaged` tells whether an error was reported already, and
-    /// `size` is the size of the file.
+    /// Returns the problem of the file as a whole, if there is one. `damaged` tells whether an error was reported
+    /// already, and `size` is the size of the file.
     pub(crate) fn end(self, damaged: bool, size: u64) -> Option<ReadError> {
         let offset = size as usize;
         match (self.sealed, self.unsealed, self.closing) {

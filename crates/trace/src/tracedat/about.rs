@@ -1,6 +1,7 @@
 //! The description in a `trace.dat` file, in either version.
 
 use super::{MAGIC, unsupported};
+use crate::compressed::Method;
 use crate::error::ReadError;
 use crate::source::Window;
 use crate::tracepoint::{Cursor, Head, PageLayout, formats, head, page_layout};
@@ -163,20 +164,25 @@ const SECTIONS_MAX: usize = 1000;
 fn version_7(cursor: &mut Cursor<'_, '_>, about: &mut About) -> Result<(), ReadError> {
     let compression = cursor.text()?;
     cursor.text()?;
-    if compression != "none" {
-        let what = format!(
-            "the recording is compressed with {compression}; \
-             trace-cmd convert --compression none -i FILE -o NEW makes one that can be read"
-        );
-        return Err(unsupported(cursor.at, what));
-    }
+    let method = match compression.as_str() {
+        "none" => None,
+        "zstd" => Some(Method::Zstd),
+        "zlib" => Some(Method::Zlib),
+        _ => {
+            let what = format!(
+                "the recording is compressed with {compression}; \
+                 trace-cmd convert --compression none -i FILE -o NEW makes one that can be read"
+            );
+            return Err(unsupported(cursor.at, what));
+        }
+    };
     let mut section = cursor.u64()?;
     for _ in 0..SECTIONS_MAX {
         if section == 0 {
             break;
         }
         cursor.at = section;
-        let end = begin_section(cursor, 0)?;
+        let end = begin_section(cursor, 0, method)?;
         section = 0;
         while cursor.at < end {
             let id = cursor.u16()?;
@@ -189,21 +195,21 @@ fn version_7(cursor: &mut Cursor<'_, '_>, about: &mut About) -> Result<(), ReadE
                 }
                 HEADER_INFO => {
                     let at = cursor.u64()?;
-                    about.layout = part(cursor, at, HEADER_INFO, page_layout)?;
+                    about.layout = part(cursor, at, HEADER_INFO, method, page_layout)?;
                 }
                 EVENT_FORMATS => {
                     let at = cursor.u64()?;
-                    about.formats = part(cursor, at, EVENT_FORMATS, formats)?;
+                    about.formats = part(cursor, at, EVENT_FORMATS, method, formats)?;
                 }
                 CMDLINES => {
                     let at = cursor.u64()?;
-                    about.names = part(cursor, at, CMDLINES, |cursor| {
+                    about.names = part(cursor, at, CMDLINES, method, |cursor| {
                         let length = cursor.u64()?;
                         cursor.text_of(length)
                     })?;
                 }
                 BUFFER => {
-                    let (clock, page_size, data) = buffer(cursor)?;
+                    let (clock, page_size, data) = buffer(cursor, method)?;
                     let empty = |data: &[Data]| data.iter().all(|data| data.size == 0);
                     if empty(&about.data) && !empty(&data) {
                         (about.clock, about.data) = (Some(clock), data);
@@ -221,7 +227,11 @@ fn version_7(cursor: &mut Cursor<'_, '_>, about: &mut About) -> Result<(), ReadE
 }
 
 /// Reads the header of a section with this number, and returns where the section ends.
-fn begin_section(cursor: &mut Cursor<'_, '_>, expected: u64) -> Result<u64, ReadError> {
+fn begin_section(
+    cursor: &mut Cursor<'_, '_>,
+    expected: u64,
+    method: Option<Method>,
+) -> Result<u64, ReadError> {
     let offset = cursor.at;
     let (id, flags) = (cursor.u16()?, cursor.u16()?);
     cursor.u32()?;
@@ -230,11 +240,46 @@ fn begin_section(cursor: &mut Cursor<'_, '_>, expected: u64) -> Result<u64, Read
         let reason = format!("expected section {expected}, found {id}");
         return Err(ReadError::Malformed { offset: offset as usize, reason });
     }
-    if flags & 1 != 0 {
-        let what = "a compressed section; trace-cmd convert --compression none -i FILE -o NEW";
-        return Err(unsupported(offset, what));
+    match method.filter(|_| flags & COMPRESSED != 0) {
+        None => Ok(cursor.at.saturating_add(size)),
+        Some(method) => {
+            cursor.at = decompress(cursor, method)?;
+            Ok(cursor.window.size())
+        }
     }
-    Ok(cursor.at.saturating_add(size))
+}
+
+/// The flag of a compressed section.
+const COMPRESSED: u64 = 1;
+
+/// Decompresses the piece at the cursor, whose sizes precede it. Returns the offset of the result.
+fn decompress(cursor: &mut Cursor<'_, '_>, method: Method) -> Result<u64, ReadError> {
+    let offset = cursor.at as usize;
+    let (packed, unpacked) = (cursor.u32()?, cursor.u32()?);
+    let bytes = cursor.bytes(packed)?.to_vec();
+    let (at, result) = cursor.window.append(method, &bytes);
+    let malformed = |reason| ReadError::Malformed { offset, reason };
+    result.map_err(|error| malformed(format!("a compressed part is damaged: {error}")))?;
+    match cursor.window.size() - at {
+        found if found == unpacked => Ok(at),
+        found => Err(malformed(format!("a compressed part of {unpacked} bytes has {found}"))),
+    }
+}
+
+/// Decompresses the chunks of a processor's pages, which are then contiguous.
+fn decompress_pages(
+    cursor: &mut Cursor<'_, '_>,
+    method: Method,
+    data: &mut Data,
+) -> Result<(), ReadError> {
+    let back = std::mem::replace(&mut cursor.at, data.offset);
+    data.offset = cursor.window.size();
+    for _ in 0..cursor.u32()? {
+        decompress(cursor, method)?;
+    }
+    data.size = cursor.window.size() - data.offset;
+    cursor.at = back;
+    Ok(())
 }
 
 /// Reads the section at an offset, and returns to the present one.
@@ -242,18 +287,22 @@ fn part<T>(
     cursor: &mut Cursor<'_, '_>,
     at: u64,
     id: u64,
+    method: Option<Method>,
     read: impl FnOnce(&mut Cursor<'_, '_>) -> Result<T, ReadError>,
 ) -> Result<T, ReadError> {
     let back = std::mem::replace(&mut cursor.at, at);
-    begin_section(cursor, id)?;
+    begin_section(cursor, id, method)?;
     let value = read(cursor)?;
     cursor.at = back;
     Ok(value)
 }
 
 /// Reads the option of an instance's data: its clock, its page size, and the places of its pages.
-fn buffer(cursor: &mut Cursor<'_, '_>) -> Result<(String, u64, Vec<Data>), ReadError> {
-    cursor.u64()?;
+fn buffer(
+    cursor: &mut Cursor<'_, '_>,
+    method: Option<Method>,
+) -> Result<(String, u64, Vec<Data>), ReadError> {
+    let section = cursor.u64()?;
     cursor.text()?;
     let clock = cursor.text()?;
     let offset = cursor.at as usize;
@@ -265,6 +314,15 @@ fn buffer(cursor: &mut Cursor<'_, '_>) -> Result<(String, u64, Vec<Data>), ReadE
     let mut data = Vec::new();
     for _ in 0..cursor.u32()? {
         data.push(Data { cpu: cursor.u32()?, offset: cursor.u64()?, size: cursor.u64()? });
+    }
+    if let Some(method) = method {
+        let back = std::mem::replace(&mut cursor.at, section.saturating_add(2));
+        let compressed = cursor.u16()? & COMPRESSED != 0;
+        cursor.at = back;
+        let packed = |data: &&mut Data| compressed && data.size > 0;
+        for data in data.iter_mut().filter(packed) {
+            decompress_pages(cursor, method, data)?;
+        }
     }
     Ok((clock, page_size, data))
 }

@@ -338,6 +338,7 @@ impl Scan {
             lanes: self.lanes.into_values().collect(),
             decoder: Decoder::Perfetto(Bundles { states, clock, wakeups_only }),
             errors: self.errors,
+            appended: Vec::new(),
         }
     }
 }
