@@ -122,7 +122,8 @@ pub(crate) struct Report {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Analyze {
-    /// A recording: from `hemiola trace`, a Perfetto trace, a trace.dat from trace-cmd, or a perf.data
+    /// A recording: from `hemiola trace`, a Perfetto trace, a trace.dat from trace-cmd, or a perf.data; `-` for
+    /// standard input
     pub(crate) file: PathBuf,
     /// Print JSON instead of tables
     #[arg(long)]
@@ -607,6 +608,7 @@ pub(crate) struct RtiStatus {
 
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("subject").required(true).args(["pid", "all", "run", "program"]))]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct Trace {
     /// Record this process with its threads and children until it ends or Ctrl-C
     #[arg(short, long, value_name = "PID")]
@@ -629,9 +631,12 @@ pub(crate) struct Trace {
     /// The event that ends a recording with --keep. Repeatable [default: any of them]
     #[arg(long, value_enum, requires = "keep", value_name = "EVENT")]
     pub(crate) trigger: Vec<Trigger>,
-    /// Record nothing until the program calls hemiola_start
-    #[arg(long, conflicts_with_all = ["pid", "all", "run"])]
+    /// Record nothing until a program calls hemiola_start, or `hemiola trace start` asks for it
+    #[arg(long)]
     pub(crate) paused: bool,
+    /// Let other programs control the recording through this socket, which is created
+    #[arg(long, value_name = "SOCKET")]
+    pub(crate) control: Option<PathBuf>,
     /// Also record interrupts
     #[arg(long)]
     pub(crate) interrupts: bool,
@@ -647,6 +652,45 @@ pub(crate) struct Trace {
     /// Run and record this program with its arguments, including its marks
     #[arg(last = true, value_name = "PROGRAM")]
     pub(crate) program: Vec<OsString>,
+    #[command(subcommand)]
+    pub(crate) action: Option<Tracing>,
+}
+
+/// A request to a recording that was started with `--control`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Tracing {
+    /// Start or continue a recording
+    Start(Controlled),
+    /// Pause a recording
+    Stop(Controlled),
+    /// Mark this moment in a recording
+    Mark {
+        /// The text of the mark
+        text: String,
+        #[command(flatten)]
+        of: Controlled,
+    },
+    /// End a recording with --keep, which then writes its file
+    Trigger {
+        /// The reason
+        text: String,
+        #[command(flatten)]
+        of: Controlled,
+    },
+    /// Write what is recorded so far to NAME.trace, beside the file of the recording, which continues
+    Snapshot {
+        /// The name of the snapshot
+        name: String,
+        #[command(flatten)]
+        of: Controlled,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Controlled {
+    /// The socket of the recording
+    #[arg(long, value_name = "SOCKET")]
+    pub(crate) control: PathBuf,
 }
 
 /// An event that ends a recording with `--keep`.

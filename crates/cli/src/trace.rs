@@ -1,5 +1,6 @@
 //! `hemiola trace`: records which threads run when.
 
+mod control;
 mod file;
 mod keep;
 mod misses;
@@ -9,6 +10,7 @@ mod recorder;
 
 use std::ffi::OsStr;
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -20,13 +22,14 @@ use hemiola_record::{Marks, conditions};
 use hemiola_report::text::{count, duration, size};
 use hemiola_rt::clock::{Calibration, Clock, MonotonicClock, unix_ns};
 use hemiola_rt::sys::process::PidFd;
-use hemiola_runner::control;
+use hemiola_runner::control as runs;
 use hemiola_trace::result::Conditions;
 use hemiola_units::{Instant, Span};
 
-use crate::args::{Trace, Trigger};
+use crate::args::{Trace, Tracing, Trigger};
 use crate::diagnostics::{Failure, INTERRUPTED};
 use crate::run;
+use control::{Connection, Control, Request};
 use program::Program;
 use recorder::{Outcome, Recorder, Settings};
 
@@ -43,6 +46,33 @@ enum Subject {
 }
 
 pub(crate) fn trace(args: &Trace) -> Result<ExitCode, Failure> {
+    match &args.action {
+        Some(action) => ask(action),
+        None => record(args),
+    }
+}
+
+/// Sends a request to a recording.
+fn ask(action: &Tracing) -> Result<ExitCode, Failure> {
+    let (of, request) = match action {
+        Tracing::Start(of) => (of, "start".to_owned()),
+        Tracing::Stop(of) => (of, "stop".to_owned()),
+        Tracing::Mark { text, of } => (of, format!("mark {text}")),
+        Tracing::Trigger { text, of } => (of, format!("trigger {text}")),
+        Tracing::Snapshot { name, of } => (of, format!("snapshot {name}")),
+    };
+    control::ask(&of.control, &request).map_err(Failure::failed)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn record(args: &Trace) -> Result<ExitCode, Failure> {
+    if args.paused && args.control.is_none() && args.program.is_empty() {
+        return Err(Failure::bad_input(
+            "error: nothing could start this recording: --paused needs a program that starts it, or --control\n\
+             hint: add --control SOCKET, and start it with `hemiola trace start --control SOCKET`"
+                .into(),
+        ));
+    }
     let (name, pid) = subject(args)?;
     let output = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{name}.trace")));
     let interrupted = run::interruption()?;
@@ -70,17 +100,35 @@ pub(crate) fn trace(args: &Trace) -> Result<ExitCode, Failure> {
     let machine = machine();
     let capture = Capture::start(&options(args, target)).map_err(refused)?;
     let file = create(&output)?;
+    let control = args.control.as_deref().map(listen).transpose()?;
     let settings = Settings {
         paused: args.paused,
         keep: args.keep,
         until_miss: waits_for(args, Trigger::Miss),
         until_call: waits_for(args, Trigger::Mark),
+        output: output.clone(),
     };
     let unix_ns = unix_ns();
     let conditions = trace_conditions(&machine, &name, &capture);
     let recorder = Recorder::begin(capture, marks, settings, file, unix_ns, &conditions)
         .map_err(Failure::failed)?;
-    follow(args, subject, recorder, &output, &interrupted, &triggered)
+    let signals = Signals { interrupted, triggered };
+    follow(args, subject, recorder, control, &output, &signals)
+}
+
+/// Flags that signals set.
+struct Signals {
+    /// To end the recording.
+    interrupted: Arc<AtomicBool>,
+    /// To trigger a flight recorder.
+    triggered: Arc<AtomicBool>,
+}
+
+fn listen(path: &Path) -> Result<Control, Failure> {
+    Control::listen(path).map_err(|error| {
+        let hint = "choose a path where this user may create a file, and at which no other recording listens";
+        Failure::failed(format!("cannot listen at {}: {error}\nhint: {hint}", path.display()))
+    })
 }
 
 /// Records until the end of the recording, then waits for the program if there is one.
@@ -88,9 +136,9 @@ fn follow(
     args: &Trace,
     mut subject: Subject,
     mut recorder: Recorder,
+    mut control: Option<Control>,
     output: &Path,
-    interrupted: &AtomicBool,
-    triggered: &AtomicBool,
+    signals: &Signals,
 ) -> Result<ExitCode, Failure> {
     if let Subject::Program(program) = &mut subject {
         program.go().map_err(|error| {
@@ -100,29 +148,54 @@ fn follow(
     let until = args.duration.map_or(Instant::MAX, |length| MonotonicClock.now() + length);
     let recorded = loop {
         let ended = subject.wait(recorder.next_round().min(until)).map_err(Failure::failed)?;
+        let requests = control.as_mut().map_or_else(Vec::new, Control::requests);
+        // A snapshot contains everything up to its request, the other requests concern what the round takes.
+        let (last, first) = requests.into_iter().partition(|(request, _)| request.is_snapshot());
+        let requested = carry_out(&mut recorder, first);
         let reason = match recorder.round() {
             Ok(reason) => reason,
             Err(error) => break Err(error),
         };
-        let signal = triggered.swap(false, Ordering::Relaxed);
-        let reason = reason.or_else(|| signal.then(|| "SIGUSR1".to_owned()));
-        let over = ended || MonotonicClock.now() >= until || interrupted.load(Ordering::Relaxed);
+        carry_out(&mut recorder, last);
+        let signal = signals.triggered.swap(false, Ordering::Relaxed);
+        let reason = reason.or(requested).or_else(|| signal.then(|| "SIGUSR1".to_owned()));
+        let interrupted = signals.interrupted.load(Ordering::Relaxed);
+        let over = ended || MonotonicClock.now() >= until || interrupted;
         if over || reason.is_some() {
             break recorder.end(reason.as_deref()).map(|outcome| (outcome, reason));
         }
     };
-    let recorded = match recorded {
-        Ok((outcome, reason)) => {
+    drop(control);
+    match (recorded, subject) {
+        (Ok((outcome, reason)), subject) => {
             report(output, &outcome, reason.as_deref(), args.keep);
-            Ok(())
+            match subject {
+                Subject::Program(program) => last(program, &signals.interrupted),
+                Subject::Process(_) | Subject::System => Ok(ExitCode::SUCCESS),
+            }
         }
-        Err(error) => Err(Failure::failed(error)),
-    };
-    let code = match subject {
-        Subject::Program(program) => last(program, interrupted)?,
-        Subject::Process(_) | Subject::System => ExitCode::SUCCESS,
-    };
-    recorded.map(|()| code)
+        // The status is that of the program, whatever happened to its recording.
+        (Err(error), Subject::Program(program)) => {
+            say(&format!("error: {}: {error}", output.display()));
+            last(program, &signals.interrupted)
+        }
+        (Err(error), Subject::Process(_) | Subject::System) => Err(Failure::failed(error)),
+    }
+}
+
+/// Carries out requests and answers them. Returns the last reason to end the recording, if one was a trigger.
+fn carry_out(recorder: &mut Recorder, requests: Vec<(Request, Connection)>) -> Option<String> {
+    let mut reason = None;
+    for (request, connection) in requests {
+        let answer = recorder.request(&request);
+        connection.answer(answer.map(|found| reason = found.or(reason.take())));
+    }
+    reason
+}
+
+/// Prints a line on standard error, which may have been closed with its terminal.
+fn say(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
 }
 
 impl Subject {
@@ -154,7 +227,7 @@ fn last(mut program: Program, interrupted: &AtomicBool) -> Result<ExitCode, Fail
             continue;
         }
         if asked.is_some() {
-            eprintln!("note: process {} did not end and is still running", program.pid());
+            say(&format!("note: process {} did not end and is still running", program.pid()));
             return Ok(ExitCode::from(INTERRUPTED));
         }
         program.terminate();
@@ -178,7 +251,7 @@ fn subject(args: &Trace) -> Result<(String, Option<u32>), Failure> {
         return Ok((name.trim().replace('/', "-"), Some(pid)));
     }
     if let Some(run) = &args.run {
-        let running = control::running().map_err(Failure::failed)?;
+        let running = runs::running().map_err(Failure::failed)?;
         // The name begins with the process ID of the runner.
         let pid = run.split('-').next().and_then(|hex| u32::from_str_radix(hex, 16).ok());
         return match pid.filter(|_| running.contains(run)) {
@@ -278,7 +351,7 @@ fn trigger_signal(args: &Trace) -> Result<Arc<AtomicBool>, Failure> {
 fn report(path: &Path, outcome: &Outcome, reason: Option<&str>, keep: Option<Span>) {
     let seconds = |span: Span| duration(span.nanos() as f64);
     if let Some(reason) = reason {
-        eprintln!("trigger: {reason}");
+        say(&format!("trigger: {reason}"));
     }
     let mut text = format!(
         "{}: {} recorded, {}; {} switches, {} other events",
@@ -291,25 +364,25 @@ fn report(path: &Path, outcome: &Outcome, reason: Option<&str>, keep: Option<Spa
     if outcome.tally.tasks > 0 {
         text += &format!(", {} marks of {} tasks", count(outcome.marks), outcome.tally.tasks);
     }
-    eprintln!("{text}");
+    say(&text);
     if let Some((kept, crowded)) = outcome.kept {
         let why = if crowded { ": its memory was full" } else { "" };
         let asked = keep.map_or_else(String::new, |keep| format!(" of {keep}"));
-        eprintln!("kept: the last {}{asked}{why}", seconds(kept));
+        say(&format!("kept: the last {}{asked}{why}", seconds(kept)));
     }
     if !outcome.system {
         let program = std::env::current_exe().unwrap_or_else(|_| "PROGRAM".into());
-        eprintln!(
+        say(&format!(
             "note: without a privilege, only the program's own threads are visible; to record all threads:\n      \
              sudo setcap cap_perfmon,cap_bpf=ep {}",
             program.display()
-        );
+        ));
     } else if !outcome.wakes {
-        eprintln!(
-            "note: wake-ups are not recorded, so it is unknown what woke a thread and how long it was ready"
+        say(
+            "note: wake-ups are not recorded, so it is unknown what woke a thread and how long it was ready",
         );
     }
-    let warn = |what: String| eprintln!("warning: {what}");
+    let warn = |what: String| say(&format!("warning: {what}"));
     if outcome.lost > 0 {
         warn(format!("{} kernel events were lost; the trace marks the gaps", count(outcome.lost)));
     }

@@ -380,7 +380,9 @@ fn invalid_requests_are_refused_with_a_hint_and_leave_nothing() {
         (&["trace", "-p", "4194303"], 1, "there is no process 4194303 to record"),
         (&["trace", "--run", "../../etc"], 1, "no scenario is running"),
         (&["trace", "--trigger", "miss", "--", "true"], 2, "--keep"),
-        (&["trace", "--paused", "--all"], 2, "cannot be used with"),
+        (&["trace", "--paused", "--all"], 2, "hint: add --control SOCKET"),
+        (&["trace", "start", "--control", "absent"], 1, "no recording answers at absent"),
+        (&["trace", "start"], 2, "--control"),
         (&["trace", "--duration", "soon", "--", "true"], 2, "\"20ms\""),
         (&["trace", "-o", "no/such/folder/x", "--", "true"], 1, "cannot be written: "),
     ] {
@@ -398,6 +400,145 @@ fn a_full_disk_ends_the_recording_but_not_the_program() {
     let arguments = ["trace", "-o", "/dev/full", "--", "sh", "-c", "sleep 0.1; echo done"];
     let ended = machine.hemiola(&arguments).with_code(1);
     assert!(ended.stderr.contains("cannot be written: No space left"), "{}", ended.stderr);
+    machine.nothing_is_left();
+}
+
+/// A file system of 256 KiB; unmounted when dropped.
+struct Small(PathBuf);
+
+impl Small {
+    fn mount(path: PathBuf) -> Option<Self> {
+        fs::create_dir(&path).unwrap();
+        let mount = ["-t", "tmpfs", "-o", "size=256k", "none"];
+        let mounted = Command::new("mount").args(mount).arg(&path).status();
+        mounted.is_ok_and(|status| status.success()).then_some(Self(path))
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_disk_that_becomes_full_does_not_change_the_status_of_the_program() {
+    let machine = Machine::take("trace-filled");
+    let Some(_small) = Small::mount(machine.folder().join("small")) else {
+        println!("skipped: needs the right to mount");
+        return;
+    };
+    let script =
+        "for n in $(seq 800); do head -c 1 /dev/zero | cat > /dev/null; done; echo done; exit 7";
+    let arguments = ["trace", "-o", "small/x.trace", "--", "sh", "-c", script];
+    let ended = machine.hemiola(&arguments).with_code(7);
+    assert_eq!(ended.stdout, "done\n");
+    assert!(
+        ended.stderr.contains("small/x.trace: the trace cannot be written"),
+        "{}",
+        ended.stderr
+    );
+    let (_, errors) = Recording::read(&fs::read(machine.folder().join("small/x.trace")).unwrap());
+    assert_eq!(errors.last(), Some(&ReadError::Unfinished));
+}
+
+#[test]
+fn a_hang_up_ends_the_recording_in_order() {
+    let machine = Machine::take("trace-hang-up");
+    let running = machine.start(&["trace", "--", "sleep", "600"]);
+    wait_for(&machine.folder().join("sleep.trace"));
+    sleep(Duration::from_millis(200));
+    running.signal(Signal::HUP);
+    // As from a terminal, the program got it too.
+    running.end().with_code(128 + 1);
+    assert!(recording(&machine, "sleep.trace").events().count() > 0);
+    machine.nothing_is_left();
+}
+
+/// The texts in the recorder's own track.
+fn notes(recording: &Recording) -> Vec<String> {
+    let track = track(recording, "hemiola trace");
+    let name = |arg| track.names.get(EventKind::Mark, arg).unwrap().to_owned();
+    track.entries.iter().map(|entry| name(entry.arg)).collect()
+}
+
+#[test]
+fn any_program_controls_a_recording_of_the_system() {
+    let machine = Machine::take("trace-control");
+    let running = machine.start(&[
+        "trace",
+        "--all",
+        "--paused",
+        "--control",
+        "s",
+        "--duration",
+        "60s",
+        "-o",
+        "all.trace",
+    ]);
+    wait_for_file(&machine.folder().join("s"));
+    let ask = |words: &[&str]| machine.hemiola(&[&["trace"], words, &["--control", "s"]].concat());
+    let started = ask(&["start"]);
+    if started.stderr.contains("no recording answers") {
+        permitted(&running.end());
+        return;
+    }
+    started.with_code(0);
+    ask(&["mark", "lap 1"]).with_code(0);
+    // In C and in Python, one call each.
+    if program(&machine, "return hemiola_control(\"s\", \"mark from C\") ? 1 : 0;").is_some() {
+        let status = Command::new("./program").current_dir(machine.folder()).status().unwrap();
+        assert!(status.success());
+    }
+    let python = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mark/python");
+    let line = "import hemiola_mark; assert hemiola_mark.control('s', 'mark from Python')";
+    let mut command = Command::new("python3");
+    command.args(["-B", "-c", line]).env("PYTHONPATH", python).current_dir(machine.folder());
+    assert!(command.status().is_ok_and(|status| status.success()));
+    assert!(hemiola_mark::control(machine.folder().join("s").to_str().unwrap(), "mark from Rust"));
+    ask(&["snapshot", "half"]).with_code(0);
+    let again = ask(&["snapshot", "half"]).with_code(1);
+    assert!(again.stderr.contains("half.trace cannot be written: File exists"), "{}", again.stderr);
+    let refused = ask(&["trigger", "now"]).with_code(1);
+    assert!(refused.stderr.contains("start it with --keep"), "{}", refused.stderr);
+    ask(&["stop"]).with_code(0);
+    sleep(Duration::from_millis(200));
+    running.signal(Signal::INT);
+    running.end().with_code(0);
+
+    let all = recording(&machine, "all.trace");
+    let marks = ["start", "lap 1", "from C", "from Python", "from Rust"];
+    assert_eq!(notes(&all), [&marks[..], &["stop"]].concat());
+    // Nothing is recorded before the start.
+    let start = track(&all, "hemiola trace").entries[0].at;
+    assert!(all.events().all(|event| event.at >= start));
+    assert!(all.events().count() > 10);
+    // The snapshot is a whole recording of the part before it.
+    let half = recording(&machine, "half.trace");
+    assert_eq!(notes(&half), marks);
+    assert!(half.events().count() > 10 && half.events().count() <= all.events().count());
+    assert!(!machine.folder().join("s").exists());
+    machine.nothing_is_left();
+}
+
+#[test]
+fn a_flight_recorder_writes_snapshots_and_ends_at_a_request() {
+    let machine = Machine::take("trace-snapshots");
+    let arguments =
+        ["trace", "--keep", "10s", "--control", "s", "-o", "p.trace", "--", "sleep", "600"];
+    let running = machine.start(&arguments);
+    wait_for_file(&machine.folder().join("s"));
+    for request in [["snapshot", "one"], ["snapshot", "two"], ["trigger", "enough"]] {
+        sleep(Duration::from_millis(200));
+        machine.hemiola(&["trace", request[0], request[1], "--control", "s"]).with_code(0);
+    }
+    sleep(Duration::from_millis(200));
+    running.signal(Signal::INT);
+    let ended = running.end();
+    assert!(ended.stderr.contains("trigger: requested: enough"), "{}", ended.stderr);
+    let counts = ["one", "two", "p"]
+        .map(|name| recording(&machine, &format!("{name}.trace")).events().count());
+    assert!(counts[0] > 0 && counts.is_sorted(), "{counts:?}");
     machine.nothing_is_left();
 }
 

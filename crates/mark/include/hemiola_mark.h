@@ -38,11 +38,15 @@
 
 #include <fcntl.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/types.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -392,6 +396,33 @@ static inline void hemiola_stop(void) {
 /* Makes a flight recorder keep its recording up to now, with this reason (at most 40 bytes). */
 static inline void hemiola_trigger(const char *why) {
     hemiola_call_(3, why);
+}
+
+/* Sends a request to the recording that was started with `hemiola trace --control SOCKET`, from any process, recorded
+ * or not, and waits for its answer: at most five seconds, usually a tenth of one. Returns 0 if it was carried out,
+ * else -1. Requests are "start", "stop", "mark TEXT", "trigger TEXT" and "snapshot NAME", at most 400 bytes. They count
+ * from the time of the call. */
+static inline int hemiola_control(const char *socket_path, const char *request) {
+    struct sockaddr_un address;
+    struct timeval limit;
+    char line[440], answer[2] = {0, 0};
+    size_t length = strlen(socket_path);
+    int fd, count, done;
+    if (length >= sizeof address.sun_path || strlen(request) > 400 || strchr(request, '\n')) return -1;
+    memset(&address, 0, sizeof address);
+    address.sun_family = AF_UNIX;
+    memcpy(address.sun_path, socket_path, length);
+    count = snprintf(line, sizeof line, "%llu %s\n", (unsigned long long)hemiola_now(), request);
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || count < 0) return -1;
+    limit.tv_sec = 5;
+    limit.tv_usec = 0;
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    done = connect(fd, (const struct sockaddr *)(const void *)&address, sizeof address) == 0 &&
+           send(fd, line, (size_t)count, MSG_NOSIGNAL) == (ssize_t)count && recv(fd, answer, 2, 0) == 2 &&
+           answer[0] == 'o' && answer[1] == 'k';
+    close(fd);
+    return done ? 0 : -1;
 }
 
 #ifdef __cplusplus

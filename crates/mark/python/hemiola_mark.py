@@ -32,12 +32,13 @@ import mmap
 import operator
 import os
 import platform
+import socket
 import struct
 import sys
 import threading
 import time
 
-__all__ = ["Task", "start", "stop", "trigger", "is_recorded"]
+__all__ = ["Task", "start", "stop", "trigger", "control", "is_recorded"]
 
 _SLOTS_AT = 192
 _ENTRIES_AT = 1216
@@ -299,3 +300,21 @@ def trigger(why):
     """Makes a flight recorder keep its recording up to now, with this reason."""
     if _board is not None:
         _board.call(3, why)
+
+
+def control(socket_path, request):
+    """Sends a request to the recording that was started with `hemiola trace --control SOCKET`, from any process,
+    recorded or not, and waits for its answer, at most five seconds. Returns whether it was carried out.
+
+    Requests are "start", "stop", "mark TEXT", "trigger TEXT" and "snapshot NAME". They count from the time of the call.
+    """
+    if "\n" in request:
+        return False
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            connection.settimeout(5)
+            connection.connect(socket_path)
+            connection.sendall(f"{time.monotonic_ns()} {request}\n".encode("utf-8", "replace"))
+            return connection.recv(2) == b"ok"
+    except OSError:
+        return False

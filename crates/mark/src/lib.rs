@@ -172,6 +172,31 @@ pub fn trigger(why: &str) {
     call(CALL_TRIGGER, why);
 }
 
+/// The most bytes of a request to [`control`].
+pub const REQUEST_LEN_MAX: usize = 400;
+
+/// Sends a request to the recording that was started with `hemiola trace --control SOCKET`, from any process, recorded
+/// or not, and waits for its answer: at most five seconds, usually a tenth of one. Returns whether it was carried out.
+///
+/// Requests are `start`, `stop`, `mark TEXT`, `trigger TEXT` and `snapshot NAME`. They count from the time of the call.
+#[must_use]
+pub fn control(socket: &str, request: &str) -> bool {
+    if request.len() > REQUEST_LEN_MAX || request.contains('\n') {
+        return false;
+    }
+    // The time as 20 digits, a space, the request, and the end of the line.
+    let mut line = [b'0'; 20 + 1 + REQUEST_LEN_MAX + 1];
+    let mut rest = now_ns();
+    for digit in line[..20].iter_mut().rev() {
+        *digit = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    line[20] = b' ';
+    line[21..][..request.len()].copy_from_slice(request.as_bytes());
+    line[21 + request.len()] = b'\n';
+    shared::ask(socket, &line[..22 + request.len()])
+}
+
 fn call(what: u32, text: &str) {
     if let Some(board) = board() {
         board.call(now_ns(), what, text);

@@ -49,6 +49,16 @@ const CALL_TEXT_AT: usize = 24;
 const IN_USE: u32 = 1;
 const GIVEN_BACK: u32 = 2;
 
+/// `struct sockaddr_un`.
+#[repr(C)]
+struct SocketAddress {
+    family: u16,
+    path: [u8; SOCKET_LEN_MAX + 1],
+}
+
+/// The longest path of a socket, in bytes (unix(7)).
+const SOCKET_LEN_MAX: usize = 107;
+
 #[repr(C)]
 struct Timespec {
     seconds: i64,
@@ -63,6 +73,11 @@ const F_SEAL_SHRINK: c_int = 2;
 const PROT_READ_WRITE: c_int = 3;
 const MAP_SHARED: c_int = 1;
 const CLOCK_MONOTONIC: c_int = 1;
+const AF_UNIX: u16 = 1;
+const SOCK_STREAM_CLOEXEC: c_int = 1 | O_CLOEXEC;
+const MSG_NOSIGNAL: c_int = 0x4000;
+const SOL_SOCKET: c_int = 1;
+const SO_RCVTIMEO: c_int = 20;
 const PAGE: usize = 4096;
 
 // Every C library on Linux has these; the numbers above are the same on all its 64-bit processors.
@@ -84,6 +99,11 @@ unsafe extern "C" {
     fn getpid() -> c_int;
     fn gettid() -> c_int;
     fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_int;
+    fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int;
+    fn connect(fd: c_int, address: *const SocketAddress, len: u32) -> c_int;
+    fn setsockopt(fd: c_int, level: c_int, name: c_int, value: *const Timespec, len: u32) -> c_int;
+    fn send(fd: c_int, bytes: *const c_void, len: usize, flags: c_int) -> isize;
+    fn recv(fd: c_int, bytes: *mut c_void, len: usize, flags: c_int) -> isize;
 }
 
 /// Nanoseconds on `CLOCK_MONOTONIC`.
@@ -93,6 +113,33 @@ pub(crate) fn now_ns() -> u64 {
     // SAFETY: the kernel writes one `timespec`, which on 64-bit Linux is two 64-bit words.
     unsafe { clock_gettime(CLOCK_MONOTONIC, &raw mut time) };
     time.seconds as u64 * 1_000_000_000 + time.nanos as u64
+}
+
+/// Sends a line to the Unix socket at `path`, and returns whether the answer begins with "ok". Waits for it for at most
+/// five seconds.
+pub(crate) fn ask(path: &str, line: &[u8]) -> bool {
+    let mut address = SocketAddress { family: AF_UNIX, path: [0; SOCKET_LEN_MAX + 1] };
+    let Some(place) = address.path[..SOCKET_LEN_MAX].get_mut(..path.len()) else { return false };
+    place.copy_from_slice(path.as_bytes());
+    // SAFETY: socket(2) takes three numbers.
+    let fd = unsafe { socket(AF_UNIX.into(), SOCK_STREAM_CLOEXEC, 0) };
+    if fd < 0 {
+        return false;
+    }
+    let mut answer = [0_u8; 2];
+    // `struct timeval` differs in its second word only, which is 0.
+    let limit = Timespec { seconds: 5, nanos: 0 };
+    // SAFETY: each pointer is to a local variable that lives during the call, with its length; a refused option only
+    // means a longer wait.
+    let answered = unsafe {
+        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &raw const limit, size_of::<Timespec>() as u32);
+        connect(fd, &raw const address, size_of::<SocketAddress>() as u32) == 0
+            && send(fd, line.as_ptr().cast(), line.len(), MSG_NOSIGNAL) == line.len() as isize
+            && recv(fd, answer.as_mut_ptr().cast(), answer.len(), 0) == answer.len() as isize
+    };
+    // SAFETY: `fd` belongs to this function only.
+    unsafe { close(fd) };
+    answered && answer == *b"ok"
 }
 
 /// The recorder's memory, mapped for as long as the process lives.

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, Seek};
+use std::io::{self, Seek, Write};
+use std::path::Path;
 
 use hemiola_record::marks::Task;
 use hemiola_trace::perfetto::{Names, TraceWriter, TrackId};
@@ -54,6 +55,12 @@ impl TraceFile {
         }
         *named = task.marks.len();
         self.writer.entries(*track, entries)
+    }
+
+    /// Copies the file as it is now, closed, to another one.
+    pub(super) fn copy(&self, from: &Path, mut to: File) -> io::Result<()> {
+        io::copy(&mut File::open(from)?, &mut to)?;
+        to.write_all(&self.writer.closing())
     }
 
     /// Adds the final conditions, closes the file and syncs the file. Returns its size in bytes.

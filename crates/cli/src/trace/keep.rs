@@ -109,14 +109,14 @@ impl Kept {
         self.crowded
     }
 
-    /// Writes everything kept into the file.
+    /// Writes everything kept into the file, and keeps it.
     pub(super) fn spill(&mut self, file: &mut TraceFile) -> io::Result<()> {
-        file.threads(&std::mem::take(&mut self.threads))?;
-        for (cpu, mut events) in std::mem::take(&mut self.events) {
-            file.kernel(cpu, events.make_contiguous())?;
+        file.threads(&self.threads)?;
+        for (cpu, events) in &mut self.events {
+            file.kernel(*cpu, events.make_contiguous())?;
         }
-        for (task, mut entries) in std::mem::take(&mut self.tasks).into_values() {
-            file.entries(&task, entries.make_contiguous())?;
+        for (task, entries) in self.tasks.values_mut() {
+            file.entries(task, entries.make_contiguous())?;
         }
         Ok(())
     }

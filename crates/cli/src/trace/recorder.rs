@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::path::PathBuf;
 
 use hemiola_record::Reservations;
 use hemiola_record::accounting::Accounts;
@@ -13,6 +14,7 @@ use hemiola_trace::{Entry, EventKind};
 use hemiola_units::{Instant, Span};
 use thiserror::Error;
 
+use super::control::{Request, Verb};
 use super::file::TraceFile;
 use super::keep::{EVENTS_MAX, Kept};
 use super::misses::Misses;
@@ -28,6 +30,8 @@ pub(super) struct Settings {
     pub(super) until_miss: bool,
     /// A program's call of trigger ends the recording.
     pub(super) until_call: bool,
+    /// The path of the file.
+    pub(super) output: PathBuf,
 }
 
 /// Why a recording failed.
@@ -81,6 +85,9 @@ pub(super) struct Recorder {
     accounts: Accounts,
     reservations: Reservations,
     began: Instant,
+    /// The start in nanoseconds since 1970 UTC, and the conditions, which snapshots need again.
+    unix_ns: u64,
+    conditions: Vec<(String, String)>,
     outcome: Outcome,
 }
 
@@ -122,6 +129,8 @@ impl Recorder {
             accounts: Accounts::read(),
             reservations: Reservations::default(),
             began,
+            unix_ns,
+            conditions: conditions.to_vec(),
             outcome: Outcome::default(),
         };
         recorder.learn_threads()?;
@@ -219,6 +228,47 @@ impl Recorder {
                 (self.kept.is_some() && self.settings.until_call).then_some(reason)
             }
         }
+    }
+
+    /// Carries out a request of another program that concerns a moment. Returns a reason to end if it is a trigger of
+    /// this recording.
+    pub(super) fn request(&mut self, request: &Request) -> Result<Option<String>, String> {
+        let at = request.at.min(MonotonicClock.now());
+        match &request.verb {
+            Verb::Start | Verb::Stop => {
+                let recording = request.verb == Verb::Start;
+                if self.ranges.set(at, recording) {
+                    self.note(at, if recording { "start" } else { "stop" });
+                }
+                Ok(None)
+            }
+            Verb::Mark(text) => {
+                self.note(at, text);
+                Ok(None)
+            }
+            Verb::Trigger(_) if self.kept.is_none() || !self.settings.until_call => {
+                Err("the recording has no trigger; start it with --keep".into())
+            }
+            Verb::Trigger(text) => {
+                self.note(at, &format!("trigger: {text}"));
+                Ok(Some(format!("requested: {text}")))
+            }
+            Verb::Snapshot(name) => self.snapshot(name).map(|()| None),
+        }
+    }
+
+    /// Writes everything recorded up to the last round to a file of this name beside that of the recording.
+    fn snapshot(&mut self, name: &str) -> Result<(), String> {
+        let path = self.settings.output.with_file_name(format!("{name}.trace"));
+        let failed = |error: io::Error| format!("{} cannot be written: {error}", path.display());
+        let to = File::create_new(&path).map_err(failed)?;
+        let Some(kept) = &mut self.kept else {
+            return self.file.copy(&self.settings.output, to).map_err(failed);
+        };
+        let (began, conditions) = (self.began, &self.conditions);
+        let mut file = TraceFile::begin(to, began, self.unix_ns, conditions).map_err(failed)?;
+        kept.spill(&mut file).map_err(failed)?;
+        file.end(MonotonicClock.now(), &[]).map(drop).map_err(failed)
     }
 
     /// Adds a mark to the recorder's own track.
