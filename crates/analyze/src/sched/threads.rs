@@ -76,6 +76,8 @@ pub(super) struct State {
     /// The period the caller gave, with its deadline.
     pub(super) given: Option<u64>,
     pub(super) reservation: Option<Reservation>,
+    /// Its processor time when its reservation was last known to be whole.
+    pub(super) replenished_at: u64,
     /// It ended its job with sched_yield(2) and sleeps until the next period of its reservation.
     pub(super) has_yielded: bool,
     /// What an earlier pass found: a period, or that there is none.
@@ -231,6 +233,7 @@ impl State {
             released_by_interrupts: 0,
             given: None,
             reservation: None,
+            replenished_at: 0,
             has_yielded: false,
             hint: None,
             is_merged: false,
@@ -258,6 +261,12 @@ impl State {
     /// D, if it is known.
     pub(super) fn deadline(&self) -> Option<u64> {
         self.given.or(self.reservation.map(|reservation| reservation.deadline_ns))
+    }
+
+    /// Whether it has certainly not used up its reservation since that was replenished.
+    pub(super) fn has_budget(&self) -> bool {
+        let used = self.totals.running.saturating_sub(self.replenished_at);
+        self.reservation.is_some_and(|of| used < of.runtime_ns - of.runtime_ns / 100)
     }
 
     /// A wake-up at this moment belongs to the job that the last release began.

@@ -13,6 +13,7 @@ impl Engine<'_> {
         let state = &mut self.threads.states[thread];
         let throttled = again.saturating_sub(state.since);
         (state.mode, state.since, state.cpu) = (Mode::Ready, again, c as u16);
+        state.replenished_at = state.totals.running;
         if self.gaps.until > state.since {
             state.cut();
             return;

@@ -71,6 +71,7 @@ impl Engine<'_> {
         (invocation.open, invocation.sound, invocation.started) = (true, true, false);
         (invocation.release, invocation.start, invocation.finish) = (at, at, at);
         invocation.running_before = state.totals.running;
+        state.replenished_at = state.totals.running;
         invocation.waker = waker;
     }
 

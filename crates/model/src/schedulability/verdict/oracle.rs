@@ -175,7 +175,8 @@ impl Case {
         let more = |nanos: u64| nanos + nanos / 50;
         let reserved = || self.tasks.iter().filter_map(|task| Some((task, task.reservation?)));
         let fits = |(task, of): (&synthetic::Task, Reservation)| {
-            task.jitter_ns == 0 && more(task.execution_max_ns) <= of.runtime_ns
+            // A yield to another reserved thread looks like a preemption.
+            !task.yields && task.jitter_ns == 0 && more(task.execution_max_ns) <= of.runtime_ns
         };
         let set = reserved().map(|(task, of)| Task {
             deadline: nanos(of.deadline_ns - of.deadline_ns / 50),
