@@ -136,8 +136,8 @@ fn two_federates_advance_in_step_over_every_transport() {
         let run = |mut vehicle: Vehicle| {
             move || {
                 vehicle.subscribe();
-                vehicle.federate.enable_time_regulation(second()).unwrap();
-                vehicle.federate.enable_time_constrained().unwrap();
+                vehicle.federate.enable_time_regulation_and_wait(second()).unwrap();
+                vehicle.federate.enable_time_constrained_and_wait().unwrap();
                 vehicle.federate.enable_asynchronous_delivery().unwrap();
                 let instance = vehicle.publish();
                 let found = vehicle.federate.handle_until(|_, callback| {

@@ -67,6 +67,12 @@ pub fn decode_callback(body: &Data) -> Result<Callback, MessageError> {
     Callback::get(number, fields)
 }
 
+/// Returns the number of a callback that [`encode_callback`] has encoded.
+#[must_use]
+pub fn callback_number(body: &Data) -> Option<u32> {
+    case(body).ok().map(|(number, _)| number)
+}
+
 /// Encodes the reply to the call with this number. The session puts the number of the request in front. An exception is
 /// encoded the same way for every call, so `call_number` may be anything for a call that could not be decoded.
 #[must_use]

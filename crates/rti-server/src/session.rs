@@ -1,10 +1,12 @@
 //! A session, with everything the server knows about it besides the protocol.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
-use hemiola_fedpro::{RequestId, Sequence, Server as ServerSide, Session as Protocol};
+use hemiola_fedpro::{
+    RequestId, Sequence, Server as ServerSide, Session as Protocol, Ticket, message,
+};
 use hemiola_hla::{Call, Data};
-use hemiola_rti::SessionId;
+use hemiola_rti::{Milestone, SessionId};
 use hemiola_units::{Instant, Span};
 
 use crate::chunk::Message;
@@ -47,6 +49,8 @@ pub(crate) struct Calls {
     pub(crate) next: Option<(RequestId, Data)>,
     /// The call that the kernel has not answered.
     pub(crate) answering: Option<Caller>,
+    /// Callbacks that the federate has not answered, and the transitions that end with the answers.
+    pub(crate) milestones: VecDeque<(Ticket, Milestone)>,
     /// A call whose object model modules are being read, or wait for that.
     pub(crate) preparing: Option<PreparingCall>,
     /// Whether the turn ended before all received calls were carried out.
@@ -288,6 +292,20 @@ impl Session {
         (self.traffic.sent_len, self.protocol.acknowledged())
     }
 
+    /// Passes a callback to the protocol session.
+    pub(crate) fn request(&mut self, now: Instant, body: Data) {
+        let milestone = message::callback_number(&body).and_then(Milestone::of_callback);
+        let ticket = self.protocol.request(now, body);
+        self.calls.milestones.extend(ticket.zip(milestone));
+    }
+
+    /// Returns the transition that ends with this answer, if it ends one.
+    pub(crate) fn answered(&mut self, answer: Ticket) -> Option<Milestone> {
+        let milestones = &mut self.calls.milestones;
+        let at = milestones.iter().position(|(ticket, _)| *ticket == answer)?;
+        milestones.remove(at).map(|(_, milestone)| milestone)
+    }
+
     /// Passes messages from the spool to the protocol session while less than `len` bytes wait there. Returns how many.
     pub(crate) fn feed(&mut self, now: Instant, len: usize) -> u64 {
         let mut fed = 0;
@@ -296,7 +314,7 @@ impl Session {
         {
             match answers {
                 Some(request) => self.protocol.respond(now, request, body),
-                None => drop(self.protocol.request(now, body)),
+                None => self.request(now, body),
             }
             fed += 1;
         }

@@ -10,7 +10,7 @@ use hemiola_fom::Model;
 use hemiola_hla::call::{DeclarationCall, FederationCall, ObjectCall, TimeCall};
 use hemiola_hla::data::{Data, FomModule};
 use hemiola_hla::{Call, LogicalInterval, LogicalTime, ObjectInstanceHandle, Reply};
-use hemiola_rti::{CallId, Effect, Input, Kernel, Limits, SessionId};
+use hemiola_rti::{CallId, Effect, Input, Kernel, Limits, Milestone, SessionId};
 
 const MODEL: &str = r#"<objectModel xmlns="http://standards.ieee.org/IEEE1516-2025"><objects><objectClass>
 <name>HLAobjectRoot</name><objectClass><name>Car</name>
@@ -48,11 +48,23 @@ struct World {
     out: Vec<Effect>,
 }
 
+/// Answers the callbacks after which federates are in another state.
+fn answer(kernel: &mut Kernel, effects: &[Effect]) {
+    for effect in effects {
+        if let Effect::Callback(session, notice) = effect
+            && let Some(milestone) = Milestone::of_callback(notice.callback().number())
+        {
+            kernel.handle(Input::Answered(*session, milestone), &mut Vec::new());
+        }
+    }
+}
+
 impl World {
     fn call(&mut self, session: u64, call: impl Into<Call>) -> Reply {
         self.out.clear();
         let input = Input::Called(SessionId(session), CallId(1), call.into());
         self.kernel.handle(input, &mut self.out);
+        answer(&mut self.kernel, &self.out);
         match &self.out[0] {
             Effect::Reply(_, _, Ok(reply)) => reply.clone(),
             other => panic!("{other:?}"),

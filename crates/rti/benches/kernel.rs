@@ -11,7 +11,7 @@ use hemiola_hla::{
     AttributeHandle, Call, LogicalInterval, LogicalTime, ObjectClassHandle, ObjectInstanceHandle,
     Reply,
 };
-use hemiola_rti::{CallId, Effect, Input, Kernel, Limits, SessionId};
+use hemiola_rti::{CallId, Effect, Input, Kernel, Limits, Milestone, SessionId};
 
 const MODEL: &str = r#"<objectModel xmlns="http://standards.ieee.org/IEEE1516-2025"><objects><objectClass>
 <name>HLAobjectRoot</name><objectClass><name>Car</name>
@@ -24,6 +24,17 @@ struct Bench {
     class: ObjectClassHandle,
     position: AttributeHandle,
     privilege: AttributeHandle,
+}
+
+/// Answers the callbacks after which federates are in another state.
+fn answer(kernel: &mut Kernel, effects: &[Effect]) {
+    for effect in effects {
+        if let Effect::Callback(session, notice) = effect
+            && let Some(milestone) = Milestone::of_callback(notice.callback().number())
+        {
+            kernel.handle(Input::Answered(*session, milestone), &mut Vec::new());
+        }
+    }
 }
 
 impl Bench {
@@ -60,6 +71,7 @@ impl Bench {
         self.out.clear();
         let input = Input::Called(SessionId(session), CallId(1), call.into());
         self.kernel.handle(input, &mut self.out);
+        answer(&mut self.kernel, &self.out);
         match &self.out[0] {
             Effect::Reply(_, _, Ok(reply)) => reply.clone(),
             other => panic!("{other:?}"),

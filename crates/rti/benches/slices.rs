@@ -15,7 +15,7 @@ use hemiola_hla::{
     AttributeHandle, Call, LogicalInterval, LogicalTime, ObjectClassHandle, ObjectInstanceHandle,
     Reply, ResignAction,
 };
-use hemiola_rti::{CallId, Effect, Input, Kernel, Limits, SessionId};
+use hemiola_rti::{CallId, Effect, Input, Kernel, Limits, Milestone, SessionId};
 
 const MODEL: &str = r#"<objectModel xmlns="http://standards.ieee.org/IEEE1516-2025"><objects><objectClass>
 <name>HLAobjectRoot</name><objectClass><name>Car</name>
@@ -47,6 +47,17 @@ struct Parts {
     total: Duration,
     count: u32,
     effects: usize,
+}
+
+/// Answers the callbacks after which federates are in another state.
+fn answer(kernel: &mut Kernel, effects: &[Effect]) {
+    for effect in effects {
+        if let Effect::Callback(session, notice) = effect
+            && let Some(milestone) = Milestone::of_callback(notice.callback().number())
+        {
+            kernel.handle(Input::Answered(*session, milestone), &mut Vec::new());
+        }
+    }
 }
 
 impl World {
@@ -86,6 +97,7 @@ impl World {
         self.out.clear();
         let input = Input::Called(SessionId(session), CallId(1), call.into());
         self.kernel.handle(input, &mut self.out);
+        answer(&mut self.kernel, &self.out);
         let reply = self.out.iter().find_map(|effect| match effect {
             Effect::Reply(_, _, answer) => Some(answer.clone()),
             _ => None,

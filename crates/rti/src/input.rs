@@ -6,7 +6,7 @@ use hemiola_hla::{Call, Refusal, Reply};
 use hemiola_units::Instant;
 
 use crate::memory::Room;
-use crate::notice::Notice;
+use crate::notice::{Milestone, Notice};
 use crate::prepare::Prepared;
 
 /// A federate's session with the RTI. The shell that owns the kernel assigns the numbers and never reuses one.
@@ -26,6 +26,8 @@ pub enum Input {
     Called(SessionId, CallId, Call),
     /// The modules of the next call have already been read. This affects only how long that call takes.
     Prepared(Prepared),
+    /// A federate has answered the callback that marks this.
+    Answered(SessionId, Milestone),
     /// A session has ended, whatever its federate was doing.
     Lost(SessionId),
     /// The memory that the kernel may take from now on.

@@ -100,6 +100,14 @@ impl Kernel {
                 }
                 out.extend(answer.map(|answer| Effect::Reply(session, number, answer)));
             }
+            Input::Answered(session, milestone) => {
+                if let Some(Member { federation, federate }) =
+                    self.sessions.get(&session).and_then(|one| one.member)
+                    && let Some(federation) = self.federations.get_mut(&federation)
+                {
+                    federation.federate_mut(federate).time.answered(milestone);
+                }
+            }
             Input::Prepared(prepared) => self.prepared = Some(prepared),
             Input::Room(room) => self.room = room,
             Input::Lost(session) => {

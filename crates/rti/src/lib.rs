@@ -111,7 +111,7 @@ pub use input::{CallId, Effect, Input, SessionId};
 pub use kernel::{Kernel, Retired};
 pub use limits::Limits;
 pub use memory::{Refusals, Room};
-pub use notice::Notice;
+pub use notice::{Milestone, Notice};
 pub use prepare::{Preparation, Prepared};
 pub use settings::ConnectSettings;
 pub use status::{FederateStatus, FederationStatus, HeldBack, Status, Waiting};

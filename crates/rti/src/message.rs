@@ -69,7 +69,7 @@ impl Stamp {
     ) -> Self {
         let Some(time) = time else { return Self::None };
         let state = &mut federation.federate_mut(sender).time;
-        if order == OrderType::TimeStamp && state.regulation().is_some() {
+        if order == OrderType::TimeStamp && state.known_regulation().is_some() {
             Self::Ordering(time, next_retraction(sender, state))
         } else {
             Self::Informative(time)

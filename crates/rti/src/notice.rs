@@ -31,6 +31,31 @@ impl Notice {
     }
 }
 
+/// A callback that ends a transition of its receiver's time state. The transition is over when the receiver has answered
+/// the callback (IEEE 1516.1, clause 8): until then it is still advancing, or its request is still pending.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Milestone {
+    /// The federate is time-regulating (clause 8.3).
+    TimeRegulation,
+    /// The federate is time-constrained (clause 8.6).
+    TimeConstrained,
+    /// The federate has been granted an advance (clauses 8.13 and 8.14).
+    Grant,
+}
+
+impl Milestone {
+    /// Returns the milestone that the callback of this number marks, if it marks one.
+    #[must_use]
+    pub const fn of_callback(number: u32) -> Option<Self> {
+        match number {
+            58 => Some(Self::TimeRegulation),
+            59 => Some(Self::TimeConstrained),
+            60 | 61 => Some(Self::Grant),
+            _ => None,
+        }
+    }
+}
+
 /// Two notices are equal if their callbacks are; the cache does not count.
 impl PartialEq for Notice {
     fn eq(&self, other: &Self) -> bool {
@@ -41,6 +66,19 @@ impl PartialEq for Notice {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn milestones_are_the_callbacks_of_their_names() {
+        let of = |milestone| {
+            let all = Callback::TABLE.iter();
+            let marking =
+                all.filter(|entry| Milestone::of_callback(entry.number) == Some(milestone));
+            marking.map(|entry| entry.name).collect::<Vec<_>>()
+        };
+        assert_eq!(of(Milestone::TimeRegulation), ["TimeRegulationEnabled"]);
+        assert_eq!(of(Milestone::TimeConstrained), ["TimeConstrainedEnabled"]);
+        assert_eq!(of(Milestone::Grant), ["FlushQueueGrant", "TimeAdvanceGrant"]);
+    }
 
     #[test]
     fn a_notice_is_encoded_once() {

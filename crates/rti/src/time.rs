@@ -10,6 +10,7 @@ use hemiola_units::Instant;
 
 use crate::backlog::Backlog;
 use crate::memory::{ALLOCATION, Charge, entry_len};
+use crate::notice::Milestone;
 
 /// A lower bound on time stamps, inclusive or exclusive. The more it excludes, the greater it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -132,12 +133,24 @@ pub(crate) struct TimeState {
     advance: Option<Advance>,
     /// Whether the pending request will be granted at its time, as soon as all messages before are delivered.
     is_decided: bool,
+    unanswered: Unanswered,
     pub(crate) asynchronous_delivery: bool,
     pub(crate) backlog: Backlog,
     /// Its retractable messages, by the lower half of their handles.
     pub(crate) sent: BTreeMap<u32, Sent>,
     /// Number of messages with time stamps that it has sent.
     pub(crate) sent_count: u32,
+}
+
+/// Transitions that are complete for everyone else, while the federate has not answered the callback that tells it. It
+/// is still in the state before, with the logical time of then.
+#[derive(Clone, Copy, Debug, Default)]
+struct Unanswered {
+    /// The time before it began to regulate.
+    regulation: Option<LogicalTime>,
+    constrained: bool,
+    /// The time before the advance.
+    grant: Option<LogicalTime>,
 }
 
 /// What a waiting federate needs.
@@ -160,6 +173,7 @@ impl TimeState {
             constrained_pending: None,
             advance: None,
             is_decided: false,
+            unanswered: Unanswered::default(),
             asynchronous_delivery: false,
             backlog: Backlog::default(),
             sent: BTreeMap::new(),
@@ -169,6 +183,45 @@ impl TimeState {
 
     pub(crate) const fn now(&self) -> LogicalTime {
         self.now
+    }
+
+    /// Returns the logical time that the federate has been told.
+    pub(crate) fn told(&self) -> LogicalTime {
+        self.unanswered.grant.or(self.unanswered.regulation).unwrap_or(self.now)
+    }
+
+    /// Whether the federate is in the time advancing state: it has requested an advance, and has not answered a grant.
+    pub(crate) const fn is_advancing(&self) -> bool {
+        self.advance.is_some() || self.unanswered.grant.is_some()
+    }
+
+    /// Whether the federate has asked to become time-regulating, and has not answered that it is.
+    pub(crate) const fn is_regulation_pending(&self) -> bool {
+        self.unanswered.regulation.is_some()
+    }
+
+    /// Whether the federate has asked to become time-constrained, and has not answered that it is.
+    pub(crate) const fn is_constrained_pending(&self) -> bool {
+        self.constrained_pending.is_some() || self.unanswered.constrained
+    }
+
+    /// Returns what a federate has promised that knows it is time-regulating.
+    pub(crate) const fn known_regulation(&self) -> Option<Regulation> {
+        if self.is_regulation_pending() { None } else { self.regulation }
+    }
+
+    /// Whether the federate knows that it is time-constrained.
+    pub(crate) const fn is_known_constrained(&self) -> bool {
+        self.constrained && !self.unanswered.constrained
+    }
+
+    /// The federate has answered the callback that marks this.
+    pub(crate) const fn answered(&mut self, milestone: Milestone) {
+        match milestone {
+            Milestone::TimeRegulation => self.unanswered.regulation = None,
+            Milestone::TimeConstrained => self.unanswered.constrained = false,
+            Milestone::Grant => self.unanswered.grant = None,
+        }
     }
 
     pub(crate) const fn floor(&self) -> Bound {
@@ -260,6 +313,7 @@ impl TimeState {
     /// Becomes time-regulating at `now`. Nothing it sends is before `least`.
     pub(crate) fn regulate(&mut self, now: LogicalTime, lookahead: LogicalInterval, least: Bound) {
         assert!(now >= self.now, "logical time does not go back");
+        self.unanswered.regulation = Some(self.now);
         self.now = now;
         self.floor = max(self.floor, Bound::from(now));
         // Other federates could still respond to what it sent at a time that is over for it.
@@ -271,6 +325,7 @@ impl TimeState {
     /// Becomes time-constrained at its current time.
     pub(crate) const fn constrain(&mut self) {
         self.constrained = true;
+        self.unanswered.constrained = true;
         self.constrained_pending = None;
         self.floor = Bound::from(self.now);
     }
@@ -316,6 +371,7 @@ impl TimeState {
         assert!(time >= self.now, "logical time does not go back");
         self.advance = None;
         self.is_decided = false;
+        self.unanswered.grant = Some(self.now);
         self.now = time;
         self.floor = max(self.floor, floor);
         if let Some(regulation) = &mut self.regulation {

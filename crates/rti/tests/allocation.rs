@@ -13,7 +13,7 @@ use hemiola_hla::{
     AttributeHandle, Call, LogicalInterval, LogicalTime, ObjectClassHandle, ObjectInstanceHandle,
     Reply, ResignAction,
 };
-use hemiola_rti::{CallId, Effect, Input, Kernel, Limits, Room, SessionId};
+use hemiola_rti::{CallId, Effect, Input, Kernel, Limits, Milestone, Room, SessionId};
 
 const FEDERATES: u64 = 40;
 
@@ -74,6 +74,17 @@ fn file(text: &str) -> FomModule {
     FomModule::File { name: "x.xml".into(), content: text.as_bytes().to_vec().into() }
 }
 
+/// Answers the callbacks after which federates are in another state.
+fn answer(kernel: &mut Kernel, effects: &[Effect]) {
+    for effect in effects {
+        if let Effect::Callback(session, notice) = effect
+            && let Some(milestone) = Milestone::of_callback(notice.callback().number())
+        {
+            kernel.handle(Input::Answered(*session, milestone), &mut Vec::new());
+        }
+    }
+}
+
 impl World {
     fn new() -> Self {
         let (modules, _) = hemiola_fom::read("x.xml", module().as_bytes()).unwrap();
@@ -104,6 +115,7 @@ impl World {
         self.out.clear();
         let input = Input::Called(SessionId(session), CallId(1), call.into());
         self.kernel.handle(input, &mut self.out);
+        answer(&mut self.kernel, &self.out);
         match &self.out[0] {
             Effect::Reply(_, _, Ok(reply)) => reply.clone(),
             other => panic!("{other:?}"),

@@ -10,7 +10,7 @@ use hemiola_hla::{
     LogicalInterval, LogicalTime, MessageRetractionHandle, ObjectClassHandle, ObjectInstanceHandle,
     OrderType, ParameterHandle, Refusal, Reply, ResignAction,
 };
-use hemiola_rti::{CallId, Effect, Input, Kernel, Limits, Notice, SessionId};
+use hemiola_rti::{CallId, Effect, Input, Kernel, Limits, Milestone, Notice, SessionId};
 
 /// The object model of all tests: vehicles, and commands to them.
 pub(crate) const MODEL: &str = include_str!("world.xml");
@@ -37,6 +37,8 @@ pub(crate) struct World {
     pub(crate) model: Model,
     inbox: Vec<(SessionId, Arc<Notice>)>,
     closed: Vec<SessionId>,
+    /// Federates that do not answer callbacks.
+    silent: Vec<SessionId>,
     sessions: u64,
     calls: u32,
 }
@@ -83,7 +85,15 @@ impl World {
         let (modules, _) = read("world.xml", model.as_bytes()).unwrap();
         let (model, _) = merge(&modules, None).unwrap();
         let kernel = Kernel::new(limits);
-        Self { kernel, model, inbox: Vec::new(), closed: Vec::new(), sessions: 0, calls: 0 }
+        Self {
+            kernel,
+            model,
+            inbox: Vec::new(),
+            closed: Vec::new(),
+            silent: Vec::new(),
+            sessions: 0,
+            calls: 0,
+        }
     }
 
     pub(crate) fn input(&mut self, input: Input) -> Option<Result<Reply, Refusal>> {
@@ -100,12 +110,36 @@ impl World {
                 }
                 Effect::Callback(session, notice) => {
                     assert_ne!(Some(session), lost, "a lost session gets no callback");
+                    if !self.silent.contains(&session) {
+                        self.answer(session, &notice);
+                    }
                     self.inbox.push((session, notice));
                 }
                 Effect::Close(session) => self.closed.push(session),
             }
         }
         answer
+    }
+
+    /// A federate answers a callback.
+    fn answer(&mut self, session: SessionId, notice: &Notice) {
+        if let Some(milestone) = Milestone::of_callback(notice.callback().number()) {
+            let mut out = Vec::new();
+            self.kernel.handle(Input::Answered(session, milestone), &mut out);
+            assert_eq!(out, []);
+        }
+    }
+
+    /// From now on, a federate answers no callbacks. Otherwise it answers each at once.
+    pub(crate) fn silence(&mut self, fed: Fed) {
+        self.silent.push(fed.session);
+    }
+
+    /// Takes a silent federate's new callbacks, and has it answer them.
+    pub(crate) fn answers(&mut self, fed: Fed) -> Vec<String> {
+        let notices = self.notices(fed);
+        notices.iter().for_each(|notice| self.answer(fed.session, notice));
+        notices.iter().map(|notice| self.short(notice.callback())).collect()
     }
 
     pub(crate) fn call(&mut self, fed: Fed, call: impl Into<Call>) -> Result<Reply, Refusal> {

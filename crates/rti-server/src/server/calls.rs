@@ -55,7 +55,12 @@ impl Server {
                 Some(Event::Request { id: request, body }) => {
                     session.calls.next = Some((request, body));
                 }
-                Some(Event::Response { body, .. }) => log_response(id, &body),
+                Some(Event::Response { to, body }) => {
+                    log_response(id, &body);
+                    if let Some(milestone) = session.answered(to) {
+                        self.input(Input::Answered(id, milestone));
+                    }
+                }
                 Some(Event::Ended(end)) => self.ended(network, id, end),
                 Some(Event::Disconnect) => {
                     if let Some(connection) = session.connection.take() {
@@ -192,6 +197,10 @@ impl Server {
                 Effect::Reply(id, _, answer) => {
                     let session = self.sessions.by_id.get_mut(&id).expect("the caller exists");
                     let caller = session.calls.answering.take().expect("a reply follows a call");
+                    if matches!(answer, Ok(Reply::Joined(_))) {
+                        // Later answers to the callbacks of a previous membership end nothing.
+                        session.calls.milestones.clear();
+                    }
                     let output =
                         if answer.is_err() { PendingOutput::Urgent } else { caller.output };
                     let body = message::encode_reply(caller.number, &answer);

@@ -52,7 +52,7 @@ impl Server {
         }
         let body = notice.encoded(message::encode_callback).clone();
         let len = body.len();
-        session.protocol.request(self.now, body);
+        session.request(self.now, body);
         session.traffic.sent.count(self.now, 1, 0);
         self.statistics.sent.count(self.now, 1, 0);
         self.mark(id, PendingOutput::Callback);

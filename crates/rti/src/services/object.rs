@@ -220,7 +220,8 @@ pub(crate) fn stamped(
     time: Option<hemiola_hla::EncodedTime>,
 ) -> Result<Option<LogicalTime>, Refusal> {
     let Some(time) = time else { return Ok(None) };
-    if federation.federate(me).time.regulation().is_some() {
+    let is_regulating = federation.federate(me).time.known_regulation().is_some();
+    if is_regulating {
         // The receivers may keep the message for a long time.
         has_room(federation, me, federation.allowance.room.call_len + Parcels::OVERHEAD)?;
     }
@@ -228,7 +229,7 @@ pub(crate) fn stamped(
         .decode(federation.implementation)
         .map_err(|error| Exception::InvalidLogicalTime.because(error.to_string()))?;
     match federation.federate(me).time.output_bound() {
-        Some(bound) if !bound.allows(time) => {
+        Some(bound) if is_regulating && !bound.allows(time) => {
             let details = format!(
                 "the least time stamp the federate may send is {}; {time} is earlier",
                 bound.time()

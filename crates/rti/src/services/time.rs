@@ -60,7 +60,7 @@ pub(crate) fn call(federation: &mut Federation, me: FederateHandle, call: TimeCa
             let galt = federation.galts().galt(me);
             Ok(Reply::OptionalTime(galt.map(|bound| bound.time().into())))
         }
-        C::QueryLogicalTime => Ok(Reply::Time(federation.federate(me).time.now().into())),
+        C::QueryLogicalTime => Ok(Reply::Time(federation.federate(me).time.told().into())),
         C::QueryLITS => {
             let galt = federation.galts().galt(me).map(crate::time::Bound::time);
             let head = federation.federate(me).time.head();

@@ -13,7 +13,7 @@ use hemiola_hla::{
     MessageRetractionHandle, ObjectClassHandle, ObjectInstanceHandle, OrderType, ParameterHandle,
     Refusal, Reply, ResignAction,
 };
-use hemiola_rti::{CallId, Effect, Input, Kernel, Limits, Notice, SessionId, Status};
+use hemiola_rti::{CallId, Effect, Input, Kernel, Limits, Milestone, Notice, SessionId, Status};
 use hemiola_units::{Instant, Random};
 
 use super::checker::{Asked, Asks, Messages, Peer, Sent, WHOLE};
@@ -266,6 +266,9 @@ impl Run {
         for (session, notice) in std::mem::take(&mut self.inbox) {
             if let Some(peer) = self.peers.iter_mut().find(|peer| peer.fed.session == session) {
                 peer.callback(notice.callback(), &mut self.messages);
+            }
+            if let Some(milestone) = Milestone::of_callback(notice.callback().number()) {
+                self.input(Input::Answered(session, milestone));
             }
         }
         let mut all = BTreeSet::new();

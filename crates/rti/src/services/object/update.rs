@@ -30,7 +30,7 @@ pub(super) fn update_attribute_values(
         return Err(Exception::AttributeNotOwned.because(other.to_string()));
     }
     let time = stamped(federation, me, time)?;
-    let is_ordered = time.is_some() && federation.federate(me).time.regulation().is_some();
+    let is_ordered = time.is_some() && federation.federate(me).time.known_regulation().is_some();
     let groups = alike(values, |attribute| {
         let attribute = instance.attribute(attribute).expect("it is owned");
         let order = if is_ordered { attribute.order } else { OrderType::Receive };

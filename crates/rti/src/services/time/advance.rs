@@ -19,10 +19,13 @@ fn requested(
     time: EncodedTime,
 ) -> Result<LogicalTime, Refusal> {
     let state = &federation.federate(me).time;
-    if state.constrained_pending.is_some() {
+    if state.is_regulation_pending() {
+        return Err(Exception::RequestForTimeRegulationPending.into());
+    }
+    if state.is_constrained_pending() {
         return Err(Exception::RequestForTimeConstrainedPending.into());
     }
-    if state.advance().is_some() {
+    if state.is_advancing() {
         return Err(Exception::InTimeAdvancingState.into());
     }
     let time = time

@@ -11,13 +11,13 @@ use crate::message::{deliver, deliver_unordered};
 pub(super) fn enable_time_constrained(federation: &mut Federation, me: FederateHandle) -> Answer {
     let now = federation.now;
     let state = federation.time_mut(me);
-    if state.constrained {
+    if state.is_known_constrained() {
         return Err(Exception::TimeConstrainedAlreadyEnabled.into());
     }
-    if state.constrained_pending.is_some() {
+    if state.is_constrained_pending() {
         return Err(Exception::RequestForTimeConstrainedPending.into());
     }
-    if state.advance().is_some() {
+    if state.is_advancing() {
         return Err(Exception::InTimeAdvancingState.into());
     }
     state.constrained_pending = Some(now);
@@ -36,7 +36,7 @@ pub(super) fn time_constrained_enabled(federation: &mut Federation, me: Federate
 /// Clause 8.7. Queued messages are delivered at once, still in time stamp order, but as receive-order messages.
 pub(super) fn disable_time_constrained(federation: &mut Federation, me: FederateHandle) -> Answer {
     let state = federation.time_mut(me);
-    if !state.constrained {
+    if !state.is_known_constrained() {
         return Err(Exception::TimeConstrainedIsNotEnabled.into());
     }
     state.constrained = false;

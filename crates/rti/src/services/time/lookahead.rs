@@ -13,10 +13,10 @@ pub(super) fn modify_lookahead(
     lookahead: EncodedInterval,
 ) -> Answer {
     let state = &federation.federate(me).time;
-    if state.regulation().is_none() {
+    if state.known_regulation().is_none() {
         return Err(Exception::TimeRegulationIsNotEnabled.into());
     }
-    if state.advance().is_some() {
+    if state.is_advancing() {
         return Err(Exception::InTimeAdvancingState.into());
     }
     let lookahead = decoded(federation, lookahead)?;
@@ -28,7 +28,7 @@ pub(super) fn modify_lookahead(
 /// Clause 8.21. Returns the actual lookahead, which exceeds the requested one until a reduction has taken full effect.
 pub(super) fn query_lookahead(federation: &Federation, me: FederateHandle) -> Answer {
     let state = &federation.federate(me).time;
-    let Some(regulation) = state.regulation() else {
+    let Some(regulation) = state.known_regulation() else {
         return Err(Exception::TimeRegulationIsNotEnabled.into());
     };
     let base = state.advance().map_or(state.now(), |advance| advance.until);

@@ -18,10 +18,13 @@ pub(super) fn enable_time_regulation(
     lookahead: EncodedInterval,
 ) -> Answer {
     let state = &federation.federate(me).time;
-    if state.regulation().is_some() {
+    if state.known_regulation().is_some() {
         return Err(Exception::TimeRegulationAlreadyEnabled.into());
     }
-    if state.advance().is_some() {
+    if state.is_regulation_pending() {
+        return Err(Exception::RequestForTimeRegulationPending.into());
+    }
+    if state.is_advancing() {
         return Err(Exception::InTimeAdvancingState.into());
     }
     let lookahead = decoded(federation, lookahead)?;
@@ -62,7 +65,7 @@ impl Regulate {
 /// Clause 8.4. Messages already sent keep their time stamps, but can no longer be retracted.
 pub(super) fn disable_time_regulation(federation: &mut Federation, me: FederateHandle) -> Answer {
     let state = federation.time_mut(me);
-    if state.regulation().is_none() {
+    if state.known_regulation().is_none() {
         return Err(Exception::TimeRegulationIsNotEnabled.into());
     }
     state.stop_regulating();

@@ -1,9 +1,9 @@
 //! Requests and grants (clauses 8.8 to 8.14).
 
 use hemiola_hla::call::{FederationCall, TimeCall};
-use hemiola_hla::{EncodedTime, Exception, ResignAction};
+use hemiola_hla::{EncodedTime, Exception, Reply, ResignAction};
 
-use crate::world::{World, time};
+use crate::world::{World, interval, time};
 
 #[test]
 fn grant_waits_for_the_slowest_regulating_federate() {
@@ -231,4 +231,78 @@ fn status_reports_which_federate_holds_back_which() {
     assert_eq!((held_back.by, held_back.galt), (b.handle, time(5)));
     let waiting = one.waiting.unwrap();
     assert_eq!((waiting.until, waiting.since.nanos()), (Some(time(30)), 7));
+}
+
+/// A state ends when the federate has answered the callback, not when the callback is on its way (clauses 8.2, 8.5, 8.8).
+#[test]
+fn a_transition_lasts_until_its_callback_is_answered() {
+    let mut w = World::new();
+    let a = w.federate("a");
+    w.silence(a);
+    let advance = TimeCall::TimeAdvanceRequest { time: time(5).into() };
+    let regulate = TimeCall::EnableTimeRegulation { lookahead: interval(1).into() };
+    let change = TimeCall::ModifyLookahead { lookahead: interval(2).into() };
+    w.ok(a, regulate.clone());
+    assert_eq!(w.refused(a, regulate.clone()), Exception::RequestForTimeRegulationPending);
+    assert_eq!(w.refused(a, advance.clone()), Exception::RequestForTimeRegulationPending);
+    for call in [TimeCall::DisableTimeRegulation, TimeCall::QueryLookahead, change.clone()] {
+        assert_eq!(w.refused(a, call), Exception::TimeRegulationIsNotEnabled);
+    }
+    assert_eq!(w.answers(a), ["regulating 0"]);
+    assert_eq!(w.refused(a, regulate), Exception::TimeRegulationAlreadyEnabled);
+    w.ok(a, TimeCall::QueryLookahead);
+
+    w.ok(a, TimeCall::EnableTimeConstrained);
+    let pending = Exception::RequestForTimeConstrainedPending;
+    assert_eq!(w.refused(a, TimeCall::EnableTimeConstrained), pending);
+    assert_eq!(w.refused(a, advance.clone()), pending);
+    assert_eq!(
+        w.refused(a, TimeCall::DisableTimeConstrained),
+        Exception::TimeConstrainedIsNotEnabled
+    );
+    assert_eq!(w.answers(a), ["constrained 0"]);
+    assert_eq!(
+        w.refused(a, TimeCall::EnableTimeConstrained),
+        Exception::TimeConstrainedAlreadyEnabled
+    );
+
+    w.ok(a, advance);
+    let now = |w: &mut World| w.ok(a, TimeCall::QueryLogicalTime);
+    assert_eq!(now(&mut w), Reply::Time(time(0).into()));
+    let again = TimeCall::NextMessageRequest { time: time(6).into() };
+    assert_eq!(w.refused(a, again.clone()), Exception::InTimeAdvancingState);
+    assert_eq!(w.refused(a, change.clone()), Exception::InTimeAdvancingState);
+    assert_eq!(w.answers(a), ["grant 5"], "one grant for one request");
+    assert_eq!(now(&mut w), Reply::Time(time(5).into()));
+    w.ok(a, change);
+    w.ok(a, again);
+    assert_eq!(w.answers(a), ["grant 6"]);
+}
+
+/// What others may do does not wait for the answer.
+#[test]
+fn a_grant_that_is_not_answered_holds_nobody_back() {
+    let mut w = World::new();
+    let (a, b) = (w.in_time("a", 1), w.in_time("b", 1));
+    w.silence(a);
+    w.tar(a, 1);
+    w.tar(b, 1);
+    assert_eq!([w.callbacks(a), w.callbacks(b)], [["grant 1"], ["grant 1"]]);
+    // The logical time of a is 1, though it has not answered; its lookahead lets b go on.
+    w.ok(b, TimeCall::TimeAdvanceRequestAvailable { time: time(2).into() });
+    assert_eq!(w.callbacks(b), ["grant 2"]);
+}
+
+/// A federate whose regulation is pending is not regulating: its messages have no order.
+#[test]
+fn a_message_sent_before_regulation_is_answered_has_receive_order() {
+    let mut w = World::new();
+    let (a, b) = (w.federate("a"), w.federate("b"));
+    w.publish_interaction(a, "Command.Stop");
+    w.subscribe_interaction(b, "Command.Stop");
+    w.silence(a);
+    w.regulate(a, 10);
+    assert_eq!(w.send_at(a, "Command.Stop", 1), None, "earlier than the lookahead, and not retractable");
+    w.answers(a);
+    assert!(w.send_at(a, "Command.Stop", 11).is_some());
 }
