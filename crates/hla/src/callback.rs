@@ -265,6 +265,25 @@ impl Callback {
     pub fn name(&self) -> &'static str {
         self.entry().name
     }
+
+    /// Returns the federate that registered the instance or sent the message, which may be `INVALID`; `None` for a
+    /// callback that has no such argument.
+    pub const fn producer_mut(&mut self) -> Option<&mut FederateHandle> {
+        match self {
+            Self::DiscoverObjectInstance { producing_federate, .. }
+            | Self::ReflectAttributeValues { producing_federate, .. }
+            | Self::ReflectAttributeValuesWithTime { producing_federate, .. }
+            | Self::ReceiveInteraction { producing_federate, .. }
+            | Self::ReceiveInteractionWithTime { producing_federate, .. }
+            | Self::ReceiveDirectedInteraction { producing_federate, .. }
+            | Self::ReceiveDirectedInteractionWithTime { producing_federate, .. }
+            | Self::RemoveObjectInstance { producing_federate, .. }
+            | Self::RemoveObjectInstanceWithTime { producing_federate, .. } => {
+                Some(producing_federate)
+            }
+            _ => None,
+        }
+    }
 }
 
 #[cfg(test)]

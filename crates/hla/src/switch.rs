@@ -34,6 +34,9 @@ words! {
         AdvisoriesUseKnownClass = 12 "advisoriesUseKnownClass",
         /// Also writes service reports to a file.
         SendServiceReportsToFile = 13 "sendServiceReportsToFile",
+        /// Tells federates of 1516-2010 which federate registered an instance or sent a message. Those of 2025 always
+        /// learn it.
+        ConveyProducingFederate = 14 "conveyProducingFederate",
     }
 }
 
@@ -48,6 +51,7 @@ impl Switch {
                 | Self::NonRegulatedGrant
                 | Self::AllowRelaxedDDM
                 | Self::AdvisoriesUseKnownClass
+                | Self::ConveyProducingFederate
         )
     }
 }

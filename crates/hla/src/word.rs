@@ -57,6 +57,6 @@ mod tests {
         assert_eq!(ResignAction::from_number(6), None);
         assert_eq!(OrderType::from_number(-1), None);
         assert_eq!(ServiceGroup::ALL.len(), 7);
-        assert_eq!(Switch::ALL.len(), 14);
+        assert_eq!(Switch::ALL.len(), 15);
     }
 }

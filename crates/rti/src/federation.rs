@@ -90,6 +90,8 @@ pub(crate) struct Federation {
     pub(crate) waits_for_regulation: bool,
     /// Whether subscriptions are evaluated at delivery instead of at sending.
     pub(crate) delays_evaluation: bool,
+    /// Whether federates of 1516-2010 learn who produced what they receive.
+    conveys_producer: bool,
     /// Whether update advisories use the class an instance is known as instead of the class it was registered as.
     pub(crate) advises_by_known_class: bool,
     pub(crate) schedule: Schedule,
@@ -125,6 +127,7 @@ impl Federation {
             model.declared_setting(Switch::NonRegulatedGrant) == Some(Setting::Enabled(false));
         Self {
             delays_evaluation: model.is_enabled(Switch::DelaySubscriptionEvaluation),
+            conveys_producer: model.is_enabled(Switch::ConveyProducingFederate),
             advises_by_known_class: model.is_enabled(Switch::AdvisoriesUseKnownClass),
             privilege: object::privilege(&model),
             creation: Creation::default(),
@@ -344,16 +347,26 @@ impl Federation {
         if !federate.is_staying() {
             return;
         }
-        // 1516-2010 has only one grant callback, and its clients would wait for it for ever.
-        let notice = match (federate.edition, notice.callback()) {
-            (Edition::Evolved, Callback::FlushQueueGrant { time, .. }) => {
-                Arc::new(Notice::new(Callback::TimeAdvanceGrant { time: *time }))
-            }
-            _ => notice,
+        let notice = match federate.edition {
+            Edition::Hla4 => notice,
+            Edition::Evolved => self.evolved(notice),
         };
         let session = federate.session;
         self.outbox.push(Effect::Callback(session, notice));
         self.spend(CALLBACK);
+    }
+
+    /// Returns a callback as a federate of 1516-2010 expects it. That edition has only one grant callback, for which
+    /// its clients would wait for ever. A producing federate has its clients call the long form of
+    /// `discoverObjectInstance`, which federates need not have.
+    fn evolved(&self, notice: Arc<Notice>) -> Arc<Notice> {
+        match notice.callback() {
+            Callback::FlushQueueGrant { time, .. } => {
+                Arc::new(Notice::new(Callback::TimeAdvanceGrant { time: *time }))
+            }
+            _ if self.conveys_producer => notice,
+            _ => Notice::without_producer(notice),
+        }
     }
 
     /// Returns an instance that a federate knows, and the class it is known as.

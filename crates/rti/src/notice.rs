@@ -1,8 +1,8 @@
 //! A callback that several federates can share.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
-use hemiola_hla::{Callback, Data};
+use hemiola_hla::{Callback, Data, FederateHandle};
 
 /// A callback that all its receivers share, with a cache for its encoding. It is encoded once, even if some federates
 /// receive it much later than others.
@@ -10,13 +10,26 @@ use hemiola_hla::{Callback, Data};
 pub struct Notice {
     callback: Callback,
     encoded: OnceLock<Data>,
+    /// The same without its producing federate; `None` if there is none.
+    without_producer: OnceLock<Option<Arc<Notice>>>,
 }
 
 impl Notice {
     /// Creates a notice of this callback.
     #[must_use]
     pub const fn new(callback: Callback) -> Self {
-        Self { callback, encoded: OnceLock::new() }
+        Self { callback, encoded: OnceLock::new(), without_producer: OnceLock::new() }
+    }
+
+    /// Returns the notice without its producing federate, which all that receive it share. A notice without one is
+    /// returned as it is.
+    pub(crate) fn without_producer(notice: Arc<Self>) -> Arc<Self> {
+        let other = notice.without_producer.get_or_init(|| {
+            let mut callback = notice.callback.clone();
+            *callback.producer_mut()? = FederateHandle::INVALID;
+            Some(Arc::new(Self::new(callback)))
+        });
+        other.clone().unwrap_or(notice)
     }
 
     /// Returns the callback.
@@ -31,8 +44,8 @@ impl Notice {
     }
 }
 
-/// A callback that ends a transition of its receiver's time state. The transition is over when the receiver has answered
-/// the callback (IEEE 1516.1, clause 8): until then it is still advancing, or its request is still pending.
+/// A callback that ends a transition of its receiver's time state. The transition is over when the receiver has
+/// answered the callback (IEEE 1516.1, clause 8): until then it is still advancing, or its request is still pending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Milestone {
     /// The federate is time-regulating (clause 8.3).

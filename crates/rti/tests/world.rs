@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hemiola_fom::{Model, merge, read};
 use hemiola_hla::call::{DeclarationCall, FederationCall, ObjectCall, TimeCall};
-use hemiola_hla::data::{AttributeValues, FomModule, ParameterValues};
+use hemiola_hla::data::{AttributeValues, FomModule, ParameterValues, RtiConfiguration};
 use hemiola_hla::{
     AttributeHandle, Call, Callback, Exception, FederateHandle, InteractionClassHandle,
     LogicalInterval, LogicalTime, MessageRetractionHandle, ObjectClassHandle, ObjectInstanceHandle,
@@ -178,6 +178,17 @@ impl World {
     pub(crate) fn connect(&mut self) -> Fed {
         let fed = self.open();
         self.ok(fed, FederationCall::Connect);
+        fed
+    }
+
+    /// Connects a client of 1516-2010.
+    pub(crate) fn connect_evolved(&mut self) -> Fed {
+        let fed = self.open();
+        let rti_configuration = RtiConfiguration {
+            additional_settings: "API.version=IEEE 1516-2010".into(),
+            ..RtiConfiguration::default()
+        };
+        self.ok(fed, FederationCall::ConnectWithConfiguration { rti_configuration });
         fed
     }
 

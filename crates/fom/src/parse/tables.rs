@@ -82,12 +82,8 @@ pub(super) fn transportations(
     nodes.into_iter().filter_map(read).collect()
 }
 
-/// A switch of 2010 that 2025 no longer has: the producing federate is always conveyed.
-const REMOVED: &str = "conveyProducingFederate";
-
 pub(super) fn switches(reader: &mut Reader, table: Node<'_, '_>) -> Vec<Entry<SwitchSetting>> {
-    let names: Vec<&str> =
-        Switch::ALL.iter().map(|switch| switch.name()).chain([REMOVED]).collect();
+    let names: Vec<&str> = Switch::ALL.iter().map(|switch| switch.name()).collect();
     let nodes = reader.children(table, &names);
     nodes.into_iter().filter_map(|node| switch(reader, node)).collect()
 }

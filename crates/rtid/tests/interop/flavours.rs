@@ -50,6 +50,26 @@ const DEE: Flavour = Flavour {
     resign_action: 4,
 };
 
+/// Whether a client learns who produced what it receives. The models do not say that one of HLA Evolved does.
+fn has_producer(flavour: &Flavour) -> bool {
+    flavour.settings.is_empty()
+}
+
+fn producer_field(has_producer: bool, field: u32, producer: &str) -> String {
+    if has_producer { format!("@{field}[@1[{producer}]]") } else { format!("@{field}[]") }
+}
+
+fn discovery(of: &Guest, has_producer: bool) -> String {
+    let Guest { flavour, federate, class, guest, .. } = of;
+    let producer = producer_field(has_producer, 4, federate);
+    format!("@30[@1[@1[{guest}]] @2[@1[{class}]] @3['{}'] {producer}]", flavour.name)
+}
+
+fn reflection(of: &Guest, has_producer: bool) -> String {
+    let producer = producer_field(has_producer, 5, &of.federate);
+    format!("@31[@1[@1[{}]] @2[{}] @4[@1[00000001]] {producer}]", of.guest, of.value())
+}
+
 /// A participant of the chat.
 struct Guest {
     wire: Wire,
@@ -110,7 +130,7 @@ impl Guest {
         let attributes = format!("@1[@1[{class}]] @2[@1[@1[{attribute}]]]");
         wire.done(43, &attributes);
         for other in &mut *others {
-            wire.callback::<0>(&other.discovered());
+            wire.callback::<0>(&discovery(other, has_producer(&flavour)));
         }
         wire.done(35, &attributes);
         let name = flavour.name;
@@ -130,29 +150,27 @@ impl Guest {
             guest.wire.done(71, &of);
             others[asked].wire.take::<0>(&format!("@41[{of}]"));
             others[asked].update();
-            let reflected = others[asked].reflected();
+            let reflected =
+                [false, true].map(|has_producer| reflection(&others[asked], has_producer));
+            let of = |flavour: &Flavour| &reflected[usize::from(has_producer(flavour))];
             for (number, other) in others.iter_mut().enumerate() {
                 if number != asked {
-                    other.wire.take::<0>(&reflected);
+                    other.wire.take::<0>(of(&other.flavour));
                 }
             }
             guest.wire.taken();
-            guest.wire.take::<0>(&reflected);
+            guest.wire.take::<0>(of(&guest.flavour));
         }
         guest.wire.done(56, &format!("@1['{name}']"));
         guest.wire.take::<0>(&format!("@26[@1['{name}']]"));
         guest.guest = guest.wire.handle(61, &format!("@1[@1[{}]] @2['{name}']", guest.class), 8);
         guest.update();
         for other in &mut *others {
-            other.wire.take::<0>(&guest.discovered());
-            other.wire.take::<0>(&guest.reflected());
+            let has_producer = has_producer(&other.flavour);
+            other.wire.take::<0>(&discovery(&guest, has_producer));
+            other.wire.take::<0>(&reflection(&guest, has_producer));
         }
         guest
-    }
-
-    fn discovered(&self) -> String {
-        let Self { flavour, federate, class, guest, .. } = self;
-        format!("@30[@1[@1[{guest}]] @2[@1[{class}]] @3['{}'] @4[@1[{federate}]]]", flavour.name)
     }
 
     fn value(&self) -> String {
@@ -163,9 +181,9 @@ impl Guest {
         self.wire.done(62, &format!("@1[@1[{}]] @2[{}]", self.guest, self.value()));
     }
 
-    fn reflected(&self) -> String {
-        let (guest, federate) = (&self.guest, &self.federate);
-        format!("@31[@1[@1[{guest}]] @2[{}] @4[@1[00000001]] @5[@1[{federate}]]]", self.value())
+    /// The field that tells this federate who produced something; no handle for one of HLA Evolved.
+    fn producer(&self, field: u32, producer: &Self) -> String {
+        producer_field(has_producer(&self.flavour), field, &producer.federate)
     }
 
     fn words(&self, words: &str) -> String {
@@ -176,11 +194,11 @@ impl Guest {
         let (interaction, values) = (self.interaction.clone(), self.words(words));
         self.wire.done(64, &format!("@1[@1[{interaction}]] @2[{values}]"));
         for other in others {
-            let from = &self.federate;
+            let from = other.producer(5, self);
             let transport = "@4[@1[00000001]]";
-            other.wire.take::<0>(&format!(
-                "@33[@1[@1[{interaction}]] @2[{values}] {transport} @5[@1[{from}]]]"
-            ));
+            other
+                .wire
+                .take::<0>(&format!("@33[@1[@1[{interaction}]] @2[{values}] {transport} {from}]"));
         }
     }
 
@@ -188,14 +206,15 @@ impl Guest {
         let (interaction, values) = (self.interaction.clone(), self.words(words));
         let what = format!("@1[@1[{interaction}]] @2[@1[{}]] @3[{values}]", to.guest);
         self.wire.done(66, &what);
-        to.wire.take::<0>(&format!("@35[{what} @5[@1[00000001]] @6[@1[{}]]]", self.federate));
+        let from = to.producer(6, self);
+        to.wire.take::<0>(&format!("@35[{what} @5[@1[00000001]] {from}]"));
     }
 
     fn leave(mut self, others: &mut [Self]) {
         self.wire.done(19, &format!("=1:{}", self.flavour.resign_action));
         for other in &mut *others {
-            let (guest, federate) = (&self.guest, &self.federate);
-            other.wire.take::<0>(&format!("@37[@1[@1[{guest}]] @3[@1[{federate}]]]"));
+            let (guest, producer) = (&self.guest, other.producer(3, &self));
+            other.wire.take::<0>(&format!("@37[@1[@1[{guest}]] {producer}]"));
         }
         self.wire.call("@12[@1['Room']]");
         if others.is_empty() {

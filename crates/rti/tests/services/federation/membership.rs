@@ -1,7 +1,7 @@
 //! Joining, resigning and losing federates (clauses 4.11 to 4.13).
 
 use hemiola_hla::call::{DeclarationCall, FederationCall, ObjectCall, OwnershipCall, SupportCall};
-use hemiola_hla::data::{Data, FomModule, RtiConfiguration};
+use hemiola_hla::data::{Data, FomModule};
 use hemiola_hla::{Exception, FederateHandle, Reply, ResignAction};
 use hemiola_rti::Limits;
 
@@ -216,12 +216,7 @@ fn the_size_of_modules_is_limited() {
 fn a_client_of_2010_that_is_resigned_loses_its_session() {
     let limits = Limits { undelivered: 10, ..Limits::default() };
     let mut w = World::with(limits, MODEL);
-    let (a, b) = (w.federate("a"), w.open());
-    let rti_configuration = RtiConfiguration {
-        additional_settings: "API.version=IEEE 1516-2010".into(),
-        ..RtiConfiguration::default()
-    };
-    w.ok(b, FederationCall::ConnectWithConfiguration { rti_configuration });
+    let (a, b) = (w.federate("a"), w.connect_evolved());
     let b = w.join(b, "b");
     w.publish_interaction(a, "Command");
     w.subscribe_interaction(b, "Command");

@@ -1,12 +1,48 @@
 //! Registration, discovery and deletion of instances (clauses 6.8, 6.9, 6.16 to 6.18).
 
+use std::sync::Arc;
+
 use hemiola_hla::call::{ObjectCall, SupportCall};
-use hemiola_hla::{Callback, Exception, ObjectClassHandle, ObjectInstanceHandle, Reply};
+use hemiola_hla::{
+    Callback, Exception, FederateHandle, ObjectClassHandle, ObjectInstanceHandle, Reply,
+};
+use hemiola_rti::{Limits, Notice};
 
 use crate::world::{MODEL, World};
 
 fn delete(object_instance: ObjectInstanceHandle) -> ObjectCall {
     ObjectCall::DeleteObjectInstance { object_instance, user_supplied_tag: "".into() }
+}
+
+/// A client of 1516-2010 that is told the producer calls a form of `discoverObjectInstance` that its federate may not
+/// have.
+#[test]
+fn a_federate_of_2010_learns_the_producer_only_if_the_model_says_so() {
+    let conveying = crate::world::model_with("conveyProducingFederate");
+    for (model, is_conveyed) in [(MODEL, false), (&*conveying, true)] {
+        let mut w = World::with(Limits::default(), model);
+        let (a, b) = (w.federate("a"), w.federate("b"));
+        let old = w.connect_evolved();
+        let old = w.join(old, "old");
+        w.publish(a, "Vehicle.Car", "Driver");
+        w.publish_interaction(a, "Command");
+        for fed in [b, old] {
+            w.subscribe(fed, "Vehicle.Car", "Driver");
+            w.subscribe_interaction(fed, "Command");
+        }
+        let car = w.register(a, "Vehicle.Car");
+        w.update(a, car, "Driver");
+        w.send(a, "Command", "What");
+        w.delete(a, car);
+        let mut producers = |fed| {
+            let notices = w.notices(fed).into_iter();
+            let producer = |notice: Arc<Notice>| *notice.callback().clone().producer_mut().unwrap();
+            notices.map(producer).collect::<Vec<FederateHandle>>()
+        };
+        assert_eq!(producers(b), [a.handle; 4]);
+        let seen = if is_conveyed { a.handle } else { FederateHandle::INVALID };
+        assert_eq!(producers(old), [seen; 4]);
+    }
 }
 
 fn local_delete(object_instance: ObjectInstanceHandle) -> ObjectCall {

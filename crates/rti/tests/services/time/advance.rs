@@ -233,7 +233,8 @@ fn status_reports_which_federate_holds_back_which() {
     assert_eq!((waiting.until, waiting.since.nanos()), (Some(time(30)), 7));
 }
 
-/// A state ends when the federate has answered the callback, not when the callback is on its way (clauses 8.2, 8.5, 8.8).
+/// A state ends when the federate has answered the callback, not when the callback is on its way (clauses 8.2, 8.5 and
+/// 8.8).
 #[test]
 fn a_transition_lasts_until_its_callback_is_answered() {
     let mut w = World::new();
@@ -302,7 +303,11 @@ fn a_message_sent_before_regulation_is_answered_has_receive_order() {
     w.subscribe_interaction(b, "Command.Stop");
     w.silence(a);
     w.regulate(a, 10);
-    assert_eq!(w.send_at(a, "Command.Stop", 1), None, "earlier than the lookahead, and not retractable");
+    assert_eq!(
+        w.send_at(a, "Command.Stop", 1),
+        None,
+        "earlier than the lookahead, and not retractable"
+    );
     w.answers(a);
     assert!(w.send_at(a, "Command.Stop", 11).is_some());
 }
