@@ -109,7 +109,9 @@ impl Time {
 
     /// Whether the federate certainly waits for nothing: each of its requests has been granted or refused.
     fn stands(&self, advances_refused: u64) -> bool {
-        matches!(self.constrained, Switch::Off | Switch::On)
+        let is_settled = |switch| matches!(switch, Switch::Off | Switch::On);
+        is_settled(self.constrained)
+            && is_settled(self.regulation)
             && self.requested == self.granted + advances_refused
     }
 
