@@ -8,6 +8,7 @@ mod campaign;
 mod cleanup;
 mod command;
 mod compare;
+mod deadline;
 mod ends;
 mod federation;
 mod fom;

@@ -364,8 +364,8 @@ impl<'r> Engine<'r> {
         (state.since, state.seen, state.cpu) = (at, at, c as u16);
         state.placed_anew = false;
         state.invocation.finish = at;
-        // sched_yield(2) ends the job of a thread under `SCHED_DEADLINE`. The kernel states the same for a thread that is
-        // throttled on its way to user space, but that one has no budget left.
+        // sched_yield(2) ends the job of a thread under `SCHED_DEADLINE`. The kernel states the same for a thread that
+        // is throttled on its way to user space, but that one has no budget left.
         state.has_yielded = left == Left::Yielded && is_throttled && state.has_budget();
         state.mode = match left {
             Left::Yielded if state.has_yielded => Mode::Sleeping,

@@ -263,10 +263,11 @@ impl State {
         self.given.or(self.reservation.map(|reservation| reservation.deadline_ns))
     }
 
-    /// Whether it has certainly not used up its reservation since that was replenished.
+    /// Whether it has certainly not used up its reservation since that was replenished. The kernel charges interrupts
+    /// and the switch too.
     pub(super) fn has_budget(&self) -> bool {
         let used = self.totals.running.saturating_sub(self.replenished_at);
-        self.reservation.is_some_and(|of| used < of.runtime_ns - of.runtime_ns / 100)
+        self.reservation.is_some_and(|of| used < of.runtime_ns - of.runtime_ns / 10)
     }
 
     /// A wake-up at this moment belongs to the job that the last release began.
@@ -298,7 +299,8 @@ impl State {
             return;
         }
         self.raised = self.raised.saturating_add(1);
-        if is_first
+        let is_own = is_first || (priority < 0 && self.reservation.is_some());
+        if is_own
             || priority > self.priority
             || self.priority == PRIORITY_UNKNOWN
             || self.raised >= RAISED_MAX
