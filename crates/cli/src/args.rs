@@ -338,6 +338,12 @@ pub(crate) enum Action {
     },
     /// Continue after a fail-safe
     Resume,
+    /// Print every switch, fault, change of state and request, until the run ends
+    Watch {
+        /// One JSON object per line
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 #[derive(Debug, clap::Args)]

@@ -1,8 +1,9 @@
 //! `hemiola unit`: lists and changes the units of a running scenario.
 
+use std::io::Write as _;
 use std::process::ExitCode;
 
-use hemiola_runner::control::{NewUnit, UnitAnswer, UnitPair, UnitRequest, ask};
+use hemiola_runner::control::{NewUnit, UnitAnswer, UnitPair, UnitRequest, ask, watch};
 
 use crate::args::{Action, New, Unit};
 use crate::diagnostics::Failure;
@@ -19,12 +20,15 @@ pub(crate) fn unit(args: Unit) -> Result<ExitCode, Failure> {
             UnitRequest::Replace(pairs)
         }
         Action::Resume => UnitRequest::Resume,
+        Action::Watch { json } => return watched(args.run.as_deref(), json),
         Action::Remove { name } => UnitRequest::Remove { name },
         Action::Promote { name } => UnitRequest::Promote { name },
     };
     match ask(args.run.as_deref(), &request).map_err(Failure::failed)? {
         UnitAnswer::Done(text) => println!("{text}"),
         UnitAnswer::Refused(reason) => return Err(Failure::failed(reason)),
+        // Only for those who watch.
+        UnitAnswer::Event(_) => {}
         UnitAnswer::Units { variant, commanding, units } => {
             println!("{variant}: {commanding} has the plant");
             println!(
@@ -47,6 +51,24 @@ pub(crate) fn unit(args: Unit) -> Result<ExitCode, Failure> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prints every event until the run ends.
+fn watched(run: Option<&str>, json: bool) -> Result<ExitCode, Failure> {
+    let mut out = std::io::stdout().lock();
+    let refused = watch(run, |event| {
+        if json {
+            serde_json::to_writer(&mut out, event)?;
+            writeln!(out)
+        } else {
+            writeln!(out, "{event}")
+        }?;
+        out.flush()
+    });
+    match refused.map_err(Failure::failed)? {
+        Some(reason) => Err(Failure::failed(reason)),
+        None => Ok(ExitCode::SUCCESS),
+    }
 }
 
 /// The new unit of `--also OLD NEW GAIN`.

@@ -95,9 +95,9 @@ fn a_killed_runner_of_a_publish_subscribe_variant_leaves_nothing() {
     assert_eq!(run.end().signal(), Some(9));
 }
 
-/// Starts a run with a unit that never answers and has a child process.
-fn with_children(machine: &Machine) -> Running {
-    machine.script("unit", "\"$0-child\" & while :; do sleep 0.1; done");
+/// Starts a run with a unit that never answers and has a child process, which it starts by this command.
+fn with_children(machine: &Machine, by: &str) -> Running {
+    machine.script("unit", &format!("{by} \"$0-child\" & while :; do sleep 0.1; done"));
     machine.script("unit-child", "trap '' TERM INT HUP; while :; do sleep 0.1; done");
     let edits = [("gain = \"experimental\"", "command = [\"./unit\"]")];
     let scenario = scenario::edited(&scenario::of(&[SIMPLEX]), &edits);
@@ -111,7 +111,7 @@ fn with_children(machine: &Machine) -> Running {
 #[test]
 fn a_process_that_a_unit_started_ends_with_the_run() {
     let machine = Machine::take("grandchild");
-    let ended = with_children(&machine).end().with_code(0);
+    let ended = with_children(&machine, "").end().with_code(0);
     machine.nothing_is_left();
     // No unit answered, so only the safety controller held the pendulum.
     let results = Results::open(machine.folder().join(ended.folder()));
@@ -121,7 +121,22 @@ fn a_process_that_a_unit_started_ends_with_the_run() {
 #[test]
 fn a_process_that_a_unit_started_ends_with_a_killed_runner() {
     let machine = Machine::take("orphan");
-    let mut run = with_children(&machine);
+    let mut run = with_children(&machine, "");
+    run.kill();
+    machine.nothing_is_left();
+}
+
+#[test]
+fn a_process_that_left_the_group_of_its_unit_ends_with_the_run() {
+    let machine = Machine::take("session");
+    with_children(&machine, "setsid").end().with_code(0);
+    machine.nothing_is_left();
+}
+
+#[test]
+fn a_process_that_left_the_group_of_its_unit_ends_with_a_killed_runner() {
+    let machine = Machine::take("session-orphan");
+    let mut run = with_children(&machine, "setsid");
     run.kill();
     machine.nothing_is_left();
 }

@@ -385,3 +385,115 @@ fn resume_outside_a_fail_safe_is_refused() {
     assert_eq!(said.stderr, "error: the decision module is not in its fail-safe\n");
     interrupt(&machine, run);
 }
+
+#[test]
+fn a_process_that_left_the_group_of_its_unit_ends_before_the_slot_is_used_again() {
+    let machine = Machine::take("unit-ghost");
+    let unit = machine.script("unit", "setsid \"$0-child\" & while :; do sleep 0.1; done");
+    machine.script("unit-child", "trap '' TERM INT HUP; while :; do sleep 0.1; done");
+    let mut run = simplex(&machine, "200Hz", "60s");
+    let ghost = ["add", "ghost", "--", unit.to_str().unwrap()];
+    let adding = asked(&machine, &mut run, &ghost);
+    machine.wait_for(&mut run, &["/unit-child"]);
+    // It never answers, so it is given up.
+    let said = adding.end().with_code(1);
+    assert!(said.stderr.contains("given-up"), "{}", said.stderr);
+    // Its slot is used again, at once or after its last process has ended.
+    for number in 0.. {
+        let name = format!("honest-{number}");
+        run.unit(&machine, &["add", &name, "--gain", "baseline"]).with_code(0);
+        let list = run.unit(&machine, &["list"]).with_code(0);
+        if row(&list, &name).unwrap()[0] == "1" {
+            break;
+        }
+        run.unit(&machine, &["remove", &name]).with_code(0);
+    }
+    let left = machine.processes().into_iter().find(|(_, line)| line.ends_with("/unit-child"));
+    assert_eq!(left, None, "the slot has another writer");
+    interrupt(&machine, run);
+}
+
+/// Descriptors of a process, and its mappings of records.
+fn held(run: &Running) -> (usize, usize) {
+    let process = PathBuf::from(format!("/proc/{}", run.pid()));
+    let maps = fs::read_to_string(process.join("maps")).unwrap();
+    let logs = maps.lines().filter(|line| line.contains("hemiola-log-")).count();
+    (fs::read_dir(process.join("fd")).unwrap().count(), logs)
+}
+
+#[test]
+fn fifty_replacements_in_one_run_hold_no_more_than_none() {
+    let machine = Machine::take("unit-fifty");
+    let scenario = scenario::edited(
+        &scenario::of(&[SIMPLEX]),
+        &[("[decision]\n", "[decision]\npromote_after = 5\n")],
+    );
+    let mut run = started(&machine, &scenario, "200Hz", "600s");
+    let before = held(&run);
+    let count = std::env::var("HEMIOLA_UPGRADES").map_or(50, |text| text.parse().unwrap());
+    let mut old = "experimental".to_owned();
+    let mut done = 0;
+    for number in 0..count {
+        let new = format!("unit-{number}");
+        let said = run.unit(&machine, &["replace", &old, &new, "--gain", "baseline"]);
+        // On a busy machine a new unit may be given up; that must hold nothing either.
+        if said.status.success() {
+            (old, done) = (new, done + 1);
+        }
+    }
+    // The last process may just be ending.
+    let limit = Instant::now() + PATIENCE;
+    while held(&run) != before && Instant::now() < limit {
+        sleep(Duration::from_millis(10));
+    }
+    assert_eq!(held(&run), before, "descriptors and records after {done} of {count}");
+    assert!(done > 0);
+    interrupt(&machine, run);
+}
+
+#[test]
+fn an_operator_watches_requests_and_events() {
+    let machine = Machine::take("unit-watch");
+    let mut run = simplex(&machine, "200Hz", "60s");
+    let json = asked(&machine, &mut run, &["watch", "--json"]);
+    let text = asked(&machine, &mut run, &["watch"]);
+    for watch in [&json, &text] {
+        let is_socket = |entry: fs::DirEntry| {
+            fs::read_link(entry.path()).is_ok_and(|to| to.to_string_lossy().starts_with("socket:"))
+        };
+        while !fs::read_dir(format!("/proc/{}/fd", watch.pid())).unwrap().flatten().any(is_socket) {
+            sleep(Duration::from_millis(5));
+        }
+    }
+    run.unit(&machine, &["list"]).with_code(0);
+    run.unit(&machine, &["add", "second", "--gain", "baseline"]).with_code(0);
+    promote(&machine, &mut run, "second");
+    run.unit(&machine, &["remove", "experimental"]).with_code(0);
+    let second = run.unit(&machine, &["list"]).with_code(0);
+    let pid = row(&second, "second").unwrap()[3].parse().unwrap();
+    signal_group(pid, Signal::KILL).unwrap();
+    until(&machine, &mut run, "second", "failed");
+    interrupt(&machine, run);
+    let (json, text) = (json.end().with_code(0), text.end().with_code(0));
+    let events: Vec<serde_json::Value> =
+        json.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let saw = |wanted: serde_json::Value| {
+        let wanted = wanted.as_object().unwrap();
+        events.iter().any(|event| wanted.iter().all(|(key, value)| event[key] == *value))
+    };
+    for wanted in [
+        serde_json::json!({"event": "state", "unit": "second", "state": "starting"}),
+        serde_json::json!({"event": "state", "unit": "second", "state": "shadow"}),
+        serde_json::json!({"event": "state", "unit": "second", "state": "active"}),
+        serde_json::json!({"event": "state", "unit": "experimental", "state": "standby"}),
+        serde_json::json!({"event": "state", "unit": "experimental", "state": "removed"}),
+        serde_json::json!({"event": "done", "text": "experimental is removed"}),
+        serde_json::json!({"event": "fault", "unit": "second", "fault": "exited"}),
+        serde_json::json!({"event": "switch", "from": "second", "to": "safety"}),
+        serde_json::json!({"event": "failed"}),
+    ] {
+        assert!(saw(wanted.clone()), "{wanted}: {}", json.stdout);
+    }
+    assert!(text.stdout.lines().any(|line| line.ends_with("state    second: active")), "{text:?}");
+    assert!(text.stdout.lines().any(|line| line.ends_with("done     experimental is removed")));
+}

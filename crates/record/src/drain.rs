@@ -43,7 +43,8 @@ pub enum AddError {
 #[derive(Debug)]
 struct Log {
     track: TrackId,
-    reader: LogReader,
+    /// `None` once the log is closed.
+    reader: Option<LogReader>,
     tally: Tally,
     /// Time and cycle of the last entry: a loss is reported there.
     last: (Instant, u32),
@@ -70,8 +71,22 @@ impl<W: Write> Drain<W> {
         let reader = LogReader::attach(log)?;
         let track = self.trace.process(pid, name, names)?;
         let last = (Instant::ZERO, 0);
-        self.logs.push(Log { track, reader, tally: Tally::default(), last });
+        self.logs.push(Log { track, reader: Some(reader), tally: Tally::default(), last });
         Ok(track)
+    }
+
+    /// Writes the rest of a log whose process has ended, and gives its memory back. The counts remain.
+    ///
+    /// # Errors
+    /// If the trace cannot be written.
+    ///
+    /// # Panics
+    /// If the track does not belong to this drain.
+    pub fn close(&mut self, track: TrackId) -> io::Result<()> {
+        self.drain()?;
+        let log = self.logs.iter_mut().find(|log| log.track == track);
+        log.expect("the track came from this drain's add").reader = None;
+        Ok(())
     }
 
     /// Writes all recorded entries to the trace and frees their space; returns how many there were.
@@ -82,12 +97,21 @@ impl<W: Write> Drain<W> {
     /// # Errors
     /// If the trace cannot be written; entries already taken out of the logs are lost.
     pub fn drain(&mut self) -> io::Result<usize> {
+        self.drain_and_see(|_| {})
+    }
+
+    /// The same, and shows each entry to `see`.
+    ///
+    /// # Errors
+    /// Those of [`Drain::drain`].
+    pub fn drain_and_see(&mut self, mut see: impl FnMut(&Entry)) -> io::Result<usize> {
         let mut count = 0;
         for log in &mut self.logs {
             self.entries.clear();
             log.take(&mut self.entries);
             if !self.entries.is_empty() {
                 self.trace.entries(log.track, &self.entries)?;
+                self.entries.iter().for_each(&mut see);
             }
             count += self.entries.len();
         }
@@ -117,8 +141,9 @@ impl<W: Write> Drain<W> {
 impl Log {
     /// Appends the contents of the log to `entries`.
     fn take(&mut self, entries: &mut Vec<Entry>) {
+        let Some(reader) = &mut self.reader else { return };
         let damaged = &mut self.tally.damaged;
-        let sound = self.reader.drain(|words| match Entry::from_words(words) {
+        let sound = reader.drain(|words| match Entry::from_words(words) {
             Some(entry) => entries.push(entry),
             None => *damaged += 1,
         });
@@ -127,7 +152,7 @@ impl Log {
         if let Some(entry) = entries.last() {
             self.last = (entry.at, entry.cycle);
         }
-        let lost = self.reader.lost();
+        let lost = reader.lost();
         let newly_lost = lost.wrapping_sub(self.tally.lost);
         if newly_lost > 0 {
             self.tally.lost = lost;

@@ -8,12 +8,15 @@ use hemiola_record::{AddError, Drain, FolderError, LOG_CAPACITY, create_log};
 use hemiola_rt::clock::{Clock, MonotonicClock, unix_ns};
 use hemiola_rt::shared::Segment;
 use hemiola_scenario::Channel;
-use hemiola_trace::EventKind;
 use hemiola_trace::perfetto::{Names, TraceWriter, TrackId};
 use hemiola_trace::sched::{Event, Thread};
+use hemiola_trace::{Entry, EventKind};
 
 use crate::RunError;
 use crate::tasks::TaskKind;
+
+/// The most events of the decision module that are kept for those who watch; more are in the trace only.
+const DECIDED_MAX: usize = 4096;
 
 /// The logs of the processes, and the trace file they are drained into.
 pub(crate) struct Collector {
@@ -22,6 +25,8 @@ pub(crate) struct Collector {
     tracks: Vec<(String, TrackId)>,
     /// Names of the channels.
     names: Names,
+    /// Events of the decision module, until they are taken.
+    decided: Vec<Entry>,
 }
 
 impl Collector {
@@ -40,7 +45,13 @@ impl Collector {
             names.insert(EventKind::Send, index as u16, &channel.name);
             names.insert(EventKind::Receive, index as u16, &channel.name);
         }
-        Ok(Self { path: path.into(), drain: Drain::new(trace), tracks: Vec::new(), names })
+        Ok(Self {
+            path: path.into(),
+            drain: Drain::new(trace),
+            tracks: Vec::new(),
+            names,
+            decided: Vec::new(),
+        })
     }
 
     /// Creates the memory that a process will record into.
@@ -68,7 +79,29 @@ impl Collector {
 
     /// Drains the entries recorded since the last time.
     pub(crate) fn drain(&mut self) -> Result<(), RunError> {
-        self.drain.drain().map(drop).map_err(|source| write_error(&self.path, source))
+        let decided = &mut self.decided;
+        let see = |entry: &Entry| {
+            let is_decided =
+                matches!(entry.kind, EventKind::Switch | EventKind::Fault | EventKind::UnitState);
+            if is_decided && decided.len() < DECIDED_MAX {
+                decided.push(*entry);
+            }
+        };
+        self.drain.drain_and_see(see).map(drop).map_err(|source| write_error(&self.path, source))
+    }
+
+    /// Takes the events of the decision module that were drained since the last call.
+    pub(crate) fn take_decided(&mut self) -> Vec<Entry> {
+        std::mem::take(&mut self.decided)
+    }
+
+    /// Drains the log of a process that has ended, and gives its memory back.
+    pub(crate) fn close(&mut self, name: &str) -> Result<(), RunError> {
+        self.drain()?;
+        let Some((_, track)) = self.tracks.iter().find(|(known, _)| known == name) else {
+            return Ok(());
+        };
+        self.drain.close(*track).map_err(|source| write_error(&self.path, source))
     }
 
     /// Entries that a process has recorded so far; 0 for one that records nothing.

@@ -3,6 +3,7 @@
 //! The socket is in Linux's abstract name space as `hemiola/<run>` (unix(7)): it has no file, so none is left behind.
 //! It answers only the same user and root. A connection carries one request and one answer, each a line of JSON.
 
+use std::fmt;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
@@ -40,6 +41,8 @@ pub enum UnitRequest {
     },
     /// Continue after a fail-safe.
     Resume,
+    /// Report every event until the program with these units ends.
+    Watch,
 }
 
 /// A unit to be replaced by a new one.
@@ -102,6 +105,89 @@ pub enum UnitAnswer {
     Done(String),
     /// Refused; the sentence says why and what to do.
     Refused(String),
+    /// An event, for a client that watches.
+    Event(UnitEvent),
+}
+
+/// An event of a running scenario with units.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct UnitEvent {
+    /// When, in nanoseconds from the first release.
+    pub at_ns: i64,
+    /// The cycle of the decision module; absent for what the runner reports.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cycle: Option<u32>,
+    /// What happened.
+    #[serde(flatten)]
+    pub what: UnitHappening,
+}
+
+/// What happened in a running scenario with units.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "event")]
+pub enum UnitHappening {
+    /// Another source has the plant.
+    Switch {
+        /// The source before: a unit's name, `safety`, `fail-safe` or `held`.
+        from: String,
+        /// The source now.
+        to: String,
+        /// The reason.
+        reason: String,
+    },
+    /// A fault was found.
+    Fault {
+        /// The unit at fault; absent for the decision module's own input.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        unit: Option<String>,
+        /// The fault.
+        fault: String,
+    },
+    /// A unit entered a state.
+    State {
+        /// The unit.
+        unit: String,
+        /// The state.
+        state: String,
+    },
+    /// A request was carried out.
+    Done {
+        /// The sentence of its answer.
+        text: String,
+    },
+    /// A request was refused or undone.
+    Refused {
+        /// The sentence of its answer.
+        text: String,
+    },
+    /// A unit failed by itself.
+    Failed {
+        /// The sentence.
+        text: String,
+    },
+}
+
+impl fmt::Display for UnitEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:>10.3} s  ", self.at_ns as f64 * 1e-9)?;
+        match self.cycle {
+            Some(cycle) => write!(f, "cycle {cycle:<8}")?,
+            None => write!(f, "{:14}", "")?,
+        }
+        match &self.what {
+            UnitHappening::Switch { from, to, reason } => {
+                write!(f, "switch   {from} -> {to}: {reason}")
+            }
+            UnitHappening::Fault { unit: Some(unit), fault } => {
+                write!(f, "fault    {unit}: {fault}")
+            }
+            UnitHappening::Fault { unit: None, fault } => write!(f, "fault    {fault}"),
+            UnitHappening::State { unit, state } => write!(f, "state    {unit}: {state}"),
+            UnitHappening::Done { text } => write!(f, "done     {text}"),
+            UnitHappening::Refused { text } => write!(f, "refused  {text}"),
+            UnitHappening::Failed { text } => write!(f, "failed   {text}"),
+        }
+    }
 }
 
 /// The reason why there is no answer of a running scenario.
@@ -147,6 +233,33 @@ pub fn running() -> io::Result<Vec<String>> {
 /// # Errors
 /// When none or several are running, or the one named does not answer.
 pub fn ask(run: Option<&str>, request: &UnitRequest) -> Result<UnitAnswer, ControlError> {
+    let mut stream = send(run, request)?;
+    stream.get_mut().set_read_timeout(Some(ANSWER_TIMEOUT))?;
+    receive(&mut stream)?.ok_or(ControlError::Ended)
+}
+
+/// Watches the running scenario `run`, or the only one there is: passes each event to `see` until the run ends, or
+/// until `see` fails.
+///
+/// # Errors
+/// When none or several are running, the one named does not answer, or `see` fails.
+pub fn watch(
+    run: Option<&str>,
+    mut see: impl FnMut(&UnitEvent) -> io::Result<()>,
+) -> Result<Option<String>, ControlError> {
+    let mut stream = send(run, &UnitRequest::Watch)?;
+    while let Some(answer) = receive(&mut stream)? {
+        match answer {
+            UnitAnswer::Event(event) => see(&event)?,
+            UnitAnswer::Refused(reason) => return Ok(Some(reason)),
+            UnitAnswer::Units { .. } | UnitAnswer::Done(_) => {}
+        }
+    }
+    Ok(None)
+}
+
+/// Connects to a run and sends it a request.
+fn send(run: Option<&str>, request: &UnitRequest) -> Result<BufReader<UnixStream>, ControlError> {
     let runs = running()?;
     let run = match (run, runs.as_slice()) {
         (Some(name), _) if !runs.iter().any(|r| r == name) => {
@@ -159,15 +272,19 @@ pub fn ask(run: Option<&str>, request: &UnitRequest) -> Result<UnitAnswer, Contr
     };
     let mut stream =
         UnixStream::connect_addr(&SocketAddr::from_abstract_name(format!("{PREFIX}{run}"))?)?;
-    stream.set_read_timeout(Some(ANSWER_TIMEOUT))?;
     let mut line = serde_json::to_string(request)?;
     line.push('\n');
     stream.write_all(line.as_bytes())?;
-    let mut answer = String::new();
-    if BufReader::new(stream).read_line(&mut answer)? == 0 {
-        return Err(ControlError::Ended);
+    Ok(BufReader::new(stream))
+}
+
+/// The next answer; `None` once the run has closed the connection.
+fn receive(stream: &mut BufReader<UnixStream>) -> Result<Option<UnitAnswer>, ControlError> {
+    let mut line = String::new();
+    match stream.read_line(&mut line)? {
+        0 => Ok(None),
+        _ => Ok(Some(serde_json::from_str(&line)?)),
     }
-    Ok(serde_json::from_str(&answer)?)
 }
 
 /// The runner's end of the socket.
@@ -189,8 +306,10 @@ struct Pending {
     read: Vec<u8>,
 }
 
-/// Clients that have connected and not yet sent a whole line; more are disconnected.
+/// Clients that have connected and not yet sent a whole line; one more disconnects the oldest of them.
 const PENDING_MAX: usize = 16;
+/// Bytes of events that wait for one watcher; one that falls behind further is disconnected.
+const WATCHER_BEHIND_MAX: usize = 256 * 1024;
 /// The longest request.
 const REQUEST_LEN_MAX: usize = 16 * 1024;
 
@@ -212,10 +331,10 @@ impl Server {
     /// Takes the next whole request, without waiting.
     pub(crate) fn poll(&mut self) -> Option<(UnitRequest, Client)> {
         while let Ok((stream, _)) = self.listener.accept() {
-            if self.waiting.len() < PENDING_MAX
-                && permitted(&stream)
-                && stream.set_nonblocking(true).is_ok()
-            {
+            if permitted(&stream) && stream.set_nonblocking(true).is_ok() {
+                if self.waiting.len() == PENDING_MAX {
+                    self.waiting.remove(0);
+                }
                 self.waiting.push(Pending { stream, read: Vec::new() });
             }
         }
@@ -223,9 +342,9 @@ impl Server {
         while index < self.waiting.len() {
             match self.waiting[index].line() {
                 Line::Waiting => index += 1,
-                Line::Gone => drop(self.waiting.swap_remove(index)),
+                Line::Gone => drop(self.waiting.remove(index)),
                 Line::Whole(line) => {
-                    let client = Client { stream: self.waiting.swap_remove(index).stream };
+                    let client = Client { stream: self.waiting.remove(index).stream };
                     match serde_json::from_slice(&line) {
                         Ok(request) => return Some((request, client)),
                         Err(error) => {
@@ -277,6 +396,41 @@ impl Client {
     }
 }
 
+/// A client that watches: it gets every event, and is never waited for.
+#[derive(Debug)]
+pub(crate) struct Watcher {
+    stream: UnixStream,
+    behind: Vec<u8>,
+}
+
+impl From<Client> for Watcher {
+    fn from(client: Client) -> Self {
+        Self { stream: client.stream, behind: Vec::new() }
+    }
+}
+
+impl Watcher {
+    /// Sends an event. Returns whether the client is still there and not too far behind.
+    pub(crate) fn tell(&mut self, event: &UnitEvent) -> bool {
+        let line = serde_json::to_string(&UnitAnswer::Event(event.clone()));
+        self.behind.extend_from_slice(line.expect("plain data has a JSON form").as_bytes());
+        self.behind.push(b'\n');
+        self.flush() && self.behind.len() <= WATCHER_BEHIND_MAX
+    }
+
+    /// Sends what waits. Returns whether the client is still there.
+    pub(crate) fn flush(&mut self) -> bool {
+        while !self.behind.is_empty() {
+            match self.stream.write(&self.behind) {
+                Ok(len) => drop(self.behind.drain(..len)),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(_) => return false,
+            }
+        }
+        true
+    }
+}
+
 /// Whether the peer is the same user or root.
 fn permitted(stream: &UnixStream) -> bool {
     rustix::net::sockopt::socket_peercred(stream)
@@ -320,6 +474,53 @@ mod tests {
         let mut answer = String::new();
         BufReader::new(stream).read_line(&mut answer).unwrap();
         assert!(answer.contains("unknown variant"), "{answer}");
+    }
+
+    #[test]
+    fn idle_connections_make_room_for_a_request() {
+        let run = RunId::new();
+        let mut server = Server::open(&run).unwrap();
+        let address = SocketAddr::from_abstract_name(format!("{PREFIX}{run}")).unwrap();
+        let connect = || UnixStream::connect_addr(&address).unwrap();
+        let idle: Vec<UnixStream> = (0..2 * PENDING_MAX).map(|_| connect()).collect();
+        assert!(server.poll().is_none());
+        let mut client = connect();
+        client.write_all(b"\"list\"\n").unwrap();
+        let (request, _) = server.poll().expect("the request is served");
+        assert_eq!(request, UnitRequest::List);
+        assert!(server.waiting.len() < PENDING_MAX);
+        drop(idle);
+    }
+
+    #[test]
+    fn a_watcher_that_does_not_read_is_dropped_and_never_waited_for() {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        ours.set_nonblocking(true).unwrap();
+        let mut watcher = Watcher::from(Client { stream: ours });
+        let what = UnitHappening::Failed { text: "x".repeat(1000) };
+        let event = UnitEvent { at_ns: 1, cycle: None, what };
+        let told = (0..10_000).take_while(|_| watcher.tell(&event)).count();
+        assert!((100..10_000).contains(&told), "{told}");
+        drop(theirs);
+        assert!(!watcher.flush());
+    }
+
+    #[test]
+    fn events_are_told_as_lines_and_as_json() {
+        let switch = UnitHappening::Switch {
+            from: "experimental".into(),
+            to: "safety".into(),
+            reason: "missing".into(),
+        };
+        let event = UnitEvent { at_ns: 12_340_000_000, cycle: Some(617), what: switch };
+        let text = "    12.340 s  cycle 617     switch   experimental -> safety: missing";
+        assert_eq!(event.to_string(), text);
+        let json = concat!(
+            r#"{"at_ns":12340000000,"cycle":617,"event":"switch","#,
+            r#""from":"experimental","to":"safety","reason":"missing"}"#
+        );
+        assert_eq!(serde_json::to_string(&event).unwrap(), json);
+        assert_eq!(serde_json::from_str::<UnitEvent>(json).unwrap(), event);
     }
 
     #[test]

@@ -4,10 +4,12 @@
 //! runner leaves almost nothing behind. Two things remain: a process that a replacement unit started
 //! on its own, and the files of iceoryx2. The guardian holds the other end of a socket that only the
 //! runner writes to; when the socket closes before the runner sent `done`, the guardian kills what is left of the
-//! run's process groups. It removes the files after `done` too: iceoryx2 leaves some after an orderly end as well.
+//! run's process groups, and every process that holds shared memory of the run. It removes the files after `done`
+//! too: iceoryx2 leaves some after an orderly end as well.
 //!
 //! The runner replaces a guardian that is killed or stopped. If both are killed, the next run removes the files.
 
+use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -15,7 +17,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant as WallInstant};
 
-use hemiola_rt::sys::process::{Signal, exists, is_stopped, signal_group};
+use hemiola_rt::sys::process::{Signal, exists, is_stopped, signal_group, signal_one};
 
 use crate::{RunId, control};
 
@@ -43,6 +45,11 @@ impl Guardian {
     pub(crate) fn start(run: &RunId) -> io::Result<Self> {
         let (child, line) = spawn(run)?;
         Ok(Self { run: run.clone(), child, line, groups: Vec::new(), replaced: 0 })
+    }
+
+    /// Its process number.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
     }
 
     /// Adds a process group that the guardian kills if the runner dies.
@@ -152,8 +159,30 @@ pub fn guardian_main(run: &str) {
             _ => {}
         }
     }
+    let is_killed = !groups.is_empty();
     for group in groups {
         let _ = signal_group(group, Signal::KILL);
     }
+    if is_killed {
+        // A process that left its group before.
+        for holder in holders(run) {
+            let _ = signal_one(holder, Signal::KILL);
+        }
+    }
     let _ = hemiola_bus::pubsub::sweep(run);
+}
+
+/// The processes that hold shared memory of this run, by descriptor or mapping.
+fn holders(run: &str) -> Vec<u32> {
+    let name = format!("/memfd:hemiola-{run}-");
+    let holds = |pid: u32| {
+        let descriptors = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+        let mut links = descriptors.filter_map(|entry| fs::read_link(entry.path()).ok());
+        links.any(|link| link.to_string_lossy().starts_with(&name))
+            || fs::read_to_string(format!("/proc/{pid}/maps"))
+                .is_ok_and(|maps| maps.contains(&name))
+    };
+    let numbers = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    numbers.filter(|pid| *pid != std::process::id() && holds(*pid)).collect()
 }

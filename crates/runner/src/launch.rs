@@ -114,8 +114,8 @@ impl Line {
 #[derive(Debug)]
 pub(crate) struct Launched {
     child: Child,
-    reader: BufReader<UnixStream>,
-    writer: UnixStream,
+    /// `None` once the process has ended.
+    line: Option<BufReader<UnixStream>>,
     partial: String,
     ended: Option<ExitStatus>,
     /// Whether its process group is empty: the number may belong to others by now.
@@ -154,8 +154,7 @@ impl Launched {
         };
         let mut launched = Self {
             child,
-            reader: BufReader::new(ours.try_clone()?),
-            writer: ours,
+            line: Some(BufReader::new(ours)),
             partial: String::new(),
             ended: None,
             vanished: false,
@@ -169,20 +168,27 @@ impl Launched {
     }
 
     pub(crate) fn send(&mut self, message: &Message) -> io::Result<()> {
-        self.writer.write_all(message.line().as_bytes())
+        let line = self.line.as_mut().ok_or(io::ErrorKind::NotConnected)?;
+        line.get_mut().write_all(message.line().as_bytes())
     }
 
     /// The child's next message; `None` when none comes in time or the child has closed its end.
     pub(crate) fn receive(&mut self, timeout: Duration) -> Option<Message> {
         // To the socket a timeout of zero means no timeout, so the shortest wait is one millisecond.
-        self.writer.set_read_timeout(Some(timeout.max(Duration::from_millis(1)))).ok()?;
+        let line = self.line.as_mut()?;
+        line.get_ref().set_read_timeout(Some(timeout.max(Duration::from_millis(1)))).ok()?;
         // A line may arrive in pieces: the part before the timeout is kept for the next call.
-        match self.reader.read_line(&mut self.partial) {
+        match line.read_line(&mut self.partial) {
             Ok(len) if len > 0 && self.partial.ends_with('\n') => {
                 serde_json::from_str(&std::mem::take(&mut self.partial)).ok()
             }
             _ => None,
         }
+    }
+
+    /// Closes the socket to a process that has ended, once its last message was received.
+    pub(crate) fn hang_up(&mut self) {
+        self.line = None;
     }
 
     /// How the process ended, if it has.

@@ -46,6 +46,7 @@ mod run_id;
 mod spec;
 mod stage;
 mod status;
+mod strays;
 mod task;
 mod tasks;
 mod units;

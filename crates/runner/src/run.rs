@@ -24,6 +24,7 @@ use crate::floors::Floors;
 use crate::guardian::Guardian;
 use crate::journal::Journal;
 use crate::stage::Stage;
+use crate::strays::Adoption;
 
 /// The options of a run, beside its plan.
 #[derive(Clone, Debug)]
@@ -208,6 +209,7 @@ pub(crate) struct Context<'r> {
     pub(crate) calibration: Calibration,
     pub(crate) conditions: &'r Conditions,
     pub(crate) guardian: RefCell<Guardian>,
+    pub(crate) adoption: Adoption,
     pub(crate) server: RefCell<Server>,
     pub(crate) interrupted: &'r AtomicBool,
     /// Whether runs record the kernel's side.
@@ -244,6 +246,7 @@ pub fn run(
     crate::guardian::sweep_dead_runs();
     let id = RunId::new();
     let guardian = Guardian::start(&id).map_err(RunError::system("the guardian process"))?;
+    let adoption = Adoption::begin().map_err(RunError::system("the adoption of orphans"))?;
     let server = Server::open(&id).map_err(RunError::system("the control socket"))?;
     let calibration = Calibration::measure();
     let mut known =
@@ -258,6 +261,7 @@ pub fn run(
         calibration,
         conditions: &started,
         guardian: RefCell::new(guardian),
+        adoption,
         server: RefCell::new(server),
         interrupted,
         records_kernel: kernel.interface.is_some(),

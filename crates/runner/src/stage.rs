@@ -13,6 +13,7 @@ use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant as WallInstant};
 
 use hemiola_scenario::{Process, Variant};
+use hemiola_trace::Entry;
 use hemiola_units::{Granted, Refusal, RtiAddress, Span};
 
 use crate::RunError;
@@ -283,6 +284,20 @@ impl<'r> Stage<'r> {
 
     pub(crate) fn members(&mut self) -> &mut [Member] {
         &mut self.members
+    }
+
+    /// Takes the events of the decision module since the last call.
+    pub(crate) fn take_decided(&mut self) -> Vec<Entry> {
+        self.collector.take_decided()
+    }
+
+    /// Kills the processes that processes of the run have left behind; returns whether there was none.
+    pub(crate) fn end_strays(&mut self) -> bool {
+        let running =
+            |member: &mut Member| member.launched.ended().is_none().then(|| member.launched.pid());
+        let mut known: Vec<u32> = self.members.iter_mut().filter_map(running).collect();
+        known.push(self.context.guardian.borrow().pid());
+        self.context.adoption.end_strays(&known)
     }
 
     /// Calls `action` with the variant's units, if it has a decision process, and with the rest of the stage.

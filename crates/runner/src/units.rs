@@ -8,18 +8,26 @@ use std::collections::BTreeMap;
 use hemiola_rt::clock::{Clock, MonotonicClock};
 use hemiola_scenario::{Unit, UnitProgram, UnitState as Begin, Variant};
 use hemiola_simplex::{
-    Begun, Change, Effect, Gain, Replacement, Role, SLOTS, Ticket, UnitId, Upgrades, unit_policy,
+    Begun, Change, Effect, Gain, Replacement, Role, SLOTS, Ticket, UnitId, Upgrades, fault_name,
+    reason_name, state_name, unit_policy,
 };
 use hemiola_trace::event::source;
+use hemiola_trace::{Entry, EventKind};
 use hemiola_units::{Instant, Profile, Span};
 
 use crate::RunError;
-use crate::control::{Client, NewUnit, Server, UnitAnswer, UnitPair, UnitRequest, UnitRow};
+use crate::control::{
+    Client, NewUnit, Server, UnitAnswer, UnitEvent, UnitHappening, UnitPair, UnitRequest, UnitRow,
+    Watcher,
+};
 use crate::launch::Message;
 use crate::stage::Stage;
 use crate::status::{Ask, REPLY_SIZE, Reply, STATUS_SIZE, Status};
 use crate::tasks::unit::{self, UnitLaunch};
 use crate::tasks::{EarlyEnd, Fault};
+
+/// The most clients that watch at a time.
+const WATCHERS_MAX: usize = 8;
 
 /// Every unit of a running variant, and the requests under way.
 pub(crate) struct Units {
@@ -27,6 +35,7 @@ pub(crate) struct Units {
     /// The newest process in each slot.
     processes: [Option<UnitProcess>; SLOTS],
     clients: BTreeMap<Ticket, Client>,
+    watchers: Vec<Watcher>,
     status: Option<Status>,
     /// Profile and budget of an added unit, unless the request says otherwise.
     profile: Profile,
@@ -43,6 +52,7 @@ struct UnitProcess {
     pid: u32,
     prepares: bool,
     ending: bool,
+    vacated: bool,
 }
 
 impl Units {
@@ -54,6 +64,7 @@ impl Units {
             upgrades: Upgrades::new(decision.promote_after, variant.rate.period(), reserved),
             processes: Default::default(),
             clients: BTreeMap::new(),
+            watchers: Vec::new(),
             status: None,
             profile: last.map_or_else(Profile::ordinary, |unit| unit.profile.clone()),
             budget: last.map_or(Span::from_millis(2), |unit| unit.budget),
@@ -87,7 +98,7 @@ impl Units {
         }
         let (id, pid) = (launch.id, launched.launched.pid());
         self.processes[usize::from(id.slot)] =
-            Some(UnitProcess { id, member, pid, prepares: true, ending: false });
+            Some(UnitProcess { id, member, pid, prepares: true, ending: false, vacated: false });
         Ok(())
     }
 
@@ -105,7 +116,46 @@ impl Units {
         }
         self.look_at_processes(stage);
         self.upgrades.tick(MonotonicClock.now());
+        self.report(&stage.take_decided(), epoch);
         self.carry_out(stage, epoch);
+        self.watchers.retain_mut(Watcher::flush);
+    }
+
+    /// Reports events of the decision module to those who watch.
+    fn report(&mut self, entries: &[Entry], epoch: Instant) {
+        for entry in entries {
+            let what = match entry.kind {
+                EventKind::Switch => UnitHappening::Switch {
+                    from: self.source(entry.a as u16),
+                    to: self.source(entry.b as u16),
+                    reason: reason_name(entry.arg).unwrap_or("unknown").into(),
+                },
+                EventKind::Fault => UnitHappening::Fault {
+                    unit: u8::try_from(entry.a).ok().map(|slot| self.unit(slot)),
+                    fault: fault_name(entry.arg).unwrap_or("unknown").into(),
+                },
+                _ => UnitHappening::State {
+                    unit: self.unit(entry.a as u8),
+                    state: state_name(entry.arg).unwrap_or("unknown").into(),
+                },
+            };
+            self.tell(entry.at, Some(entry.cycle), epoch, what);
+        }
+    }
+
+    fn tell(&mut self, at: Instant, cycle: Option<u32>, epoch: Instant, what: UnitHappening) {
+        let event = UnitEvent { at_ns: (at - epoch).nanos(), cycle, what };
+        self.watchers.retain_mut(|watcher| watcher.tell(&event));
+    }
+
+    fn unit(&self, slot: u8) -> String {
+        self.upgrades.name(slot).map_or_else(|| format!("slot {slot}"), str::to_owned)
+    }
+
+    /// The name of a source of the commands.
+    fn source(&self, code: u16) -> String {
+        let slot = source::slot(code).and_then(|slot| u8::try_from(slot).ok());
+        slot.map_or_else(|| source::name(code), |slot| self.unit(slot))
     }
 
     /// Reads replies and the newest status.
@@ -129,6 +179,12 @@ impl Units {
     fn serve(&mut self, stage: &mut Stage<'_>, request: UnitRequest, client: Client) {
         let begun = match request {
             UnitRequest::List => return client.answer(&self.list(stage)),
+            UnitRequest::Watch if self.watchers.len() < WATCHERS_MAX => {
+                return self.watchers.push(client.into());
+            }
+            UnitRequest::Watch => {
+                Err(format!("{WATCHERS_MAX} clients watch already; end one of them"))
+            }
             UnitRequest::Add(new) => {
                 let change = Change::Add { name: new.name.clone() };
                 self.begin(stage, change, &[new])
@@ -247,7 +303,8 @@ impl Units {
             if let Some(exit) = &member.exit {
                 self.upgrades.ended(id, exit);
             }
-            if process.ending && member.launched.end() {
+            if process.ending && !process.vacated && member.launched.end() && stage.end_strays() {
+                process.vacated = true;
                 self.upgrades.vacated(id);
             }
         }
@@ -270,12 +327,21 @@ impl Units {
                 }
                 Effect::End(id) => self.end(stage, id),
                 Effect::Answer { ticket, outcome } => {
+                    let what = match outcome.clone() {
+                        Ok(text) => UnitHappening::Done { text },
+                        Err(text) => UnitHappening::Refused { text },
+                    };
+                    self.tell(MonotonicClock.now(), None, epoch, what);
                     let answer = outcome.map_or_else(UnitAnswer::Refused, UnitAnswer::Done);
                     if let Some(client) = self.clients.remove(&ticket) {
                         client.answer(&answer);
                     }
                 }
-                Effect::Note(note) => self.notes.push(note),
+                Effect::Note(text) => {
+                    let what = UnitHappening::Failed { text: text.clone() };
+                    self.tell(MonotonicClock.now(), None, epoch, what);
+                    self.notes.push(text);
+                }
             }
         }
     }
@@ -323,10 +389,8 @@ impl Units {
 
     /// The name of the source of the commands.
     fn commanding(&self) -> String {
-        let Some(status) = &self.status else { return "no source yet".into() };
-        let unit = source::slot(status.commanding)
-            .and_then(|slot| self.upgrades.name(u8::try_from(slot).ok()?));
-        unit.map_or_else(|| source::name(status.commanding), str::to_owned)
+        let status = self.status.as_ref();
+        status.map_or_else(|| "no source yet".into(), |status| self.source(status.commanding))
     }
 
     /// The present state in one line.

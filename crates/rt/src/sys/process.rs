@@ -8,8 +8,9 @@ use hemiola_units::{Instant, Policy, Span};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
 use rustix::process::{
-    Pid, PidfdFlags, Resource, Rlimit, kill_process_group, pidfd_open, pidfd_send_signal, prlimit,
-    set_parent_process_death_signal, test_kill_process,
+    Pid, PidfdFlags, Resource, Rlimit, WaitOptions, getpid, kill_process, kill_process_group,
+    pidfd_open, pidfd_send_signal, prlimit, set_child_subreaper, set_parent_process_death_signal,
+    test_kill_process, waitpid,
 };
 use rustix::time::Timespec;
 
@@ -35,6 +36,89 @@ pub(super) fn pid(number: u32) -> io::Result<Pid> {
 /// Source: PR_SET_PDEATHSIG(2const).
 pub fn set_parent_death_signal(signal: Signal) -> io::Result<()> {
     Ok(set_parent_process_death_signal(Some(signal))?)
+}
+
+/// Makes every orphan among this process's descendants a child of this process, instead of process 1: none is lost,
+/// also when it has left its process group.
+///
+/// # Errors
+/// None known.
+///
+/// Source: PR_SET_CHILD_SUBREAPER(2const).
+pub fn adopt_orphans() -> io::Result<()> {
+    Ok(set_child_subreaper(Some(getpid()))?)
+}
+
+/// A process below this one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Descendant {
+    /// Its number.
+    pub pid: u32,
+    /// The child of this process that it is, or descends from.
+    pub branch: u32,
+    /// Whether it has ended and waits to be reaped.
+    pub has_ended: bool,
+}
+
+/// Lists every process below this one.
+///
+/// # Errors
+/// If `/proc` cannot be read.
+///
+/// Source: proc_pid_stat(5).
+pub fn descendants() -> io::Result<Vec<Descendant>> {
+    let mut table = Vec::new();
+    for entry in fs::read_dir("/proc")? {
+        // A process may end while the table is read.
+        let name = entry?.file_name();
+        let Some(pid) = name.to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        table.extend(state_and_parent(&stat).map(|(state, parent)| (pid, state, parent)));
+    }
+    Ok(below(std::process::id(), &table))
+}
+
+/// State and parent in a line of `/proc/PID/stat`. The name in parentheses may contain anything.
+fn state_and_parent(stat: &str) -> Option<(char, u32)> {
+    let mut words = stat.rsplit_once(')')?.1.split_whitespace();
+    Some((words.next()?.chars().next()?, words.next()?.parse().ok()?))
+}
+
+/// The processes of a table of number, state and parent that descend from `root`.
+fn below(root: u32, table: &[(u32, char, u32)]) -> Vec<Descendant> {
+    let parent = |pid| table.iter().find(|(known, ..)| *known == pid).map(|(.., parent)| *parent);
+    let branch = |pid| {
+        let mut child = pid;
+        // The table may contain a loop, because it is not read at one instant.
+        for _ in 0..table.len() {
+            match parent(child)? {
+                above if above == root => return Some(child),
+                above => child = above,
+            }
+        }
+        None
+    };
+    let descendant = |&(pid, state, _): &(u32, char, u32)| {
+        Some(Descendant { pid, branch: branch(pid)?, has_ended: matches!(state, 'Z' | 'X') })
+    };
+    table.iter().filter_map(descendant).collect()
+}
+
+/// Sends `signal` to a child of this process, or to a process below it.
+///
+/// # Errors
+/// `ESRCH` if there is none; `EPERM`.
+pub fn signal_one(number: u32, signal: Signal) -> io::Result<()> {
+    Ok(kill_process(pid(number)?, signal)?)
+}
+
+/// Reaps an adopted child that has ended, without waiting for it.
+///
+/// # Errors
+/// `ECHILD` if it is not a child of this process.
+pub fn reap(number: u32) -> io::Result<()> {
+    waitpid(Some(pid(number)?), WaitOptions::NOHANG)?;
+    Ok(())
 }
 
 /// A process held by descriptor, so that reuse of its number does no harm.
@@ -202,6 +286,33 @@ mod tests {
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(!is_stopped(child.id()) && !is_stopped(0));
+    }
+
+    #[test]
+    fn descendants_are_found_below_their_branch() {
+        let table = [
+            (1, 'S', 0),
+            (10, 'S', 1),
+            (11, 'S', 10),
+            (12, 'R', 11),
+            (13, 'Z', 11),
+            (14, 'S', 13),
+            (20, 'S', 1),
+            (30, 'S', 31),
+            (31, 'S', 30),
+        ];
+        let found: Vec<_> =
+            below(10, &table).iter().map(|it| (it.pid, it.branch, it.has_ended)).collect();
+        assert_eq!(found, [(11, 11, false), (12, 11, false), (13, 11, true), (14, 11, false)]);
+        assert_eq!(state_and_parent("7 (a) b) S 42 7 7"), Some(('S', 42)));
+        assert_eq!(state_and_parent("7 (cut"), None);
+        let mut child = sleeper();
+        let pid = child.id();
+        let running = Descendant { pid, branch: pid, has_ended: false };
+        assert!(descendants().unwrap().contains(&running));
+        signal_one(pid, Signal::KILL).unwrap();
+        child.wait().unwrap();
+        assert!(!descendants().unwrap().iter().any(|it| it.pid == pid));
     }
 
     #[test]

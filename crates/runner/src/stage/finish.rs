@@ -79,6 +79,9 @@ impl Stage<'_> {
             member.exit.get_or_insert_with(exit);
             let _ = self.context.guardian.borrow_mut().forget(member.launched.pid());
         }
+        while !self.end_strays() && WallInstant::now() < limit {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         disturbances
     }
 

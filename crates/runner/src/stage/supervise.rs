@@ -175,6 +175,8 @@ impl Stage<'_> {
                 _ => describe_exit(status),
             };
             member.exit = Some(how.clone());
+            member.launched.hang_up();
+            self.collector.close(&member.name)?;
             let _ = context.guardian.borrow_mut().forget(member.launched.pid());
             let output = || output_tail(context, &member.name);
             if let Some(Message::Finished(finished)) = last {
