@@ -89,16 +89,10 @@ impl Kernel {
                 while self.is_busy(session) {
                     self.work(u64::MAX, out);
                 }
-                let entry = call.entry();
-                let answer = self.call(session, number, call);
+                self.call(session, number, call, out);
                 if let Some(prepared) = self.prepared.take() {
                     self.retire(prepared);
                 }
-                if let Some(Err(refusal)) = &answer {
-                    let known = entry.exceptions.contains(&refusal.exception);
-                    debug_assert!(known, "{} does not raise {refusal}", entry.name);
-                }
-                out.extend(answer.map(|answer| Effect::Reply(session, number, answer)));
             }
             Input::Answered(session, milestone) => {
                 if let Some(Member { federation, federate }) =
@@ -118,7 +112,7 @@ impl Kernel {
                     let federation = federation.expect("a federation with members exists");
                     federation.budget = self.budget;
                     services::federation::resign_lost(federation, federate);
-                    services::follow_up(federation, &mut self.sessions, &mut self.after_reply);
+                    services::follow_up(federation, &mut self.sessions, out);
                     self.note_work();
                     self.note_memory();
                 }
@@ -129,8 +123,10 @@ impl Kernel {
                 self.federations.values_mut().for_each(|federation| federation.now = now);
             }
         }
-        out.append(&mut self.after_reply);
-        self.after_reply.shrink_to(SPARE_EFFECTS);
+        if !self.after_reply.is_empty() {
+            out.append(&mut self.after_reply);
+            self.after_reply.shrink_to(SPARE_EFFECTS);
+        }
     }
 
     /// Takes everything that the kernel no longer needs: models, destroyed federations, results of preparations. The
@@ -183,9 +179,12 @@ impl Kernel {
     /// Whether the next call of this session must wait until its unfinished work is done.
     #[must_use]
     pub fn is_busy(&self, session: SessionId) -> bool {
+        // Almost always so, and every call asks.
+        if self.working.is_empty() {
+            return false;
+        }
         let member = self.sessions.get(&session).and_then(|state| state.member);
-        !self.working.is_empty()
-            && member.is_some_and(|one| self.federations[&one.federation].is_busy(one.federate))
+        member.is_some_and(|one| self.federations[&one.federation].is_busy(one.federate))
     }
 
     /// Notes which federations have unfinished work.
@@ -199,49 +198,54 @@ impl Kernel {
         self.memory.held = self.federations.values().map(Federation::held).sum();
     }
 
-    /// Returns the answer, unless a job gives it later.
-    fn call(
-        &mut self,
-        session: SessionId,
-        number: CallId,
-        call: Call,
-    ) -> Option<Result<Reply, Refusal>> {
+    /// Carries out a call. Appends its reply, unless a job gives it later, and its callbacks.
+    fn call(&mut self, session: SessionId, number: CallId, call: Call, out: &mut Vec<Effect>) {
+        let entry = call.entry();
+        let reply = |answer: Result<Reply, Refusal>| {
+            if let Err(refusal) = &answer {
+                let known = entry.exceptions.contains(&refusal.exception);
+                debug_assert!(known, "{} does not raise {refusal}", entry.name);
+            }
+            Effect::Reply(session, number, answer)
+        };
         let call = match call {
             Call::Federation(call) => match services::federation::session_call(self, session, call)
             {
                 ControlFlow::Break(answer) => {
                     self.note_work();
                     self.note_memory();
-                    let is_later = self.answers_later(session, number);
-                    return (!is_later).then_some(answer);
+                    if !self.answers_later(session, number) {
+                        out.push(reply(answer));
+                    }
+                    return;
                 }
                 ControlFlow::Continue(call) => Call::from(call),
             },
             call => call,
         };
-        let Some(state) = self.sessions.get(&session) else {
-            return Some(Err(Exception::NotConnected.into()));
-        };
-        let Member { federation: id, federate } = match state.member() {
+        let state = self.sessions.get(&session).ok_or(Exception::NotConnected);
+        let member = state.and_then(|state| Ok((state.member()?, state.accounts.held())));
+        let (Member { federation: id, federate }, by_session) = match member {
             Ok(member) => member,
-            Err(exception) => return Some(Err(exception.into())),
+            Err(exception) => return out.push(reply(Err(exception.into()))),
         };
         let federation = self.federations.get_mut(&id);
         let federation = federation.expect("a federation with members exists");
         federation.budget = self.budget;
         let by_others = self.memory.held - federation.held();
-        let elsewhere = state.accounts.held() - federation.federate(federate).account.held();
+        let elsewhere = by_session - federation.federate(federate).account.held();
         federation.allowance = Allowance { room: self.room, by_others, elsewhere };
         let answer = services::call(federation, federate, call);
-        let is_later = federation.answers_later(federate, session, number);
-        services::follow_up(federation, &mut self.sessions, &mut self.after_reply);
+        if !federation.answers_later(federate, session, number) {
+            out.push(reply(answer));
+        }
+        services::follow_up(federation, &mut self.sessions, out);
         self.memory.held = by_others + federation.held();
         if federation.has_work() {
             self.working.insert(id);
         } else if !self.working.is_empty() {
             self.working.remove(&id);
         }
-        (!is_later).then_some(answer)
     }
 
     fn answers_later(&mut self, session: SessionId, number: CallId) -> bool {

@@ -9,6 +9,7 @@ use hemiola_hla::{
 };
 
 use crate::backlog::{Content, QueuedMessage};
+use crate::federate::Federate;
 use crate::federation::Federation;
 use crate::job::{DONE, Step, Task};
 use crate::memory::{Charge, Parcels, Share, can_hold};
@@ -252,17 +253,19 @@ pub(crate) fn dispatch(
     // Receivers with the same order share one notice.
     let (mut ordered, mut unordered) = (None, None);
     for receiver in receivers {
-        if !federation.federate(*receiver).is_staying() {
+        let federate = federation.federate(*receiver);
+        if !federate.is_staying() {
             continue;
         }
-        let time = ordering_for(federation, *receiver, message.stamp);
+        let time = ordering_for(federate, message.stamp);
+        let is_queued = time.is_some() || must_queue(federate);
         let (shared, order) = match time {
             Some(_) => (&mut ordered, OrderType::TimeStamp),
             None => (&mut unordered, OrderType::Receive),
         };
         let notice = shared.get_or_insert_with(|| Arc::new(Notice::new(message.callback(order))));
         let notice = Arc::clone(notice);
-        if time.is_none() && !must_queue(federation, *receiver) {
+        if !is_queued {
             hand_over(federation, *receiver, notice, subject.filter(|_| removes));
             continue;
         }
@@ -287,17 +290,19 @@ pub(crate) fn dispatch_unevaluated(
     others.retain(|one| *one != producer && federation.federate(*one).is_staying());
     let message = Arc::new(message);
     others.retain(|receiver| {
-        let time = ordering_for(federation, *receiver, stamp);
+        let federate = federation.federate(*receiver);
+        let time = ordering_for(federate, stamp);
+        let is_queued = time.is_some() || must_queue(federate);
         let order = if time.is_some() { OrderType::TimeStamp } else { OrderType::Receive };
         let content = Content::Unevaluated(Arc::clone(&message), order);
         // The subject is checked with the subscriptions at delivery.
         let (subject, removes) = (None, false);
         let message =
             QueuedMessage { content, len, sequence, subject, removes, retraction, share: None };
-        if time.is_none() && !must_queue(federation, *receiver) {
-            deliver(federation, *receiver, message)
-        } else {
+        if is_queued {
             queue(federation, (producer, *receiver), time, message, &mut parcels)
+        } else {
+            deliver(federation, *receiver, message)
         }
     });
     others
@@ -305,19 +310,15 @@ pub(crate) fn dispatch_unevaluated(
 
 /// Returns whether messages in receive order are queued for a federate: because it holds them, or because earlier ones
 /// are still being delivered.
-fn must_queue(federation: &Federation, receiver: FederateHandle) -> bool {
-    let time = &federation.federate(receiver).time;
+fn must_queue(receiver: &Federate) -> bool {
+    let time = &receiver.time;
     time.holds() || time.backlog.has_held()
 }
 
 /// Returns the time that orders a message for a federate, if any.
-fn ordering_for(
-    federation: &Federation,
-    receiver: FederateHandle,
-    stamp: Stamp,
-) -> Option<LogicalTime> {
+fn ordering_for(receiver: &Federate, stamp: Stamp) -> Option<LogicalTime> {
     match stamp {
-        Stamp::Ordering(time, _) if federation.federate(receiver).time.constrained => Some(time),
+        Stamp::Ordering(time, _) if receiver.time.constrained => Some(time),
         _ => None,
     }
 }

@@ -54,7 +54,7 @@ pub(crate) fn follow_up(
             federation.time_changed = false;
             time::grant(federation);
         }
-        if !federation.time_changed {
+        if !federation.time_changed && !federation.released.is_empty() {
             let released = std::mem::take(&mut federation.released);
             released.into_iter().for_each(|federate| time::release_rest(federation, federate));
         }
@@ -64,15 +64,21 @@ pub(crate) fn follow_up(
             self::federation::evict(federation, federate, reason, sessions);
         }
     }
-    for session in federation.departed.drain(..) {
-        if let Some(state) = sessions.get_mut(&session) {
-            state.member = None;
-        }
+    // Most of these lists are empty after most calls, and every call comes here.
+    if !federation.departed.is_empty() {
+        let states = federation.departed.drain(..);
+        states.for_each(|session| {
+            sessions.get_mut(&session).into_iter().for_each(|state| state.member = None);
+        });
     }
-    let answers = federation.answers.drain(..);
-    out.extend(answers.map(|(session, call, answer)| Effect::Reply(session, call, answer)));
-    out.append(&mut federation.outbox);
-    federation.outbox.shrink_to(SPARE_EFFECTS);
+    if !federation.answers.is_empty() {
+        let answers = federation.answers.drain(..);
+        out.extend(answers.map(|(session, call, answer)| Effect::Reply(session, call, answer)));
+    }
+    if !federation.outbox.is_empty() {
+        out.append(&mut federation.outbox);
+        federation.outbox.shrink_to(SPARE_EFFECTS);
+    }
 }
 
 /// Returns the refusal of a service that is not implemented.
