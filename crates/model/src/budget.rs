@@ -4,10 +4,11 @@ use serde::Serialize;
 
 use crate::chain::definitions::{Piece, allotment_name, made};
 use crate::chain::tree::Node;
-use crate::chain::{Expected, TreeNode, ns};
-use crate::file::{Chain, Observation};
-use crate::uncertain::Network;
+use crate::chain::{self, Expected, Margin, TreeNode, ns};
+use crate::file::{Chain, Model, Observation};
 use hemiola_quantity::{Dimension, Quantity};
+use crate::summary::percent;
+use crate::uncertain::{Chance, Network, Predicted};
 
 /// A line of the budget: the chain, a call in it, or all calls of an operation that is called at several places.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -24,8 +25,27 @@ pub struct BudgetLine {
     pub expected: Expected,
     /// The measured time, ns: the first measurement in the file.
     pub measured_ns: Option<f64>,
-    /// The rest of the allotment, ns, after the measured time or else the upper end of the expected range.
+    /// The rest of the allotment after the expected time.
+    pub expected_margin: Option<Margin>,
+    /// The rest of the allotment, ns: after the measured time, or else after the time that is kept with the required
+    /// probability.
     pub margin_ns: Option<f64>,
+    /// Whether the allotment is kept, by the measured time or else with the required probability.
+    pub is_kept: Option<bool>,
+}
+
+/// Where a measured time lies in the predicted distribution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Place {
+    /// Within its middle 95 %.
+    Inside,
+    /// Outside, but the interval of the measurement overlaps the middle 95 %.
+    Undecided,
+    /// Below.
+    Shorter,
+    /// Above.
+    Longer,
 }
 
 /// A measured time compared with the expected one.
@@ -39,7 +59,11 @@ pub struct ObservedTime {
     pub measured_ns: f64,
     /// The expected time.
     pub expected: Expected,
-    /// Measured over expected.
+    /// The share of the predicted distribution up to the measured time.
+    pub share_below: Chance,
+    /// Where it lies.
+    pub place: Place,
+    /// Measured time over expected mean.
     pub factor: f64,
     /// The result in words.
     pub verdict: String,
@@ -92,115 +116,171 @@ pub(crate) fn pieces(chain: &Chain, nodes: &[Node]) -> Vec<Piece> {
     pieces
 }
 
-/// The budget of a chain with the cost `whole`.
+/// The budget of a chain with the distribution `whole`, and its tree.
 pub(crate) fn budget(
     network: &Network,
+    model: &Model,
     chain: &Chain,
     nodes: &[Node],
-    tree: &[TreeNode],
-    whole: Expected,
-) -> Budget {
-    const CHECKED: &str = "the budget's formulas are in the network";
-    let nominal = |name: &str| ns(network.nominal(name).expect(CHECKED));
+    whole: &Predicted,
+) -> (Budget, Vec<TreeNode>) {
     let measured = |of: Option<&str>| {
         let found = chain.observations.iter().find(|one| one.of.as_deref() == of);
         found.map(|one| ns(one.value.value))
     };
-    let deadline =
-        chain.deadline.as_ref().map(|_| nominal(&format!("chain.{}.deadline", chain.name)));
-    let allotted = |name: &str| {
-        let index = chain.budget.iter().position(|(of, _)| of == name);
-        index.map(|index| nominal(&allotment_name(&chain.name, index)))
-    };
-    let mut lines = vec![BudgetLine::of(chain.name.clone(), 0, 1, deadline, whole, measured(None))];
+    let allotted = |name: &str| allotted(network, chain, name);
     let scattered = scattered(chain, nodes);
-    for node in tree {
+    let totals: Vec<Predicted> = nodes
+        .iter()
+        .map(|node| {
+            let is_judged = allotted(&node.name).is_some() || measured(Some(&node.name)).is_some();
+            chain::part(network, model, &node.total, is_judged)
+        })
+        .collect();
+    let tree = chain::tree(network, nodes, &totals);
+    let of_chain = Part { name: &chain.name, depth: 0, places: 1, predicted: whole };
+    let mut lines =
+        vec![of_chain.line(deadline(network, chain), measured(None), chain.probability)];
+    let mut held = observed(chain, None, whole);
+    for (node, predicted) in nodes.iter().zip(&totals) {
         let name = node.name.as_str();
         let apart = scattered.iter().any(|(one, _)| *one == name);
-        let (allotted, measured) =
+        let (limit, reading) =
             if apart { (None, None) } else { (allotted(name), measured(Some(name))) };
-        let depth = node.depth + 1;
-        lines.push(BudgetLine::of(name.to_owned(), depth, 1, allotted, node.total, measured));
+        let part = Part { name, depth: node.depth + 1, places: 1, predicted };
+        lines.push(part.line(limit, reading, chain.probability));
+        if !apart {
+            held.extend(observed(chain, Some(name), predicted));
+        }
     }
     for (index, (name, places)) in scattered.into_iter().enumerate() {
         let last =
             nodes.iter().rposition(|node| node.name == name).expect("the name is one of theirs");
-        let part = part_name(&chain.name, index, last);
-        let expected = Expected::of(&network.first_order(&part).expect(CHECKED));
-        let (allotted, measured) = (allotted(name), measured(Some(name)));
-        lines.push(BudgetLine::of(name.to_owned(), 1, places, allotted, expected, measured));
+        let predicted = &chain::part(network, model, &part_name(&chain.name, index, last), true);
+        let part = Part { name, depth: 1, places, predicted };
+        lines.push(part.line(allotted(name), measured(Some(name)), chain.probability));
+        held.extend(observed(chain, Some(name), predicted));
     }
-    let held = chain.observations.iter().filter_map(|one| observed(one, &lines)).collect();
-    let remarks = remarks(chain, &lines, tree);
-    Budget { lines, held, remarks }
+    let remarks = remarks(chain, &lines, &tree);
+    (Budget { lines, held, remarks }, tree)
 }
 
-impl BudgetLine {
-    fn of(
-        name: String,
-        depth: usize,
-        places: usize,
-        allotted_ns: Option<f64>,
-        expected: Expected,
-        measured_ns: Option<f64>,
-    ) -> Self {
-        let spent = measured_ns.unwrap_or(expected.high_ns);
-        let margin_ns = allotted_ns.map(|allotted| allotted - spent);
-        Self { name, depth, places, allotted_ns, expected, measured_ns, margin_ns }
-    }
+/// Why every formula of a budget has a value.
+const CHECKED: &str = "the budget's formulas are in the network";
+
+/// The deadline of a chain, ns, at the nominal values of the figures in it.
+pub(crate) fn deadline(network: &Network, chain: &Chain) -> Option<f64> {
+    chain.deadline.as_ref()?;
+    Some(ns(network.nominal(&format!("chain.{}.deadline", chain.name)).expect(CHECKED)))
 }
 
-fn observed(observation: &Observation, lines: &[BudgetLine]) -> Option<ObservedTime> {
-    let line = match &observation.of {
-        None => lines.first()?,
-        // The last line of the name covers all its places.
-        Some(of) => lines.iter().skip(1).rfind(|line| line.name == *of)?,
-    };
-    let measured_ns = ns(observation.value.value);
-    let expected = line.expected;
-    let factor = measured_ns / expected.nominal_ns;
-    // The range of a repeated measurement, if known.
-    let (low_ns, high_ns) = match &observation.taken {
-        Some(taken) if taken.value > 0.0 => {
-            let scale = measured_ns / taken.value;
-            (taken.low * scale, taken.high * scale)
+/// The time allotted to an operation in a chain, ns.
+fn allotted(network: &Network, chain: &Chain, name: &str) -> Option<f64> {
+    let index = chain.budget.iter().position(|(of, _)| of == name)?;
+    Some(ns(network.nominal(&allotment_name(&chain.name, index)).expect(CHECKED)))
+}
+
+/// A part of a chain with its distribution.
+struct Part<'p> {
+    name: &'p str,
+    depth: usize,
+    places: usize,
+    predicted: &'p Predicted,
+}
+
+impl Part<'_> {
+    fn line(&self, limit: Option<f64>, measured_ns: Option<f64>, required: f64) -> BudgetLine {
+        let expected_margin = limit.map(|limit| Margin::of(self.predicted, limit, required));
+        let (margin_ns, is_kept) = match (limit, measured_ns, expected_margin) {
+            (Some(limit), Some(measured), _) => (Some(limit - measured), Some(measured <= limit)),
+            (_, _, Some(margin)) => (margin.margin_ns, Some(margin.is_kept())),
+            (_, _, None) => (None, None),
+        };
+        BudgetLine {
+            name: self.name.to_owned(),
+            depth: self.depth,
+            places: self.places,
+            allotted_ns: limit,
+            expected: Expected::of_samples(self.predicted),
+            measured_ns,
+            expected_margin,
+            margin_ns,
+            is_kept,
         }
-        _ => (measured_ns, measured_ns),
-    };
-    let verdict = if (expected.low_ns..=expected.high_ns).contains(&measured_ns) {
-        "inside the expected range".to_owned()
-    } else if low_ns <= expected.high_ns && high_ns >= expected.low_ns {
-        "as expected, within the uncertainty of the measurement".to_owned()
-    } else if factor >= 1.0 {
-        format!("longer than expected by a factor of {factor:.1}")
+    }
+}
+
+/// All measurements of an operation, or of the chain, against its distribution.
+fn observed(chain: &Chain, of: Option<&str>, predicted: &Predicted) -> Vec<ObservedTime> {
+    let own = chain.observations.iter().filter(|one| one.of.as_deref() == of);
+    own.map(|one| ObservedTime::of(one, of.unwrap_or(&chain.name), predicted)).collect()
+}
+
+impl ObservedTime {
+    fn of(observation: &Observation, name: &str, predicted: &Predicted) -> Self {
+        let value = observation.value.value;
+        let expected = Expected::of_samples(predicted);
+        let share_below = predicted.at_most(value);
+        // The range of a repeated measurement, if known.
+        let (low, high) = match &observation.taken {
+            Some(taken) if taken.value > 0.0 => {
+                let scale = value / taken.value;
+                (taken.low * scale, taken.high * scale)
+            }
+            _ => (value, value),
+        };
+        let place = place([low, value, high], [predicted.low(), predicted.high()]);
+        let factor = ns(value) / expected.mean_ns;
+        Self {
+            name: name.to_owned(),
+            circumstances: observation.circumstances.clone(),
+            measured_ns: ns(value),
+            expected,
+            share_below,
+            place,
+            factor,
+            verdict: verdict(place, share_below.value, factor),
+            taken_from: observation.taken.as_ref().map(|taken| taken.name.clone()),
+        }
+    }
+}
+
+/// The place of a reading with its interval in a range.
+fn place([low, value, high]: [f64; 3], range: [f64; 2]) -> Place {
+    if range[0] <= value && value <= range[1] {
+        Place::Inside
+    } else if low <= range[1] && high >= range[0] {
+        Place::Undecided
+    } else if value > range[1] {
+        Place::Longer
     } else {
-        format!("shorter than expected by a factor of {:.1}", 1.0 / factor)
-    };
-    Some(ObservedTime {
-        name: line.name.clone(),
-        circumstances: observation.circumstances.clone(),
-        measured_ns,
-        expected,
-        factor,
-        verdict,
-        taken_from: observation.taken.as_ref().map(|taken| taken.name.clone()),
-    })
+        Place::Shorter
+    }
+}
+
+fn verdict(place: Place, share_below: f64, factor: f64) -> String {
+    let below = percent((share_below * 1000.0).round() / 1000.0);
+    match place {
+        Place::Inside => format!("inside the expected range: {below} of it lies below"),
+        Place::Undecided => "as expected, within the uncertainty of the measurement".to_owned(),
+        Place::Longer => {
+            format!(
+                "longer than expected by a factor of {factor:.1}: {below} of the expected times lie below"
+            )
+        }
+        // A reading below most of a skewed range may still lie above none of its mean.
+        Place::Shorter => {
+            let factor = factor.recip();
+            format!(
+                "shorter than expected by a factor of {factor:.1}: {below} of the expected times lie below"
+            )
+        }
+    }
 }
 
 fn remarks(chain: &Chain, lines: &[BudgetLine], tree: &[TreeNode]) -> Vec<String> {
     let mut remarks = Vec::new();
-    for line in lines {
-        let (Some(allotted), Some(margin)) = (line.allotted_ns, line.margin_ns) else { continue };
-        if margin < 0.0 {
-            let spent = if line.measured_ns.is_some() { "measured" } else { "expected at most" };
-            remarks.push(format!(
-                "{} takes more than its {}: {} {spent}",
-                line.name,
-                time(allotted),
-                time(allotted - margin)
-            ));
-        }
-    }
+    remarks.extend(lines.iter().filter_map(|line| overrun(line, chain.probability)));
     // An allotment inside another one is part of it.
     let allotted = |name: &str| {
         lines.iter().skip(1).rfind(|line| line.name == name).and_then(|line| line.allotted_ns)
@@ -235,6 +315,24 @@ fn remarks(chain: &Chain, lines: &[BudgetLine], tree: &[TreeNode]) -> Vec<String
         |(of, _)| format!("{of} has an allotment in {}, but is never called in it", chain.name),
     ));
     remarks
+}
+
+/// The sentence about an allotment that is not kept.
+fn overrun(line: &BudgetLine, required: f64) -> Option<String> {
+    let allotted = line.allotted_ns.filter(|_| line.is_kept == Some(false))?;
+    let text = match (line.measured_ns, line.expected_margin) {
+        (Some(measured), _) => format!("{} measured", time(measured)),
+        (None, Some(margin)) => {
+            let probability = percent(margin.probability.value);
+            let needed = margin.margin_ns.map_or_else(
+                || "no time is kept".to_owned(),
+                |margin| format!("{} is kept", time(allotted - margin)),
+            );
+            format!("{probability} of the samples keep it, and {needed} with {}", percent(required))
+        }
+        (None, None) => return None,
+    };
+    Some(format!("{} takes more than its {}: {text}", line.name, time(allotted)))
 }
 
 /// Nanoseconds as text with a unit.

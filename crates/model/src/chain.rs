@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::expression::Interval;
 use crate::file::{Chain, Model};
-use crate::uncertain::{Contribution, Estimate, Network};
+use crate::uncertain::{Chance, Contribution, Estimate, Network, Predicted};
 
 pub(crate) mod definitions;
 pub(crate) mod tree;
@@ -16,6 +16,8 @@ use tree::Node;
 pub struct Expected {
     /// The time at the nominal values of all figures.
     pub nominal_ns: f64,
+    /// Its mean; to first order the nominal time.
+    pub mean_ns: f64,
     /// Lower end of the range that contains it with 95 % probability, for any systematic offset.
     pub low_ns: f64,
     /// Its upper end.
@@ -30,12 +32,72 @@ impl Expected {
     pub(crate) fn of(estimate: &Estimate) -> Self {
         Self {
             nominal_ns: ns(estimate.nominal),
+            mean_ns: ns(estimate.mean),
             low_ns: ns(estimate.low),
             high_ns: ns(estimate.high),
             std_ns: ns(estimate.std),
             systematic_ns: ns(estimate.systematic),
         }
     }
+
+    pub(crate) fn of_samples(predicted: &Predicted) -> Self {
+        Self {
+            nominal_ns: ns(predicted.nominal),
+            mean_ns: ns(predicted.central.mean()),
+            low_ns: ns(predicted.low()),
+            high_ns: ns(predicted.high()),
+            std_ns: ns(predicted.central.std()),
+            systematic_ns: ns(predicted.systematic),
+        }
+    }
+}
+
+/// Whether a limit is kept, and by how much.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Margin {
+    /// The probability of keeping the limit.
+    pub probability: Chance,
+    /// The limit minus the time that is kept with the required probability, ns, for any systematic offset; `None` if
+    /// no time is, because too many samples have no valid value.
+    pub margin_ns: Option<f64>,
+}
+
+impl Margin {
+    /// Of a limit in ns.
+    pub(crate) fn of(predicted: &Predicted, limit_ns: f64, required: f64) -> Self {
+        let margin = limit_ns - ns(predicted.limit(required));
+        Self {
+            probability: predicted.at_most(limit_ns / 1e9),
+            margin_ns: margin.is_finite().then_some(margin),
+        }
+    }
+
+    /// Whether the limit is kept with the required probability.
+    #[must_use]
+    pub fn is_kept(&self) -> bool {
+        self.margin_ns.is_some_and(|margin| margin >= 0.0)
+    }
+}
+
+/// The time that is kept with a probability, for any systematic offset.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Quantile {
+    /// The probability.
+    pub probability: f64,
+    /// The time, ns; `None` if too many samples have no valid value.
+    pub time_ns: Option<f64>,
+}
+
+/// The probabilities of [`Cost::quantiles`].
+const QUANTILES: [f64; 5] = [0.5, 0.9, 0.95, 0.99, 0.999];
+
+/// A quantile needs this number of samples beyond it.
+const BEYOND_LEAST: f64 = 10.0;
+
+/// Whether so many samples determine the quantile.
+pub(crate) fn is_determined(probability: f64, samples: usize) -> bool {
+    // Rounding makes (1 − 0.99) · 1000 a little less than 10.
+    (1.0 - probability) * samples as f64 >= BEYOND_LEAST * (1.0 - 1e-9)
 }
 
 /// Seconds as nanoseconds, without the rounding error of the factor: 0.072 s is 72 000 000 ns.
@@ -56,7 +118,8 @@ pub struct Bounds {
 
 impl Bounds {
     fn of(interval: Interval) -> Self {
-        let end = |value: f64| value.is_finite().then(|| ns(value));
+        // No duration is negative, even where the interval of a difference says so.
+        let end = |value: f64| value.is_finite().then(|| ns(value).max(0.0));
         Self { low_ns: end(interval.low), high_ns: end(interval.high) }
     }
 }
@@ -68,10 +131,10 @@ pub struct Cost {
     pub first_order: Expected,
     /// The worst case.
     pub interval: Bounds,
-    /// By samples.
+    /// By samples: what margins and verdicts are based on.
     pub monte_carlo: Expected,
-    /// The mean of the samples, ns.
-    pub mean_ns: f64,
+    /// The times kept with rising probability, as far as the samples determine them.
+    pub quantiles: Vec<Quantile>,
     /// Where the three disagree.
     pub warnings: Vec<String>,
     /// The effect of each input, the largest swing first.
@@ -123,36 +186,49 @@ pub struct TreeNode {
     pub own_ns: f64,
 }
 
-/// The cost of a chain in a network that contains it.
-pub(crate) fn cost(network: &Network, model: &Model, chain: &Chain) -> Cost {
+/// The cost of a chain in a network that contains it, and its distribution.
+pub(crate) fn cost(network: &Network, model: &Model, chain: &Chain) -> (Cost, Predicted) {
     let name = definitions::chain_name(&chain.name);
     let found = network
         .propagate(&name, model.samples, model.seed)
         .expect("the reader checked every name and the number of samples");
-    Cost {
+    let quantile = |probability: f64| {
+        let time = ns(found.predicted.limit(probability));
+        Quantile { probability, time_ns: time.is_finite().then_some(time) }
+    };
+    let determined = QUANTILES.into_iter().filter(|share| is_determined(*share, model.samples));
+    let cost = Cost {
         first_order: Expected::of(&found.first_order),
         interval: Bounds::of(found.interval),
         monte_carlo: Expected::of(&found.monte_carlo),
-        mean_ns: ns(found.monte_carlo.mean),
+        quantiles: determined.map(quantile).collect(),
         warnings: found.warnings,
         tornado: found.first_order.contributions.iter().map(Swing::of).collect(),
-    }
+    };
+    (cost, found.predicted)
 }
 
-/// The tree of a chain with its costs.
-pub(crate) fn tree(network: &Network, nodes: &[Node]) -> Vec<TreeNode> {
+/// Samples of a part of a chain; the chain itself has as many as the model states.
+const PART_SAMPLES: usize = 20_000;
+
+/// The distribution of a part of a chain. The samples are the first ones of the chain's.
+pub(crate) fn part(network: &Network, model: &Model, name: &str, is_judged: bool) -> Predicted {
+    let samples = if is_judged { model.samples } else { model.samples.min(PART_SAMPLES) };
+    network.predict(name, samples, model.seed).expect("the tree's formulas are in the network")
+}
+
+/// The tree of a chain with its costs; `totals` are the distributions of its nodes.
+pub(crate) fn tree(network: &Network, nodes: &[Node], totals: &[Predicted]) -> Vec<TreeNode> {
     let nominal =
         |name: &str| network.nominal(name).expect("the tree's formulas are in the network");
-    let node = |node: &Node| TreeNode {
+    let node = |(node, total): (&Node, &Predicted)| TreeNode {
         depth: node.depth,
         name: node.name.clone(),
         calls: nominal(&node.times),
-        total: Expected::of(
-            &network.first_order(&node.total).expect("the tree's formulas are in the network"),
-        ),
+        total: Expected::of_samples(total),
         own_ns: ns(nominal(&node.own)),
     };
-    nodes.iter().map(node).collect()
+    nodes.iter().zip(totals).map(node).collect()
 }
 
 /// A step of a waterfall: an operation's own time, over all places it is called from.

@@ -39,6 +39,7 @@ use hemiola_quantity::{Dimension, Quantity, did_you_mean};
 mod dimension;
 mod interval;
 mod parse;
+mod rests;
 mod value;
 
 pub use interval::Interval;
@@ -209,23 +210,35 @@ impl Expression {
         K: Borrow<str> + Ord,
         V: Value,
     {
-        let mut stack: Vec<V> = Vec::new();
-        for Step { operation, at } in &self.steps {
+        let mut values = self.values(of)?;
+        Ok(values.pop().expect(OPERANDS))
+    }
+
+    /// The value of every step, the result last.
+    ///
+    /// # Errors
+    /// [`ExpressionError::UnknownName`].
+    pub(crate) fn values<K, V>(&self, of: &BTreeMap<K, V>) -> Result<Vec<V>, ExpressionError>
+    where
+        K: Borrow<str> + Ord,
+        V: Value,
+    {
+        let mut values: Vec<V> = Vec::with_capacity(self.steps.len());
+        let mut stack: Vec<usize> = Vec::new();
+        for (step, Step { operation, at }) in self.steps.iter().enumerate() {
             let value = match operation {
                 Operation::Constant(quantity) => V::constant(quantity.value),
                 Operation::Name(name) => lookup(of, name, at)?.clone(),
                 Operation::Apply(function) => {
                     let b = stack.pop().expect(OPERANDS);
-                    if function.is_binary() {
-                        V::apply(*function, &stack.pop().expect(OPERANDS), &b)
-                    } else {
-                        V::apply(*function, &b, &b)
-                    }
+                    let a = if function.is_binary() { stack.pop().expect(OPERANDS) } else { b };
+                    V::apply(*function, &values[a], &values[b])
                 }
             };
-            stack.push(value);
+            values.push(value);
+            stack.push(step);
         }
-        Ok(stack.pop().expect(OPERANDS))
+        Ok(values)
     }
 
     /// The steps in postfix order.

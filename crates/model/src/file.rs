@@ -56,6 +56,8 @@ pub struct Model {
     pub what_ifs: Vec<WhatIf>,
     /// The overhead tables.
     pub overheads: Vec<Overhead>,
+    /// Warnings about the file: figures that the given measurements lack.
+    pub remarks: Vec<String>,
 }
 
 impl Model {
@@ -185,6 +187,8 @@ pub struct Chain {
     pub work: Work,
     /// Its deadline.
     pub deadline: Option<Formula>,
+    /// The probability with which the deadline and the allotments must be kept.
+    pub probability: f64,
     /// The time allotted to an operation, over all its calls in the chain.
     pub budget: Vec<(String, Formula)>,
     /// The measured times.

@@ -233,12 +233,6 @@ impl Identity {
 }
 
 impl Figure {
-    /// The stochastic standard uncertainty of the value for another run, from the interval of a repeat.
-    #[must_use]
-    pub fn standard_uncertainty(&self) -> f64 {
-        (self.high - self.low) / 2.0 / hemiola_stats::NORMAL_975
-    }
-
     fn problem(&self) -> Option<String> {
         let all = [
             ("value", self.value),

@@ -14,7 +14,7 @@ mod compare;
 mod response;
 pub mod tables;
 
-pub use compare::{ComparedPart, ComparedPrediction, PredictionVerdict, WITHIN, compare};
+pub use compare::{ComparedPart, ComparedPrediction, PredictionVerdict, WITHIN, compare, failures};
 pub use response::{LOOP, TaskResponse, responses};
 
 use hemiola_scenario::{Plan, Release, Task, Variant};
@@ -336,10 +336,11 @@ impl Sum<'_> {
 fn input(figure: &Figure) -> Result<Input, PredictError> {
     let value = seconds(figure)?;
     let scale = value.value / figure.value;
-    let std = figure.standard_uncertainty() * scale;
+    let [low, high] = [figure.low, figure.high].map(|end| end * scale);
     Ok(Input::exact(figure.name.clone(), value)
-        .varying(Distribution::Normal { std })
-        .offset_within(figure.systematic * scale))
+        .varying(Distribution::between(low, value.value, high))
+        .offset_within(figure.systematic * scale)
+        .physical())
 }
 
 /// The value of a figure that must be a time.

@@ -3,18 +3,18 @@
 use hemiola_scenario::document::Word;
 use serde::Serialize;
 
-use crate::budget::{self, Budget};
+use crate::budget::{self, Budget, Place};
 use crate::cache::robustness::{self, Variation};
 use crate::cache::{Algorithm, Cache, Format};
-use crate::chain::definitions::{Definitions, HitRatio, definitions};
-use crate::chain::{self, Cost, Expected, OwnTime, TreeNode, ns};
-use crate::file::{Model, WhatIf};
+use crate::chain::definitions::{Definitions, HitRatio, definitions, physical};
+use crate::chain::{self, Cost, Expected, Margin, OwnTime, TreeNode, is_determined, ns};
+use crate::file::{Chain, Model, WhatIf};
 use crate::overhead::{self, OverheadTable};
-use crate::uncertain::Network;
 use hemiola_quantity::{Dimension, Quantity};
+use crate::uncertain::{Input, Network};
 
 /// Version of the schema; a reader rejects a later one.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// The results of a model.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -45,6 +45,9 @@ pub struct Summary {
     pub overheads: Vec<OverheadTable>,
     /// Warnings about the figures.
     pub problems: Vec<String>,
+    /// Every verdict that is not as it should be: a deadline or an allotment that is not kept, a measured time outside
+    /// the expected range, a measured figure that the given measurements lack. What-ifs are not judged.
+    pub failures: Vec<String>,
 }
 
 /// One result.
@@ -52,7 +55,7 @@ pub struct Summary {
 pub struct ResultFigure {
     /// Its dotted name.
     pub name: String,
-    /// Its value, in [`ResultFigure::unit`].
+    /// Its mean, in [`ResultFigure::unit`].
     pub value: f64,
     /// `"ns"` or `"1"`.
     pub unit: &'static str,
@@ -96,6 +99,8 @@ pub struct ChainSummary {
     pub cost: Cost,
     /// Its deadline, ns.
     pub deadline_ns: Option<f64>,
+    /// The probability with which the deadline and the allotments must be kept.
+    pub probability: f64,
     /// The tree of calls.
     pub tree: Vec<TreeNode>,
     /// The own time of each part.
@@ -115,12 +120,16 @@ pub struct WhatIfCost {
     pub title: String,
     /// The what-if it builds on.
     pub after: Option<String>,
-    /// The chain's cost by samples; the nominal value by formula.
+    /// The chain's cost by samples.
     pub cost: Expected,
-    /// Difference from the cost that it builds on, at nominal values, ns.
+    /// Difference of the mean from that of the variation it builds on, ns.
     pub difference_ns: f64,
-    /// Ratio to the cost in the model itself.
+    /// Ratio of the mean to that of the model itself.
     pub factor: f64,
+    /// Whether it keeps the deadline, which may have changed too.
+    pub deadline: Option<Margin>,
+    /// Warnings about its figures.
+    pub problems: Vec<String>,
 }
 
 /// A cache with its variations.
@@ -171,23 +180,29 @@ pub fn analyze(model: &Model, measurements_of: Option<&str>) -> Summary {
         hit_ratio(&designs[at.expect("it is one of the model's")][0])
     };
     let (base, trees) = network(model, &[], &ratio);
-    let mut problems: Vec<String> = Vec::new();
+    let mut problems: Vec<String> = model.remarks.clone();
     let variants: Vec<(&WhatIf, Network)> = (0..model.what_ifs.len())
         .map(|index| (&model.what_ifs[index], network(model, &model.path(index), &ratio).0))
         .collect();
     let mut chains = Vec::new();
     for (chain, nodes) in model.chains.iter().zip(&trees) {
-        let cost = chain::cost(&base, model, chain);
-        let tree = chain::tree(&base, nodes);
-        let budget = budget::budget(&base, chain, nodes, &tree, cost.first_order);
+        let (cost, predicted) = chain::cost(&base, model, chain);
+        let (budget, tree) = budget::budget(&base, model, chain, nodes, &predicted);
         let warnings = cost.warnings.iter().map(|warning| format!("{}: {warning}", chain.name));
         problems.extend(warnings);
+        problems.extend(too_few_samples(model, chain));
         problems.extend(budget.remarks.iter().cloned());
         let what_ifs = what_ifs(model, chain, &cost, &variants);
+        problems.extend(what_ifs.iter().flat_map(|variant| {
+            let text =
+                |problem: &String| format!("{}, what if {}: {problem}", chain.name, variant.name);
+            variant.problems.iter().map(text)
+        }));
         chains.push(ChainSummary {
             name: chain.name.clone(),
             title: chain.title.clone(),
             deadline_ns: budget.lines[0].allotted_ns,
+            probability: chain.probability,
             waterfall: chain::waterfall(&tree),
             tree,
             budget,
@@ -215,9 +230,27 @@ pub fn analyze(model: &Model, measurements_of: Option<&str>) -> Summary {
         chains,
         caches,
         problems,
+        failures: model.remarks.clone(),
     };
     summary.figures = figures(&summary);
+    summary.failures.extend(summary.chains.iter().flat_map(failures));
     summary
+}
+
+/// The verdicts of a chain that are not as they should be.
+fn failures(chain: &ChainSummary) -> Vec<String> {
+    let lines = chain.budget.lines.iter().filter(|line| line.is_kept == Some(false));
+    let lines = lines.map(|line| {
+        let limit = line.allotted_ns.map_or_else(String::new, budget::time);
+        let what = if line.depth == 0 { "the deadline of" } else { "the budget of" };
+        format!("{}: {what} {} ({limit}) is not kept", chain.name, line.name)
+    });
+    let held = chain.budget.held.iter();
+    let outside = held.filter(|held| matches!(held.place, Place::Shorter | Place::Longer));
+    let outside = outside.map(|held| {
+        format!("{}: {}, {}: {}", chain.name, held.name, held.circumstances, held.verdict)
+    });
+    lines.chain(outside).collect()
 }
 
 /// The network of a what-if and the trees of its chains.
@@ -237,8 +270,7 @@ fn network<'m>(
             trees.push(nodes);
         }
     }
-    let definitions = pieces.into_iter().map(|piece| piece.definition).collect();
-    let network = Network::new(inputs, &correlations, definitions)
+    let network = physical(inputs, &correlations, pieces)
         .expect("the reader built the same network, and its trees add no name twice");
     (network, trees)
 }
@@ -251,25 +283,44 @@ fn hit_ratio(as_it_is: &Variation) -> HitRatio {
     }
 }
 
+/// The warning about a required probability that the samples do not determine.
+fn too_few_samples(model: &Model, chain: &Chain) -> Option<String> {
+    let judged = chain.deadline.is_some() || !chain.budget.is_empty();
+    (judged && !is_determined(chain.probability, model.samples)).then(|| {
+        let needed = (10.0 / (1.0 - chain.probability)).ceil();
+        format!(
+            "{}: {} samples do not determine what is kept with {}; set samples to {needed} or more",
+            chain.name,
+            model.samples,
+            percent(chain.probability)
+        )
+    })
+}
+
 fn what_ifs(
     model: &Model,
-    chain: &crate::file::Chain,
+    chain: &Chain,
     own: &Cost,
     variants: &[(&WhatIf, Network)],
 ) -> Vec<WhatIfCost> {
     let mut found: Vec<WhatIfCost> = Vec::new();
     for (what_if, network) in variants {
-        let cost = chain::cost(network, model, chain);
-        let nominal_ns = cost.first_order.nominal_ns;
-        let before =
-            what_if.after.map_or(own.first_order.nominal_ns, |at| found[at].cost.nominal_ns);
+        let (cost, predicted) = chain::cost(network, model, chain);
+        let mean_ns = cost.monte_carlo.mean_ns;
+        let before = what_if.after.map_or(own.monte_carlo.mean_ns, |at| found[at].cost.mean_ns);
+        let deadline = budget::deadline(network, chain);
+        let deadline = deadline.map(|limit| Margin::of(&predicted, limit, chain.probability));
+        // Curvature that the model itself has is not a problem of the variation.
+        let new = |warning: &String| !own.warnings.contains(warning);
         found.push(WhatIfCost {
             name: what_if.name.clone(),
             title: what_if.title.clone(),
             after: what_if.after.map(|at| model.what_ifs[at].name.clone()),
-            cost: Expected { nominal_ns, ..cost.monte_carlo },
-            difference_ns: nominal_ns - before,
-            factor: nominal_ns / own.first_order.nominal_ns,
+            cost: cost.monte_carlo,
+            difference_ns: mean_ns - before,
+            factor: mean_ns / own.monte_carlo.mean_ns,
+            deadline,
+            problems: cost.warnings.into_iter().filter(new).collect(),
         });
     }
     found
@@ -326,7 +377,7 @@ fn inputs(model: &Model) -> Vec<InputFigure> {
 }
 
 /// The variation of an input, in words.
-fn range(input: &crate::uncertain::Input) -> String {
+fn range(input: &Input) -> String {
     use crate::uncertain::Distribution;
     let show = |value: f64| Quantity { value, dimension: input.nominal.dimension }.to_string();
     let stochastic = match &input.distribution {
@@ -339,7 +390,16 @@ fn range(input: &crate::uncertain::Input) -> String {
             format!("{} to {}, triangular", show(*low), show(*high))
         }
         Distribution::LogNormal { sigma } => format!("× or ÷ {:.3} (1 σ)", sigma.exp()),
+        Distribution::SplitNormal { below, above } => {
+            format!("− {} + {} (1 σ)", show(*below), show(*above))
+        }
+        Distribution::Weibull { shape } => format!("Weibull, shape {shape:.3}"),
+        Distribution::Pareto { shape } => format!("Pareto, shape {shape:.3}"),
         Distribution::Samples(samples) => format!("{} readings", samples.len()),
+        Distribution::Mixture(parts) => {
+            let part = |(share, part): &(f64, Input)| format!("{} {}", percent(*share), part.name);
+            parts.iter().map(part).collect::<Vec<_>>().join(", ")
+        }
     };
     let systematic =
         (input.systematic > 0.0).then(|| format!("± {} systematic", show(input.systematic)));
@@ -355,7 +415,7 @@ fn figures(summary: &Summary) -> Vec<ResultFigure> {
     let samples = summary.samples as u64;
     let time = |name: String, cost: &Expected, circumstances: &str| ResultFigure {
         name,
-        value: cost.nominal_ns,
+        value: cost.mean_ns,
         unit: "ns",
         low: cost.low_ns,
         high: cost.high_ns,
@@ -365,9 +425,7 @@ fn figures(summary: &Summary) -> Vec<ResultFigure> {
     let mut figures = Vec::new();
     for chain in &summary.chains {
         let name = format!("chain.{}", chain.name);
-        let nominal_ns = chain.cost.first_order.nominal_ns;
-        let whole = Expected { nominal_ns, ..chain.cost.monte_carlo };
-        figures.push(time(name.clone(), &whole, "the model as it is"));
+        figures.push(time(name.clone(), &chain.cost.monte_carlo, "the model as it is"));
         for variant in &chain.what_ifs {
             let what = format!("what if: {}", words(&variant.title, &variant.name));
             figures.push(time(format!("{name}.{}", variant.name), &variant.cost, &what));

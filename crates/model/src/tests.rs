@@ -27,12 +27,13 @@ fn attributes_cost_72_ms_and_reading_by_line_four_and_a_half_seconds() {
     let variants = &summary.chains[0].what_ifs;
     let difference =
         |name: &str| variants.iter().find(|variant| variant.name == name).unwrap().difference_ns;
-    assert!((difference("attributes") - 72e6).abs() < 1.0);
-    assert!((difference("by_line") - 4_608e6).abs() < 1.0);
+    // Differences of means: the cost of an attribute and of a line varies.
+    assert!((difference("attributes") - 72e6).abs() < 0.1e6);
+    assert!((difference("by_line") - 4_608e6).abs() < 5e6);
     let tables = tables::tables(&summary);
     let rows = &table(&tables, "What if").rows;
     assert_eq!((rows[2][4].as_str(), rows[3][4].as_str()), ("+72 ms", "+4.61 s"));
-    assert_eq!(rows[3][6], "missed");
+    assert_eq!(rows[3][7], "missed");
 }
 
 #[test]
@@ -79,7 +80,7 @@ fn measured_figures_replace_those_of_the_file() {
     let measured = r#"{"title": "This machine", "figures": [
         {"name": "file.read", "value": 2000.0, "unit": "ns", "low": 1900.0, "high": 2100.0,
          "samples": 50, "circumstances": "idle"},
-        {"name": "whole", "value": 21000.0, "unit": "ns", "low": 1.0, "high": 2.0,
+        {"name": "whole", "value": 20500.0, "unit": "ns", "low": 20500.0, "high": 20500.0,
          "samples": 5, "circumstances": "idle"},
         {"name": "wide", "value": 30000.0, "unit": "ns", "low": 20500.0, "high": 40000.0,
          "samples": 5, "circumstances": "busy"},
@@ -112,13 +113,14 @@ fn measured_figures_replace_those_of_the_file() {
     let cost = &taken.chains[0].cost;
     assert_eq!(cost.first_order.nominal_ns, 20e3);
     // Ten uses of one figure are fully correlated: ± 1 µs in total.
+    assert!((cost.monte_carlo.low_ns - 19e3).abs() < 20.0, "{cost:?}");
     assert!((cost.first_order.low_ns - 19e3).abs() < 1.0, "{cost:?}");
     assert_eq!(taken.inputs[0].taken_from.as_deref(), Some("file.read"));
     let held = &taken.chains[0].budget.held;
-    assert!((held[0].factor - 1.05).abs() < 1e-9);
+    assert!((held[0].factor - 1.025).abs() < 1e-4, "{held:?}");
     let verdicts: Vec<&str> = held.iter().map(|held| held.verdict.as_str()).collect();
     assert_eq!(verdicts[1], "as expected, within the uncertainty of the measurement");
-    assert_eq!(verdicts[2], "longer than expected by a factor of 1.5");
+    assert!(verdicts[2].starts_with("longer than expected by a factor of 1.5"), "{verdicts:?}");
 }
 
 #[test]

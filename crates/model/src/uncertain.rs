@@ -9,7 +9,11 @@
 //! * **first order**: exact derivatives at the nominal values; stochastic parts add in quadrature, systematic parts
 //!   linearly (JCGM 100:2008, 5.1.2 and 5.2.2);
 //! * **intervals**: worst-case bounds;
-//! * **Monte Carlo**: seeded samples of every input (JCGM 101:2008).
+//! * **Monte Carlo**: seeded samples of every input (JCGM 101:2008), without systematic offsets and at the offsets
+//!   that make the value least and greatest.
+//!
+//! Verdicts, margins and probabilities come from the samples: [`Predicted`] is the whole distribution. The other two
+//! explain and check.
 //!
 //! [`Propagation::warnings`] explains where they disagree.
 //!
@@ -39,15 +43,18 @@ mod correlation;
 mod derivative;
 mod distribution;
 mod estimate;
+mod extremes;
 mod first_order;
 mod monte_carlo;
 mod network;
+mod predicted;
 mod program;
 
 pub use correlation::{Correlation, CorrelationError};
 pub use distribution::{Distribution, Input};
 pub use estimate::{Contribution, Estimate, Propagation};
 pub use network::{Definition, Network, NetworkError, PropagateError, SAMPLES_MAX, SAMPLES_MIN};
+pub use predicted::{Chance, Predicted, Samples};
 
 #[cfg(test)]
 mod tests;

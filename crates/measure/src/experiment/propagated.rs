@@ -91,24 +91,22 @@ fn input(
         return Err(ExperimentError::Level { name: name.into(), shown });
     };
     let base = factor(&figure.unit);
-    let std = figure.standard_uncertainty() * base;
-    let nominal = Quantity { value: figure.value * base, dimension: dimension(&figure.unit) };
-    let distribution = if std > 0.0 { Distribution::Normal { std } } else { Distribution::Exact };
-    Ok(Input::exact(name, nominal).varying(distribution).offset_within(figure.systematic * base))
+    let [low, value, high] = [figure.low, figure.value, figure.high].map(|of| of * base);
+    let nominal = Quantity { value, dimension: dimension(&figure.unit) };
+    Ok(Input::exact(name, nominal)
+        .varying(Distribution::between(low, value, high))
+        .offset_within(figure.systematic * base)
+        .physical())
 }
 
-/// The 95 % range of an input.
+/// The range of an input: the whole one if it has ends, else the middle 95 %.
 fn ends(input: &Input) -> [f64; 2] {
-    let value = input.nominal.value;
-    let [low, high] = match input.distribution {
-        Distribution::Normal { std } => [value - 1.96 * std, value + 1.96 * std],
-        Distribution::Uniform { low, high } | Distribution::Triangular { low, high } => [low, high],
-        Distribution::LogNormal { sigma } => {
-            [value * (-1.96 * sigma).exp(), value * (1.96 * sigma).exp()]
+    match input.distribution {
+        Distribution::Uniform { low, high } | Distribution::Triangular { low, high } => {
+            [low - input.systematic, high + input.systematic]
         }
-        _ => [value, value],
-    };
-    [low - input.systematic, high + input.systematic]
+        _ => input.range_95(),
+    }
 }
 
 /// One `unit` in base units.

@@ -4,14 +4,14 @@
 //! `component.operation.own`, without the operations it calls; `chain.NAME`; `chain.NAME.node_K` and `.node_K.own`,
 //! a node of the chain's tree with all its calls. Every other definition has a name below one of these.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use crate::cache::{Cache, Format};
-use crate::expression::Expression;
+use crate::expression::{Expression, Interval};
 use crate::file::{Call, Formula, Model, Target, WhatIf, Work};
-use crate::uncertain::{Correlation, Definition, Distribution, Input};
 use hemiola_quantity::{Dimension, Quantity};
+use crate::uncertain::{Correlation, Definition, Distribution, Input, Network, NetworkError};
 
 /// A formula with its place in the file and its required dimension.
 #[derive(Clone, Debug)]
@@ -50,7 +50,7 @@ pub(crate) fn definitions<'m>(
     for what_if in path {
         for (name, value) in &what_if.figures {
             if let Some(input) = inputs.iter_mut().find(|input| input.name == *name) {
-                *input = replaced(input, *value);
+                *input = input.scaled_to(*value);
             }
         }
     }
@@ -63,6 +63,7 @@ pub(crate) fn definitions<'m>(
         let name = &cache.name;
         let ratio = Input::exact(format!("{name}.hit_ratio"), Quantity::number(nominal))
             .offset_within(systematic);
+        let ratio = ratio.within(Interval { low: 0.0, high: 1.0 });
         let ratio = if std > 0.0 { ratio.varying(Distribution::Normal { std }) } else { ratio };
         let chunks = f64::from(cache.geometry().chunks_per_request);
         inputs.push(ratio);
@@ -90,38 +91,20 @@ pub(crate) fn definitions<'m>(
     Definitions { inputs, correlations: model.correlations.clone(), pieces }
 }
 
-/// The figure with another value and its range scaled in proportion.
-fn replaced(input: &Input, value: Quantity) -> Input {
-    let factor = value.value / input.nominal.value;
-    let exact = Input::exact(input.name.clone(), value);
-    if !factor.is_finite() {
-        return exact;
-    }
-    let ends = |low: f64, high: f64| {
-        let (a, b) = (low * factor, high * factor);
-        (a.min(b), a.max(b))
-    };
-    let distribution = match &input.distribution {
-        Distribution::Exact => Distribution::Exact,
-        // A distribution of zero width is exact.
-        _ if factor == 0.0 => Distribution::Exact,
-        Distribution::Normal { std } => Distribution::Normal { std: std * factor.abs() },
-        Distribution::Uniform { low, high } => {
-            let (low, high) = ends(*low, *high);
-            Distribution::Uniform { low, high }
-        }
-        Distribution::Triangular { low, high } => {
-            let (low, high) = ends(*low, *high);
-            Distribution::Triangular { low, high }
-        }
-        // Scaling shifts the logarithm; negative values have none.
-        Distribution::LogNormal { .. } if factor < 0.0 => Distribution::Exact,
-        Distribution::LogNormal { sigma } => Distribution::LogNormal { sigma: *sigma },
-        Distribution::Samples(samples) => {
-            Distribution::Samples(samples.iter().map(|sample| sample * factor).collect())
-        }
-    };
-    exact.varying(distribution).offset_within(input.systematic * factor.abs())
+/// The network of these parts. The formulas of the file are times, counts and rates, which are never negative.
+pub(crate) fn physical(
+    inputs: Vec<Input>,
+    correlations: &[Correlation],
+    pieces: Vec<Piece>,
+) -> Result<Network, Vec<NetworkError>> {
+    let written: BTreeSet<String> = pieces
+        .iter()
+        .filter(|piece| piece.written)
+        .map(|piece| piece.definition.name.clone())
+        .collect();
+    let definitions = pieces.into_iter().map(|piece| piece.definition).collect();
+    let network = Network::new(inputs, correlations, definitions)?;
+    Ok(network.never_negative(|name| written.contains(name)))
 }
 
 /// The work of each operation with the what-ifs of `path` applied.

@@ -26,14 +26,15 @@ pub fn page(summary: &Summary, subtitle: &str) -> Page {
 fn cards(chain: &ChainSummary) -> Vec<Card> {
     let cost = &chain.cost;
     let range = &cost.monte_carlo;
-    let tone = match chain.deadline_ns {
+    let whole = &chain.budget.lines[0];
+    let tone = match whole.expected_margin.map(|margin| margin.is_kept()) {
         None => Tone::Plain,
-        Some(deadline) if range.high_ns <= deadline => Tone::Good,
-        Some(_) => Tone::Bad,
+        Some(true) => Tone::Good,
+        Some(false) => Tone::Bad,
     };
     let note = format!("{} … {} (95 %)", time(range.low_ns), time(range.high_ns));
     let name = words(&chain.title, &chain.name);
-    let mut cards = vec![Card::new(name, time(cost.first_order.nominal_ns), note, tone)];
+    let mut cards = vec![Card::new(name, time(range.mean_ns), note, tone)];
     let largest = chain.waterfall.iter().max_by(|a, b| a.own_ns.total_cmp(&b.own_ns));
     if let Some(largest) = largest {
         let note = format!("largest part of {name}");
@@ -50,10 +51,10 @@ fn figures(chain: &ChainSummary) -> Vec<Figure> {
     };
     let cost = &chain.cost;
     let whole = Ranged {
-        value: cost.first_order.nominal_ns,
+        value: cost.monte_carlo.mean_ns,
         ends: Some([cost.monte_carlo.low_ns, cost.monte_carlo.high_ns]),
     };
-    let mut wholes = vec![Step { name: "expected".to_owned(), value: whole }];
+    let mut wholes = vec![Step { name: "mean".to_owned(), value: whole }];
     wholes.extend(chain.budget.held.iter().filter(|held| held.name == chain.name).map(|held| {
         Step {
             name: format!("measured, {}", held.circumstances),

@@ -6,7 +6,7 @@ use hemiola_scenario::document::Word;
 
 use crate::budget::time;
 use crate::cache::robustness::Variation;
-use crate::chain::{Bounds, Expected};
+use crate::chain::{Bounds, Expected, Margin};
 use crate::overhead::OverheadTable;
 use crate::summary::{CacheSummary, CacheVariant, ChainSummary, Summary, percent, words};
 
@@ -19,7 +19,7 @@ pub(super) const SWINGS_MAX: usize = 12;
 /// All tables of a model except empty ones.
 #[must_use]
 pub fn tables(summary: &Summary) -> Vec<Table> {
-    let mut tables = vec![costs(summary)];
+    let mut tables = vec![costs(summary), quantiles(summary)];
     for chain in &summary.chains {
         tables.push(budget(chain));
         tables.push(waterfall(chain));
@@ -63,24 +63,76 @@ fn optional(nanos: Option<f64>) -> String {
     nanos.map_or(NONE.into(), time)
 }
 
+/// `"kept"` or `"missed"`.
+fn kept(is_kept: bool) -> &'static str {
+    if is_kept { "kept" } else { "missed" }
+}
+
+/// `"99.8 %"`: the share of the samples that keep a limit, with the range that systematic offsets and the number of
+/// samples leave open if that is wider than the digits shown.
+fn probability(margin: Option<&Margin>) -> String {
+    let Some(margin) = margin else { return NONE.into() };
+    let chance = margin.probability;
+    let shown = |share: f64| format!("{:.1}", share * 100.0);
+    let [low, high] = [shown(chance.low), shown(chance.high)];
+    if low == high {
+        format!("{low} %")
+    } else {
+        format!("{} % ({low} … {high})", shown(chance.value))
+    }
+}
+
+/// A margin, or the reason for its absence.
+fn rest(nanos: Option<f64>, is_kept: Option<bool>) -> String {
+    match (nanos, is_kept) {
+        (None, Some(false)) => "not determined".to_owned(),
+        (nanos, _) => optional(nanos),
+    }
+}
+
 fn costs(summary: &Summary) -> Table {
     let row = |chain: &ChainSummary| {
         let cost = &chain.cost;
+        let first = &cost.first_order;
+        let whole = &chain.budget.lines[0];
         vec![
             heading(chain).to_owned(),
-            time(cost.first_order.nominal_ns),
-            expected(&cost.first_order),
+            time(cost.monte_carlo.mean_ns),
             expected(&cost.monte_carlo),
+            range(first.low_ns.max(0.0), first.high_ns),
             bounds(&cost.interval),
             optional(chain.deadline_ns),
+            probability(whole.expected_margin.as_ref()),
         ]
     };
     let heads =
-        ["Chain", "Expected", "First order, 95 %", "Monte Carlo, 95 %", "Worst case", "Deadline"];
+        ["Chain", "Mean", "95 %", "First order, 95 %", "Worst case", "Deadline", "Kept with"];
     Table::new("Cost", heads, summary.chains.iter().map(row).collect()).with_note(
-        "Stochastic parts add in quadrature, systematic ones linearly. The worst case takes every input to the end of \
-         its range at once, or to three standard deviations if the range is unbounded.",
+        "Mean and 95 % are those of the samples; the 95 % hold for any systematic offset. To first order, stochastic \
+         parts add in quadrature and systematic ones linearly. The worst case takes every input to the end of its range \
+         at once, or to three standard deviations if the range is unbounded.",
     )
+}
+
+fn quantiles(summary: &Summary) -> Table {
+    let shares: Vec<f64> = summary.chains.first().map_or_else(Vec::new, |chain| {
+        chain.cost.quantiles.iter().map(|one| one.probability).collect()
+    });
+    let mut columns = vec![("Chain".to_owned(), Alignment::Left)];
+    columns.extend(shares.iter().map(|share| (percent(*share), Alignment::Right)));
+    let row = |chain: &ChainSummary| {
+        let times = chain.cost.quantiles.iter().map(|one| match one.time_ns {
+            Some(nanos) => time(nanos),
+            None => "not determined".to_owned(),
+        });
+        std::iter::once(heading(chain).to_owned()).chain(times).collect()
+    };
+    Table {
+        title: "Kept with probability".to_owned(),
+        note: "The time that is kept with this probability, for any systematic offset.".to_owned(),
+        columns,
+        rows: summary.chains.iter().map(row).collect(),
+    }
 }
 
 fn budget(chain: &ChainSummary) -> Table {
@@ -89,18 +141,21 @@ fn budget(chain: &ChainSummary) -> Table {
         vec![
             format!("{}{}{places}", "\u{a0}\u{a0}".repeat(line.depth), line.name),
             optional(line.allotted_ns),
-            time(line.expected.nominal_ns),
+            time(line.expected.mean_ns),
             expected(&line.expected),
             optional(line.measured_ns),
-            optional(line.margin_ns),
+            rest(line.margin_ns, line.is_kept),
+            probability(line.expected_margin.as_ref()),
+            line.is_kept.map_or(NONE, kept).to_owned(),
         ]
     };
-    let heads = ["Part", "Allotted", "Expected", "95 %", "Measured", "Margin"];
+    let heads = ["Part", "Allotted", "Mean", "95 %", "Measured", "Margin", "Kept with", "Verdict"];
     let rows = chain.budget.lines.iter().map(row).collect();
-    Table::new(format!("Budget: {}", heading(chain)), heads, rows).with_note(
-        "Each part includes its calls. The margin is the allotment minus the measured time, or minus the upper end of \
-         the range if nothing was measured.",
-    )
+    Table::new(format!("Budget: {}", heading(chain)), heads, rows).with_prose(&[7]).with_note(format!(
+        "Each part includes its calls. The margin is the allotment minus the measured time, or, if nothing was measured, \
+         minus the time that is kept with {}. Kept with: the share of the samples that keep the allotment.",
+        percent(chain.probability)
+    ))
 }
 
 fn waterfall(chain: &ChainSummary) -> Table {
@@ -111,7 +166,8 @@ fn waterfall(chain: &ChainSummary) -> Table {
     };
     let rows = shares.iter().map(row).collect();
     let title = format!("Where the time goes: {}", heading(chain));
-    Table::new(title, ["Part", "Own time", "Share"], rows).with_note("Own time excludes calls.")
+    Table::new(title, ["Part", "Own time", "Share"], rows)
+        .with_note("Own time at the best single values, without calls.")
 }
 
 fn tornado(chain: &ChainSummary) -> Table {
@@ -134,38 +190,39 @@ fn what_ifs(chain: &ChainSummary) -> Table {
     if chain.what_ifs.is_empty() {
         return Table::new("", ["What if"], Vec::new());
     }
-    let deadline = |high_ns: f64| match chain.deadline_ns {
-        None => NONE,
-        Some(deadline) if high_ns <= deadline => "kept",
-        Some(_) => "missed",
+    let judged = |margin: Option<&Margin>| {
+        [probability(margin), margin.map_or(NONE, |margin| kept(margin.is_kept())).to_owned()]
     };
-    let cost = &chain.cost;
+    let own = &chain.cost.monte_carlo;
     let mut rows = vec![vec![
         "the model as it is".to_owned(),
         String::new(),
-        time(cost.first_order.nominal_ns),
-        expected(&cost.monte_carlo),
+        time(own.mean_ns),
+        expected(own),
         String::new(),
         String::new(),
-        deadline(cost.monte_carlo.high_ns).to_owned(),
     ]];
+    rows[0].extend(judged(chain.budget.lines[0].expected_margin.as_ref()));
     for variant in &chain.what_ifs {
         let sign = if variant.difference_ns < 0.0 { "" } else { "+" };
-        rows.push(vec![
+        let mut row = vec![
             words(&variant.title, &variant.name).to_owned(),
             variant.after.clone().unwrap_or_default(),
-            time(variant.cost.nominal_ns),
+            time(variant.cost.mean_ns),
             expected(&variant.cost),
             format!("{sign}{}", time(variant.difference_ns)),
             format!("{} ×", number(variant.factor)),
-            deadline(variant.cost.high_ns).to_owned(),
-        ]);
+        ];
+        row.extend(judged(variant.deadline.as_ref()));
+        rows.push(row);
     }
-    let heads = ["Variation", "Based on", "Expected", "95 %", "Difference", "Factor", "Deadline"];
-    Table::new(format!("What if: {}", heading(chain)), heads, rows).with_prose(&[1, 6]).with_note(
-        "The difference is to the variation that this one is based on, the factor to the model as it is. A deadline is \
-         kept if the upper end of the range keeps it.",
-    )
+    let heads =
+        ["Variation", "Based on", "Mean", "95 %", "Difference", "Factor", "Kept with", "Deadline"];
+    Table::new(format!("What if: {}", heading(chain)), heads, rows).with_prose(&[1, 7]).with_note(format!(
+        "Differences of means: to the variation that this one is based on; the factor is to the model as it is. A \
+         deadline is kept if it is kept with {}, for any systematic offset.",
+        percent(chain.probability)
+    ))
 }
 
 fn held(chain: &ChainSummary) -> Table {
@@ -177,13 +234,13 @@ fn held(chain: &ChainSummary) -> Table {
                 |name| format!("{} ({name})", held.circumstances),
             ),
             time(held.measured_ns),
-            time(held.expected.nominal_ns),
+            time(held.expected.mean_ns),
             expected(&held.expected),
             format!("{} ×", number(held.factor)),
             held.verdict.clone(),
         ]
     };
-    let heads = ["Part", "Measured under", "Measured", "Expected", "95 %", "Ratio", "Verdict"];
+    let heads = ["Part", "Measured under", "Measured", "Mean", "95 %", "Ratio", "Verdict"];
     let rows = chain.budget.held.iter().map(row).collect();
     Table::new(format!("Compared with measurement: {}", heading(chain)), heads, rows)
         .with_prose(&[1, 6])

@@ -6,7 +6,7 @@ use std::ops::Range;
 use hemiola_diagnostic::{Problem, nearest};
 use hemiola_scenario::document::{At, Declared, Entry, FormulaText, Named, Section};
 
-use super::figure::{constant, constant_of, figure, measured, problem};
+use super::figure::{constant, constant_of, figure, measured, problem, within};
 use super::keys::{
     CacheKeys, CallKeys, ChainKeys, ComponentKeys, CorrelationKeys, ModelKeys, ObservationKeys,
     OperationKeys, OverheadKeys, RequestsKeys, RequestsWord,
@@ -16,11 +16,11 @@ use super::{
     WhatIf, Work,
 };
 use crate::cache::{Cache, Requests};
-use crate::chain::definitions::{Definitions, HitRatio, Piece, chain_name, definitions};
+use crate::chain::definitions::{Definitions, HitRatio, Piece, chain_name, definitions, physical};
 use crate::chain::tree;
 use crate::expression::Expression;
-use crate::uncertain::{Correlation, Network, NetworkError};
-use hemiola_quantity::Dimension;
+use hemiola_quantity::{Dimension, Quantity};
+use crate::uncertain::{Correlation, Definition, Network, NetworkError};
 
 pub(super) fn check(
     root: Section<'_>,
@@ -51,8 +51,10 @@ impl Checker<'_> {
 
     fn model(&mut self, root: &ModelKeys<'_>) -> Model {
         let (measurements, p) = (self.measurements, &mut self.problems);
-        let figure = |(name, keys): &(At<&str>, _)| figure(name.value, keys, measurements, p);
-        let figures = root.figures.items().iter().filter_map(figure).collect();
+        let mut figures = Vec::new();
+        for (name, keys) in root.figures.items() {
+            figures.extend(figure(name.value, keys, &figures, measurements, p));
+        }
         let caches = root.caches.items();
         Model {
             title: root.title.text(),
@@ -66,6 +68,7 @@ impl Checker<'_> {
             chains: named(&root.chains, |name, keys| self.chain(name, keys)),
             what_ifs: self.what_ifs(root),
             overheads: root.overhead.items().iter().map(|keys| self.overhead(keys)).collect(),
+            remarks: self.measurements.map_or_else(Vec::new, |given| absent(root, given)),
         }
     }
 
@@ -139,9 +142,22 @@ impl Checker<'_> {
             title: keys.title.text(),
             work: Work { cost: None, calls: self.calls(&keys.calls), at: keys.section.at.clone() },
             deadline: self.formula_of(&keys.deadline),
+            probability: self.probability(&keys.probability),
             budget,
             observations,
         }
+    }
+
+    /// A probability between 0 and 1; the upper end of the middle 95 % by default.
+    fn probability(&mut self, entry: &Entry<FormulaText>) -> f64 {
+        const DEFAULT: f64 = 0.975;
+        let Some(At { value, at }) = constant_of(entry, &mut self.problems) else { return DEFAULT };
+        if value.dimension == Dimension::NONE && 0.0 < value.value && value.value < 1.0 {
+            return value.value;
+        }
+        let message = format!("probability is {value}; it must lie between 0 % and 100 %");
+        self.wrong(&at, message, "write it as \"99.9 %\"");
+        DEFAULT
     }
 
     fn observation(&mut self, keys: &ObservationKeys<'_>) -> Option<Observation> {
@@ -152,6 +168,11 @@ impl Checker<'_> {
         {
             let message =
                 format!("a measured time must be a time, but this is {}", value.dimension);
+            self.problems.push(Problem::new(at.clone(), message));
+        } else if let Some(At { value, at }) = &own
+            && value.value < 0.0
+        {
+            let message = format!("a measured time must not be negative, but this is {value}");
             self.problems.push(Problem::new(at.clone(), message));
         }
         let name = keys.measured.stated.as_ref();
@@ -439,14 +460,43 @@ fn unknown<'n>(
         .hint(near.unwrap_or_default())
 }
 
+/// Every name of a measured figure that the given measurements lack.
+fn absent(root: &ModelKeys<'_>, given: &Measurements) -> Vec<String> {
+    let missing = |name: &Entry<&str>, consequence: &str| {
+        let name = name.get().filter(|name| given.get(name).is_none())?;
+        let near = nearest(name, given.names());
+        let near = near.map_or_else(String::new, |near| format!("; did you mean \"{near}\"?"));
+        let of = if given.of.is_empty() { String::new() } else { format!(" of {}", given.of) };
+        Some(format!("the measurements{of} have no figure \"{name}\", so {consequence}{near}"))
+    };
+    let figures = root.figures.items().iter().filter_map(|(name, keys)| {
+        missing(&keys.measured, &format!("the figure {} keeps the value of the file", name.value))
+    });
+    let chains = root.chains.items().iter().flat_map(|(name, keys)| {
+        let observed = keys.measured.items().iter();
+        observed.filter_map(|keys| {
+            let left_out = format!(
+                "\"{}\" of {} is not compared with a measurement",
+                keys.circumstances.text(),
+                name.value
+            );
+            let kept = "the time in the file is compared instead";
+            missing(&keys.measured, if keys.value.is_present { kept } else { &left_out })
+        })
+    });
+    figures.chain(chains).collect()
+}
+
 /// Checks that the formulas fit together, in the model and in every what-if.
 fn networks(root: &ModelKeys<'_>, model: &Model, problems: &mut Vec<Problem>) {
     // The formulas do not depend on the hit ratio.
     let some = |_: &Cache| HitRatio { nominal: 0.5, std: 0.0, systematic: 0.0 };
-    let variants = (0..model.what_ifs.len()).map(|index| model.path(index));
-    for path in std::iter::once(Vec::new()).chain(variants) {
-        for problem in network_problems(root, definitions(model, &path, &some), model) {
-            if !problems.contains(&problem) {
+    problems.extend(network_problems(root, definitions(model, &[], &some), model));
+    for (index, what_if) in model.what_ifs.iter().enumerate() {
+        let found = network_problems(root, definitions(model, &model.path(index), &some), model);
+        for mut problem in found {
+            if !problems.iter().any(|known| problem.message.starts_with(&known.message)) {
+                problem.message += &format!(" (in the what-if \"{}\")", what_if.name);
                 problems.push(problem);
             }
         }
@@ -478,16 +528,75 @@ fn network_problems(root: &ModelKeys<'_>, found: Definitions, model: &Model) -> 
             Err(error) => problems.push(problem(at, &error)),
         }
     }
-    let definitions = pieces.iter().map(|piece| piece.definition.clone()).collect();
-    if let Err(errors) = Network::new(inputs.clone(), &correlations, definitions) {
-        let found = errors.iter().filter_map(|error| network_problem(root, error, &pieces, model));
-        problems.extend(found);
-        // Errors of derived formulas matter only if all written ones are sound.
-        if problems.is_empty() {
-            problems.extend(errors.iter().map(|error| Problem::new(None, error.to_string())));
+    match physical(inputs, &correlations, pieces.clone()) {
+        Ok(network) => problems.extend(impossible(&network, &pieces)),
+        Err(errors) => {
+            let found =
+                errors.iter().filter_map(|error| network_problem(root, error, &pieces, model));
+            problems.extend(found);
+            // Errors of derived formulas matter only if all written ones are sound.
+            if problems.is_empty() {
+                problems.extend(errors.iter().map(|error| Problem::new(None, error.to_string())));
+            }
         }
     }
     problems
+}
+
+/// The first written formula, in the order of dependence, whose value is impossible at the nominal values: negative,
+/// not finite, or with a share or a load above 1.
+fn impossible(network: &Network, pieces: &[Piece]) -> Option<Problem> {
+    let inputs = network.inputs().iter();
+    let mut values: BTreeMap<&str, f64> =
+        inputs.map(|input| (input.name.as_str(), input.nominal.value)).collect();
+    for Definition { name, expression } in network.definitions() {
+        let steps = expression.values(&values).expect("the network has every name");
+        let value = *steps.last().expect("a formula has a value");
+        let piece = pieces.iter().find(|piece| piece.definition.name == *name && piece.written);
+        let found = piece.and_then(|piece| {
+            let shown = Quantity { value, dimension: piece.dimension };
+            impossible_rest(piece, &steps).or_else(|| impossible_value(piece, shown))
+        });
+        if found.is_some() {
+            return found;
+        }
+        values.insert(name, value);
+    }
+    None
+}
+
+/// The problem of a rest `1 - x` that is negative: a load or a share above 1.
+fn impossible_rest(piece: &Piece, steps: &[f64]) -> Option<Problem> {
+    let rests = piece.definition.expression.rests().into_iter();
+    let mut wrong =
+        rests.filter(|rest| steps[rest.step] < 0.0 || rest.divides && steps[rest.step] == 0.0);
+    let rest = wrong.next()?;
+    let (of, at) = (1.0 - steps[rest.step], within(&piece.at, &rest.at));
+    let text = &piece.definition.expression.text()[rest.at];
+    Some(if rest.divides {
+        Problem::new(at, format!("the divisor `{text}` is {}: a load of ρ = {of:.3}", 1.0 - of))
+            .hint("a queue that gets more work than it can do never empties; its load must be below 1")
+    } else {
+        Problem::new(
+            at,
+            format!("`{text}` is the rest of a share of {of:.3}, which is more than 1"),
+        )
+        .hint("a share, such as a hit ratio, lies between 0 and 1")
+    })
+}
+
+/// The problem of a time, a count or a rate that is negative or not finite.
+fn impossible_value(piece: &Piece, shown: Quantity) -> Option<Problem> {
+    let problem = |message: String| Problem::new(piece.at.clone(), message);
+    if !shown.value.is_finite() {
+        let hint =
+            "check for a division by zero, and for the root or the logarithm of a negative number";
+        return Some(problem("the formula has no finite value".to_owned()).hint(hint));
+    }
+    (shown.value < 0.0).then(|| {
+        problem(format!("this is {shown}; it must not be negative"))
+            .hint("times, numbers of calls and rates are at least 0")
+    })
 }
 
 /// The problem behind an error of the network; `None` if the check of each formula has reported it.

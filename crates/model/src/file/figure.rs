@@ -3,21 +3,25 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use hemiola_diagnostic::Problem;
+use hemiola_diagnostic::{Problem, nearest};
 use hemiola_scenario::document::{At, Entry, FormulaText, Word};
 use hemiola_stats::NORMAL_975;
 
 use super::keys::{DistributionWord, FigureKeys};
 use super::{FigureSource, Measured, Measurements, ModelFigure};
-use crate::expression::{Expression, ExpressionError};
-use crate::uncertain::{Distribution, Input};
+use crate::expression::{Expression, ExpressionError, Interval};
 use hemiola_quantity::{Dimension, Quantity, Unit};
+use crate::uncertain::{Distribution, Input};
 
 /// The error of a formula as a problem of the file.
 pub(super) fn problem(at: &Range<usize>, error: &ExpressionError) -> Problem {
-    let inner = error.at();
+    Problem::new(within(at, &error.at()), error.to_string())
+}
+
+/// The place of a part of a formula in the file.
+pub(super) fn within(at: &Range<usize>, inner: &Range<usize>) -> Range<usize> {
     let start = (at.start + inner.start).min(at.end);
-    Problem::new(start..(at.start + inner.end).clamp(start, at.end), error.to_string())
+    start..(at.start + inner.end).clamp(start, at.end)
 }
 
 /// Evaluates a formula without names.
@@ -67,6 +71,14 @@ pub(super) fn measured(
         return None;
     };
     let value = Quantity::of(found.value, &unit);
+    if !(found.low <= found.value && found.value <= found.high && value.value.is_finite()) {
+        let message = format!(
+            "{} was measured as {} {}, which is not within its interval {} to {}",
+            found.name, found.value, found.unit, found.low, found.high
+        );
+        problems.push(Problem::new(name.at.clone(), message).hint("measure it again"));
+        return None;
+    }
     if expected.is_some_and(|expected| expected != value.dimension) {
         let message =
             format!("{} was measured in {}, which does not fit here", found.name, found.unit);
@@ -79,10 +91,11 @@ pub(super) fn measured(
 pub(super) fn figure(
     name: &str,
     keys: &FigureKeys<'_>,
+    earlier: &[ModelFigure],
     measurements: Option<&Measurements>,
     problems: &mut Vec<Problem>,
 ) -> Option<ModelFigure> {
-    let own = stated(name, keys);
+    let own = stated(name, keys, earlier);
     let expected = own.as_ref().ok().and_then(|own| own.as_ref()).map(|own| own.nominal.dimension);
     let taken = measured(keys.measured.stated.as_ref(), measurements, expected, problems);
     let stated_source = keys.source.get().copied().unwrap_or(FigureSource::Guess);
@@ -120,47 +133,207 @@ pub(super) fn figure(
 /// are means over many, not with single readings.
 fn from_measurement(name: &str, value: Quantity, found: &Measured) -> Input {
     let scale = if found.value == 0.0 { 0.0 } else { value.value / found.value };
-    let std = (found.high - found.low).max(0.0) * scale / (2.0 * NORMAL_975);
-    let input = Input::exact(name, value).offset_within(found.systematic.abs() * scale);
-    if std > 0.0 { input.varying(Distribution::Normal { std }) } else { input }
+    let [low, high] = [found.low, found.high].map(|end| end * scale);
+    Input::exact(name, value)
+        .varying(Distribution::between(low, value.value, high))
+        .offset_within(found.systematic.abs() * scale)
+        .physical()
 }
 
-/// The value stated in the file, if any.
-fn stated(name: &str, keys: &FigureKeys<'_>) -> Result<Option<Input>, Vec<Problem>> {
-    let entries = [&keys.value, &keys.low, &keys.high];
-    let Some(input) = input(name, entries, keys.distribution.stated.as_ref())? else {
-        return Ok(None);
+/// The value stated in the file, if any; `earlier` are the figures that a mixture can name.
+fn stated(
+    name: &str,
+    keys: &FigureKeys<'_>,
+    earlier: &[ModelFigure],
+) -> Result<Option<Input>, Vec<Problem>> {
+    let input = if keys.readings.is_present {
+        one_way(name, keys, &keys.readings.key_at).and_then(|()| readings(name, keys))?
+    } else if keys.mixture.is_present {
+        one_way(name, keys, &keys.mixture.key_at).and_then(|()| mixture(name, keys, earlier))?
+    } else {
+        let entries = [&keys.value, &keys.low, &keys.high];
+        let Some(input) = input(name, entries, keys.distribution.stated.as_ref())? else {
+            return Ok(None);
+        };
+        varied(input, keys).map_err(|problem| vec![problem])?
     };
-    varied(input, keys).map(Some).map_err(|problem| vec![problem])
+    offset(input, keys).map(Some).map_err(|problem| vec![problem])
 }
 
-/// The input with the variation and the offset of the figure.
-fn varied(input: Input, keys: &FigureKeys<'_>) -> Result<Input, Problem> {
-    let nominal = input.nominal;
-    let stochastic = amount(&keys.stochastic, nominal)?;
-    let systematic = amount(&keys.systematic, nominal)?.unwrap_or(0.0);
-    let input = match keys.low.is_present {
-        false => around(input, keys, stochastic)?,
-        true if stochastic.is_some() => {
-            let message = format!("{}: its range is stated twice", input.name);
-            let problem = Problem::new(keys.stochastic.key_at.clone(), message);
-            return Err(problem.hint("leave out stochastic, or low and high"));
+/// Refuses other descriptions of a range beside readings or a mixture.
+fn one_way(name: &str, keys: &FigureKeys<'_>, at: &Range<usize>) -> Result<(), Vec<Problem>> {
+    let others = [&keys.stochastic, &keys.low, &keys.high];
+    let twice = others.iter().any(|entry| entry.is_present)
+        || keys.distribution.is_present
+        || keys.shape.is_present
+        || keys.readings.is_present && keys.mixture.is_present;
+    if !twice {
+        return Ok(());
+    }
+    let problem = Problem::new(at.clone(), format!("{name}: its range is stated twice"));
+    Err(vec![problem.hint("readings and mixture replace low, high, stochastic and distribution")])
+}
+
+/// One of several readings; the value is their median unless stated.
+fn readings(name: &str, keys: &FigureKeys<'_>) -> Result<Input, Vec<Problem>> {
+    let mut problems = Vec::new();
+    let mut found: Vec<At<Quantity>> = Vec::new();
+    for text in keys.readings.items() {
+        match constant(text) {
+            Ok(value) => found.push(At { value, at: text.at.clone() }),
+            Err(problem) => problems.push(problem),
         }
-        true => input,
+    }
+    let value = constant_of(&keys.value, &mut problems);
+    let dimension = value.as_ref().or(found.first()).map(|one| one.value.dimension);
+    for one in found.iter().filter(|one| Some(one.value.dimension) != dimension) {
+        let message = format!("{name}: this reading is {}, others are not", one.value.dimension);
+        problems.push(Problem::new(one.at.clone(), message));
+    }
+    let values: Vec<f64> = found.iter().map(|one| one.value.value).collect();
+    let (Some(dimension), Some(median), true) =
+        (dimension, hemiola_stats::median(&values), problems.is_empty())
+    else {
+        if problems.is_empty() {
+            problems.push(
+                Problem::new(keys.readings.key_at.clone(), format!("{name} has no readings"))
+                    .hint("write them as [\"80 us\", \"82 us\"]"),
+            );
+        }
+        return Err(problems);
     };
-    Ok(input.offset_within(systematic))
+    let nominal = Quantity { value: value.map_or(median, |value| value.value.value), dimension };
+    Ok(Input::exact(name, nominal).varying(Distribution::Samples(values)))
 }
 
-/// An input with this standard deviation or half width.
+/// One of several earlier figures, each with its share; the value is the mean.
+fn mixture(
+    name: &str,
+    keys: &FigureKeys<'_>,
+    earlier: &[ModelFigure],
+) -> Result<Input, Vec<Problem>> {
+    let mut problems = Vec::new();
+    let mut parts: Vec<(f64, Input)> = Vec::new();
+    for part in keys.mixture.items() {
+        let share = constant_of(&part.share, &mut problems);
+        let Some(of) = &part.of.stated else { continue };
+        let known = earlier.iter().map(|figure| &figure.input).find(|input| input.name == of.value);
+        let Some(known) = known else {
+            let names = earlier.iter().map(|figure| figure.input.name.as_str());
+            let near = nearest(of.value, names).map(|near| format!("did you mean \"{near}\"?"));
+            let hint =
+                near.unwrap_or_else(|| "a mixture names figures above it in the file".into());
+            let message = format!("no figure before {name} is called \"{}\"", of.value);
+            problems.push(Problem::new(of.at.clone(), message).hint(hint));
+            continue;
+        };
+        match share {
+            Some(share) if share.value.dimension == Dimension::NONE => {
+                parts.push((share.value.value, known.clone()));
+            }
+            Some(share) => problems.push(
+                Problem::new(
+                    share.at,
+                    format!("a share is a number, not {}", share.value.dimension),
+                )
+                .hint("write it as \"90 %\""),
+            ),
+            None => {}
+        }
+    }
+    let dimension = parts.first().map_or(Dimension::NONE, |(_, part)| part.nominal.dimension);
+    if let Some((_, other)) = parts.iter().find(|(_, part)| part.nominal.dimension != dimension) {
+        let message = format!(
+            "{name}: {} is {}, other parts are {dimension}",
+            other.name, other.nominal.dimension
+        );
+        problems.push(Problem::new(keys.mixture.key_at.clone(), message));
+    }
+    if keys.value.is_present {
+        let message = format!("{name}: the value of a mixture is the mean of its parts");
+        problems.push(Problem::new(keys.value.key_at.clone(), message).hint("leave out value"));
+    }
+    if !problems.is_empty() || parts.is_empty() {
+        return Err(problems);
+    }
+    let input = Input::exact(name, Quantity { value: 0.0, dimension });
+    let input = input.varying(Distribution::Mixture(parts));
+    let nominal = Quantity { value: input.mean(), dimension };
+    Ok(Input { nominal, ..input })
+}
+
+/// The input with the variation of the figure.
+fn varied(input: Input, keys: &FigureKeys<'_>) -> Result<Input, Problem> {
+    let stochastic = amount(&keys.stochastic, input.nominal)?;
+    let again = if stochastic.is_some() { Some(&keys.stochastic.key_at) } else { None };
+    let again = again.or(keys.shape.is_present.then_some(&keys.shape.key_at));
+    match again {
+        _ if !keys.low.is_present => around(input, keys, stochastic),
+        None => Ok(input),
+        Some(at) => {
+            let message = format!("{}: its range is stated twice", input.name);
+            let problem = Problem::new(at.clone(), message);
+            Err(problem.hint("leave out stochastic and shape, or low and high"))
+        }
+    }
+}
+
+/// The input with the offset and the bounds of the figure.
+fn offset(input: Input, keys: &FigureKeys<'_>) -> Result<Input, Problem> {
+    let systematic = amount(&keys.systematic, input.nominal)?.unwrap_or(0.0);
+    let low = bound(&keys.at_least, input.nominal)?.unwrap_or(f64::NEG_INFINITY);
+    let high = bound(&keys.at_most, input.nominal)?.unwrap_or(f64::INFINITY);
+    if low > high {
+        let message = format!("{}: at_most is below at_least", input.name);
+        return Err(Problem::new(keys.at_most.key_at.clone(), message).hint("swap the two"));
+    }
+    Ok(input.offset_within(systematic).within(Interval { low, high }).physical())
+}
+
+/// A bound in the dimension of the value.
+fn bound(entry: &Entry<FormulaText>, nominal: Quantity) -> Result<Option<f64>, Problem> {
+    let Some(text) = entry.get() else { return Ok(None) };
+    let found = constant(text)?;
+    if found.dimension == nominal.dimension {
+        return Ok(Some(found.value));
+    }
+    let message =
+        format!("{} is {}, the value is {}", entry.key, found.dimension, nominal.dimension);
+    Err(Problem::new(text.at.clone(), message).hint("write it in the unit of the value"))
+}
+
+/// An input with this standard deviation, half width or shape.
 fn around(input: Input, keys: &FigureKeys<'_>, width: Option<f64>) -> Result<Input, Problem> {
-    use DistributionWord::{Exact, LogNormal, Normal, Triangular, Uniform};
+    use DistributionWord::{
+        Exact, LogNormal, Normal, Pareto, SplitNormal, Triangular, Uniform, Weibull,
+    };
     let value = input.nominal.value;
     let wrong = |at: &Range<usize>, message: &str, hint: &str| {
         Err(Problem::new(at.clone(), format!("{}: {message}", input.name)).hint(hint))
     };
     let distribution_at = &keys.distribution.key_at;
-    let distribution = match (width, keys.distribution.get().copied()) {
+    let word = keys.distribution.get().copied();
+    let shape = keys.shape.get().copied();
+    if shape.is_some() && !matches!(word, Some(Weibull | Pareto)) {
+        let hint = "write distribution = \"weibull\" or \"pareto\", or leave out shape";
+        return wrong(&keys.shape.key_at, "this distribution has no shape", hint);
+    }
+    let distribution = match (width, word) {
         (None, None | Some(Exact)) => Distribution::Exact,
+        (None, Some(Weibull)) if shape.is_some() => {
+            Distribution::Weibull { shape: shape.unwrap_or(1.0) }
+        }
+        (None, Some(Pareto)) if shape.is_some() => {
+            Distribution::Pareto { shape: shape.unwrap_or(1.0) }
+        }
+        (_, Some(word @ (Weibull | Pareto))) => {
+            let message = format!("a {} distribution needs a shape", word.word());
+            return wrong(distribution_at, &message, "write shape, or low and high");
+        }
+        (_, Some(SplitNormal)) => {
+            let message = "a split-normal distribution needs both ends";
+            return wrong(distribution_at, message, "write low and high, with value as the median");
+        }
         (None, Some(word)) => {
             let message = format!("a {} distribution needs a width", word.word());
             return wrong(distribution_at, &message, "write stochastic, or low and high");
@@ -225,11 +398,13 @@ fn between(
     high: At<Quantity>,
     stated: Option<&At<DistributionWord>>,
 ) -> Result<Input, Problem> {
-    use DistributionWord::{Exact, LogNormal, Normal, Triangular, Uniform};
+    use DistributionWord::{
+        Exact, LogNormal, Normal, Pareto, SplitNormal, Triangular, Uniform, Weibull,
+    };
     let wrong = |at: &Range<usize>, message: &str, hint: &str| {
         Err(Problem::new(at.clone(), format!("{name}: {message}")).hint(hint))
     };
-    let word = stated.map(|word| word.value);
+    let word = stated.map_or(Uniform, |word| word.value);
     let dimension = low.value.dimension;
     if let Some(other) = value.iter().chain([&high]).find(|one| one.value.dimension != dimension) {
         let message = format!("its low end is {dimension}, but this is not");
@@ -240,30 +415,85 @@ fn between(
         let hint = "low must be below high; write a value without a range as value alone";
         return wrong(&high_at, "its high end is not above its low end", hint);
     }
-    if word == Some(LogNormal) && low <= 0.0 {
-        let hint = "choose another distribution";
-        return wrong(&low_at, "a log-normal value must be above zero", hint);
+    if matches!(word, LogNormal | Weibull | Pareto) && low <= 0.0 {
+        let message = format!("a {} value must be above zero", word.word());
+        return wrong(&low_at, &message, "choose another distribution");
     }
-    let middle = if word == Some(LogNormal) { (low * high).sqrt() } else { (low + high) / 2.0 };
+    let middle = match word {
+        LogNormal => (low * high).sqrt(),
+        Weibull => weibull(low, high).0,
+        Pareto => pareto(low, high).0,
+        _ => f64::midpoint(low, high),
+    };
     let nominal = value.as_ref().map_or(middle, |value| value.value.value);
+    let value_at = value.map_or(low_at, |value| value.at);
     if !(low..=high).contains(&nominal) {
-        let at = value.map_or(low_at, |value| value.at);
-        return wrong(&at, "its value is outside its range", "low <= value <= high");
+        return wrong(&value_at, "its value is outside its range", "low <= value <= high");
+    }
+    if let Some(message) = contradiction(word, [low, nominal, high], middle) {
+        let hint =
+            "leave out value, or write distribution = \"split-normal\", which keeps all three";
+        return wrong(&value_at, message, hint);
     }
     let distribution = match word {
-        None | Some(Uniform) => Distribution::Uniform { low, high },
-        Some(Triangular) => Distribution::Triangular { low, high },
-        Some(Normal) => Distribution::Normal { std: (high - low) / (2.0 * NORMAL_975) },
-        Some(LogNormal) => {
-            Distribution::LogNormal { sigma: (high / low).ln() / (2.0 * NORMAL_975) }
+        Uniform => Distribution::Uniform { low, high },
+        Triangular => Distribution::Triangular { low, high },
+        Normal => Distribution::Normal { std: (high - low) / (2.0 * NORMAL_975) },
+        SplitNormal => Distribution::between(low, nominal, high),
+        LogNormal => Distribution::LogNormal { sigma: (high / low).ln() / (2.0 * NORMAL_975) },
+        Weibull => Distribution::Weibull { shape: weibull(low, high).1 },
+        Pareto => {
+            let shape = pareto(low, high).1;
+            if shape <= 1.0 {
+                let message = "a Pareto distribution over this range has no mean";
+                return wrong(&high_at, message, "choose a high end below 40 times the low end");
+            }
+            Distribution::Pareto { shape }
         }
-        Some(Exact) => {
+        Exact => {
             let hint = "leave out low and high, or name their distribution";
-            let at = stated.map_or(low_at, |word| word.at.clone());
+            let at = stated.map_or(value_at, |word| word.at.clone());
             return wrong(&at, "an exact value does not vary", hint);
         }
     };
-    Ok(Input::exact(name, Quantity { value: nominal, dimension }).varying(distribution))
+    Ok(Input::exact(name, Quantity { value: nominal, dimension }).varying(distribution).physical())
+}
+
+/// Why a stated value cannot be the middle of this distribution. A rounded middle is accepted.
+fn contradiction(
+    word: DistributionWord,
+    [low, value, high]: [f64; 3],
+    middle: f64,
+) -> Option<&'static str> {
+    /// Of the width: more than rounding to one digit.
+    const ROUNDED: f64 = 0.05;
+    use DistributionWord::{LogNormal, Normal, Pareto, Weibull};
+    let off = match word {
+        Normal => (value - middle) / (high - low),
+        LogNormal | Weibull | Pareto => (value / middle).ln() / (high / low).ln(),
+        _ => 0.0,
+    };
+    (off.abs() > ROUNDED).then_some(match word {
+        Normal => "a normal distribution is symmetric: its value is the middle of low and high",
+        LogNormal => {
+            "the value of a log-normal distribution is the geometric middle of low and high"
+        }
+        _ => "low and high determine the median of this distribution, and the value is another one",
+    })
+}
+
+/// Median and shape of the Weibull distribution with this middle 95 %.
+fn weibull(low: f64, high: f64) -> (f64, f64) {
+    // The logarithm of a quantile is that of the scale plus ln(−ln(1 − share)) / shape.
+    let at = |share: f64| (-(-share).ln_1p()).ln();
+    let shape = (at(0.975) - at(0.025)) / (high / low).ln();
+    (low * ((at(0.5) - at(0.025)) / shape).exp(), shape)
+}
+
+/// Median and shape of the Pareto distribution with this least value and 97.5 % quantile.
+fn pareto(low: f64, high: f64) -> (f64, f64) {
+    let shape = 40_f64.ln() / (high / low).ln();
+    (low * shape.recip().exp2(), shape)
 }
 
 /// A width in the unit of the value, or in % of it where it has a unit.

@@ -16,6 +16,9 @@ const CHAINS_MAX: usize = 100;
 const WHAT_IFS_MAX: usize = 100;
 const CACHES_MAX: usize = 20;
 const TABLES_MAX: usize = 50;
+const PARTS_MAX: usize = 20;
+/// Readings of a figure.
+const READINGS_MAX: usize = 10_000;
 /// Weights of requests to a cache.
 const WEIGHTS_MAX: usize = 10_000;
 
@@ -58,20 +61,36 @@ sections! {
         may high: FormulaText, Shape::Formula, "Instead of stochastic: the upper end of the range.";
         may distribution: DistributionWord, Shape::Word(DistributionWord::WORDS),
             else "normal with stochastic, uniform with low and high, else exact",
-            "For normal and log-normal, low to high is the middle 95 %.";
+            "For normal, split-normal, log-normal and weibull, low to high is the middle 95 %; for pareto, low is the \
+             least value and high the 97.5 % quantile. The value is the median, of triangular the mode.";
+        may shape: f64, Shape::Number(0.01, 1_000.0), "The shape of weibull or pareto, instead of low and high.";
+        may at_least: FormulaText, Shape::Formula, else "0 of a duration, a rate or an amount of data, else unbounded",
+            "The least possible value: the distribution is cut off there.";
+        may at_most: FormulaText, Shape::Formula, else "unbounded", "The greatest possible value.";
+        may readings: Vec<FormulaText>, Shape::Formulas(READINGS_MAX),
+            "Instead of a distribution: measured values, each equally likely; value is their median unless stated.";
+        may mixture: Vec<PartKeys<'s>>, Shape::Many(PartKeys::TABLE, PARTS_MAX),
+            "Instead of a distribution: one of several figures above, each with its share; value is their mean.";
         must source: FigureSource, Shape::Word(FigureSource::WORDS), "Origin of the value.";
         must reason: &'s str, Shape::Text, "Reason for this value.";
         may measured: &'s str, Shape::Name,
             "The name of the figure in the measurements of a machine. A measurement given by --machine replaces value \
-             and range by its median, the interval of a repeat as 95 % of a normal distribution, and the systematic \
-             part of its calibration.";
+             and range by its median, the interval of a repeat as 95 % of a (split) normal distribution, and the \
+             systematic part of its calibration. A name that the measurements lack is reported.";
+    }
+
+    /// An item of `mixture`
+    pub(super) struct PartKeys<'s> = "a part of a mixture" {
+        must of: &'s str, Shape::Text, "A figure above this one; only its value and distribution count.";
+        must share: FormulaText, Shape::Formula, "Its share; all shares add up to 1.";
     }
 
     /// `[[correlation]]`
     pub(super) struct CorrelationKeys<'s> = "a correlation" {
         must first: &'s str, Shape::Text, "One figure.";
         must second: &'s str, Shape::Text, "The other.";
-        must coefficient: f64, Shape::Number(-1.0, 1.0), "Their correlation.";
+        must coefficient: f64, Shape::Number(-1.0, 1.0),
+            "Their correlation. Systematic parts are one unknown at 1 and -1, and independent otherwise.";
     }
 
     /// `[components.NAME]`
@@ -103,6 +122,8 @@ sections! {
         may deadline: FormulaText, Shape::Formula, "Time within which the chain should end.";
         may budget: Named<'s, FormulaText>, Shape::NamedFormulas(OPERATIONS_MAX),
             "The most time of an operation in the chain, over all its calls.";
+        may probability: FormulaText, Shape::Formula, else "97.5 %",
+            "The probability with which deadline and budget must be kept, for any systematic offset.";
         may measured: Vec<ObservationKeys<'s>>, Shape::Many(ObservationKeys::TABLE, TABLES_MAX),
             "Measured times of the chain.";
     }
@@ -173,6 +194,9 @@ words! {
         Uniform "uniform",
         Triangular "triangular",
         LogNormal "log-normal",
+        SplitNormal "split-normal",
+        Weibull "weibull",
+        Pareto "pareto",
     }
 }
 words! {

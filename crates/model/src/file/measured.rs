@@ -83,6 +83,11 @@ impl Measurements {
         Self { of, figures: figures.map(|figure| (figure.name.clone(), figure)).collect() }
     }
 
+    /// The names of all figures.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.figures.keys().map(String::as_str)
+    }
+
     /// The figure of this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Measured> {

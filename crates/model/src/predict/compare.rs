@@ -2,10 +2,11 @@
 
 use hemiola_analyze::cycles::segments::Segment;
 use hemiola_analyze::cycles::summary::{Summary, VariantSummary};
+use hemiola_report::text::duration;
 use hemiola_units::{Policy, Profile};
 use serde::Serialize;
 
-use super::{Part, PartKind, Prediction};
+use super::{Part, PartKind, Prediction, Range};
 
 /// A prediction is good if it differs by at most this share of the measured value.
 pub const WITHIN: f64 = 0.3;
@@ -78,6 +79,24 @@ pub fn compare(predictions: Vec<Prediction>, summary: &Summary) -> Vec<ComparedP
         })
     };
     predictions.into_iter().filter_map(compared).collect()
+}
+
+/// The programs whose measured cycle is outside the prediction, a sentence each.
+#[must_use]
+pub fn failures(compared: &[ComparedPrediction]) -> Vec<String> {
+    let outside = compared.iter().filter(|one| one.verdict == PredictionVerdict::Outside);
+    outside
+        .map(|one| {
+            let Range { low, high, .. } = one.prediction.cycle;
+            format!(
+                "{}: the measured cycle of {} is outside the predicted {} … {}",
+                one.prediction.variant,
+                duration(one.measured_ns),
+                duration(low),
+                duration(high)
+            )
+        })
+        .collect()
 }
 
 /// Predicted and measured parts side by side.

@@ -25,15 +25,18 @@ pub(super) fn warnings(
     network: &Network,
     program: &Program,
     found: &Propagation,
-    samples: usize,
+    violations: &[usize],
 ) -> Vec<String> {
+    let samples = found.predicted.central.count();
     let shown = |value: f64| Quantity { value, dimension: found.dimension }.to_string();
     // The part of a difference that chance alone explains.
     let chance = 4.0 / (samples as f64).sqrt();
     // Smaller differences are rounding.
     let still = found.first_order.nominal.abs() * 1e-12;
     let mut warnings = undefined(found, samples);
+    warnings.extend(impossible(network, program, violations, samples));
     warnings.extend(divisions(network, program));
+    warnings.extend(offsets(found, still, shown));
     if found.monte_carlo.std > still {
         warnings.extend(spread(found, chance, still, shown));
         warnings.extend(shift(found, chance, shown));
@@ -116,11 +119,51 @@ fn undefined(found: &Propagation, samples: usize) -> Vec<String> {
     let undefined = found.monte_carlo.undefined;
     if undefined > 0 {
         warnings.push(format!(
-            "{undefined} of {samples} samples have no finite value (a division by zero, or the root or logarithm of \
-             a negative number) and are left out"
+            "{undefined} of {samples} samples have no valid value (a division by zero, the root or logarithm of a \
+             negative number, a negative duration or count, an overloaded queue): they count as missed deadlines, and \
+             means and ranges leave them out"
         ));
     }
     warnings
+}
+
+/// Warns about values that are negative in some samples, though they cannot be in reality.
+fn impossible(
+    network: &Network,
+    program: &Program,
+    violations: &[usize],
+    samples: usize,
+) -> Vec<String> {
+    let found = program.guards.iter().zip(violations).filter(|(_, count)| **count > 0);
+    let mut texts: Vec<String> = found
+        .map(|(guard, count)| {
+            let (definition, at) = &guard.at;
+            let definition = &network.definitions()[*definition];
+            format!(
+                "in \"{}\", `{}` is negative in {} of {samples} samples, which cannot be: bound its inputs with \
+                 at_least and at_most, or choose a distribution that fits",
+                definition.name,
+                &definition.expression.text()[at.clone()],
+                count
+            )
+        })
+        .collect();
+    texts.dedup();
+    texts
+}
+
+/// Warns if the systematic parts move the value further than their first-order sum, or less far.
+fn offsets(found: &Propagation, still: f64, shown: impl Fn(f64) -> String) -> Option<String> {
+    let (first, exact) = (found.first_order.systematic, found.monte_carlo.systematic);
+    let differs = (first - exact).abs() > SPREAD * first.max(exact) && first.max(exact) > still;
+    differs.then(|| {
+        format!(
+            "systematic parts move it by ± {} over all their offsets, to first order by ± {}: the model is not linear \
+             over them; use Monte Carlo",
+            shown(exact),
+            shown(first)
+        )
+    })
 }
 
 /// Warns about divisors that can be zero.

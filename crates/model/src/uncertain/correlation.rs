@@ -90,6 +90,42 @@ impl Correlated {
     }
 }
 
+/// Inputs whose systematic parts move together: index and sign of each.
+pub(super) type Linked = Vec<(usize, f64)>;
+
+impl Correlated {
+    /// The given inputs in groups of fully correlated ones (coefficient 1 or −1), whose offsets are one unknown. Every
+    /// other input is a group of its own, since an offset is not random and has no weaker correlation.
+    pub(super) fn linked(&self, inputs: &[usize]) -> Vec<Linked> {
+        let mut groups: Vec<Linked> = Vec::new();
+        for &input in inputs {
+            if groups.iter().flatten().any(|(known, _)| *known == input) {
+                continue;
+            }
+            let mut group = vec![(input, 1.0)];
+            let mut next = 0;
+            while let Some(&(one, sign)) = group.get(next) {
+                next += 1;
+                for (a, b, coefficient) in self.pairs.iter().filter(|(_, _, c)| c.abs() == 1.0) {
+                    let other = if *a == one {
+                        *b
+                    } else if *b == one {
+                        *a
+                    } else {
+                        continue;
+                    };
+                    let known = group.iter().any(|(known, _)| *known == other);
+                    if !known && inputs.contains(&other) {
+                        group.push((other, sign * coefficient));
+                    }
+                }
+            }
+            groups.push(group);
+        }
+        groups
+    }
+}
+
 /// The lower triangle whose product with its transpose is this matrix with 1 on its diagonal; or the first row
 /// at which the matrix is not positive semidefinite.
 fn cholesky(matrix: &[Vec<f64>]) -> Result<Vec<Vec<f64>>, usize> {

@@ -1,13 +1,21 @@
 //! Inputs and their distributions.
 
 use hemiola_stats::{NORMAL_975, mean_and_std};
-use statrs::function::erf::erfc;
+use hemiola_units::Random;
+use statrs::function::erf::{erfc, erfc_inv};
+use statrs::function::gamma::gamma;
 
 use crate::expression::Interval;
-use hemiola_quantity::Quantity;
+use hemiola_quantity::{Dimension, Quantity};
 
 /// The score that bounds the worst case of an unbounded distribution: 99.7 % of a normal one lie within.
 const SCORE_WORST: f64 = 3.0;
+
+/// A smaller share beyond a bound is not worth cutting off.
+const CUT_LEAST: f64 = 1e-12;
+
+/// The least share of a distribution within its bounds; below it, the distribution and its bounds contradict.
+const KEPT_LEAST: f64 = 1e-3;
 
 /// A value with uncertainty.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +30,8 @@ pub struct Input {
     pub systematic: f64,
     /// Degrees of freedom of the standard deviation; `None` if it is not estimated from samples.
     pub freedom: Option<f64>,
+    /// The values it can have, in base units. The distribution is cut off at these bounds.
+    pub bounds: Interval,
 }
 
 /// The variation of a value, in base units.
@@ -34,6 +44,13 @@ pub enum Distribution {
     Normal {
         /// The standard deviation.
         std: f64,
+    },
+    /// Half of a normal distribution on each side of the nominal value, the median: a range that is not symmetric.
+    SplitNormal {
+        /// The standard deviation below the median.
+        below: f64,
+        /// The standard deviation above it.
+        above: f64,
     },
     /// Uniform between two ends; the nominal value lies between them, not necessarily in the middle.
     Uniform {
@@ -54,8 +71,23 @@ pub enum Distribution {
         /// Standard deviation of the logarithm: 0.1 is about ± 10 %.
         sigma: f64,
     },
+    /// Positive, with the nominal value as its median; its logarithm scales with 1/`shape` (Weibull 1951). Shape 1 is
+    /// the exponential distribution.
+    Weibull {
+        /// The shape, greater than 0.
+        shape: f64,
+    },
+    /// A long tail: the share above x falls with x to the power of −`shape`, from a least value on. The nominal value
+    /// is the median.
+    Pareto {
+        /// The shape, greater than 1, so that there is a mean. The standard deviation is infinite up to 2.
+        shape: f64,
+    },
     /// One of these readings, each equally likely; a network sorts them.
     Samples(Vec<f64>),
+    /// One of several inputs, each with its share; the shares add up to 1. Only value and distribution of these inputs
+    /// count.
+    Mixture(Vec<(f64, Input)>),
 }
 
 impl Input {
@@ -68,6 +100,7 @@ impl Input {
             distribution: Distribution::Exact,
             systematic: 0.0,
             freedom: None,
+            bounds: Interval::ALL,
         }
     }
 
@@ -83,64 +116,146 @@ impl Input {
         Self { systematic: bound, ..self }
     }
 
+    /// This input with no value outside `bounds`, in base units.
+    #[must_use]
+    pub fn within(self, bounds: Interval) -> Self {
+        Self { bounds, ..self }
+    }
+
+    /// This input with the bounds of its physical quantity: a duration, a rate, an amount of data and a transfer rate
+    /// are never negative. A stated negative value is a difference and has no bound.
+    #[must_use]
+    pub fn physical(self) -> Self {
+        let Quantity { value, dimension } = self.nominal;
+        let transfer = Dimension::INFORMATION / Dimension::TIME;
+        let amounts = [Dimension::TIME, Dimension::RATE, Dimension::INFORMATION, transfer];
+        if value < 0.0 || !amounts.contains(&dimension) {
+            return self;
+        }
+        let low = self.bounds.low.max(0.0);
+        let bounds = Interval { low, ..self.bounds };
+        self.within(bounds)
+    }
+
+    /// This input with another value and its range scaled in proportion. Its bounds are limits of the quantity and
+    /// stay.
+    #[must_use]
+    pub fn scaled_to(&self, value: Quantity) -> Self {
+        let factor = value.value / self.nominal.value;
+        let exact = Self::exact(self.name.clone(), value).within(self.bounds);
+        if !factor.is_finite() {
+            return exact;
+        }
+        let distribution = self.distribution.scaled(factor);
+        exact.varying(distribution).offset_within(self.systematic * factor.abs())
+    }
+
     /// Standard deviation of the stochastic part.
     #[must_use]
     pub fn std(&self) -> f64 {
+        self.moments()[1]
+    }
+
+    /// Mean of the stochastic part.
+    #[must_use]
+    pub fn mean(&self) -> f64 {
+        self.moments()[0]
+    }
+
+    /// Whether it has any uncertainty.
+    pub(super) fn is_uncertain(&self) -> bool {
+        self.systematic > 0.0 || self.std() > 0.0
+    }
+
+    /// Mean and standard deviation of the stochastic part.
+    pub(super) fn moments(&self) -> [f64; 2] {
+        if self.cut().is_none() {
+            return self.distribution.moments(self.nominal.value);
+        }
+        /// Values at equal steps of probability: the ends of the tails hardly count here.
+        const VALUES: u32 = 1_000;
+        let share = |at: u32| (f64::from(at) + 0.5) / f64::from(VALUES);
+        let values: Vec<f64> = (0..VALUES).map(|at| self.at_share(share(at))).collect();
+        mean_and_std(&values).map_or([self.nominal.value, 0.0], |(mean, std)| [mean, std])
+    }
+
+    /// The shares of the distribution below its bounds, if the bounds cut something off.
+    fn cut(&self) -> Option<[f64; 2]> {
+        let Interval { low, high } = self.bounds;
+        if self.distribution == Distribution::Exact
+            || (low, high) == (f64::NEG_INFINITY, f64::INFINITY)
+        {
+            return None;
+        }
+        let below = |value| self.distribution.share_below(self.nominal.value, value);
+        let shares = [
+            if low == f64::NEG_INFINITY { 0.0 } else { below(low) },
+            if high == f64::INFINITY { 1.0 } else { below(high) },
+        ];
+        (shares[0] > CUT_LEAST || shares[1] < 1.0 - CUT_LEAST).then_some(shares)
+    }
+
+    /// The value at this quantile.
+    pub(super) fn at_share(&self, share: f64) -> f64 {
         let nominal = self.nominal.value;
-        match &self.distribution {
-            Distribution::Exact => 0.0,
-            Distribution::Normal { std } => *std,
-            Distribution::Uniform { low, high } => (high - low) / 12_f64.sqrt(),
-            Distribution::Triangular { low, high } => {
-                // (a² + b² + c² − ab − ac − bc) / 18, with less cancellation.
-                let (left, right) = (nominal - low, high - nominal);
-                ((left * left + right * right + left * right) / 18.0).sqrt()
+        match self.cut() {
+            None => self.distribution.quantile(nominal, share),
+            Some([low, high]) => {
+                let found = self.distribution.quantile(nominal, low + (high - low) * share);
+                found.clamp(self.bounds.low, self.bounds.high)
             }
-            Distribution::LogNormal { sigma } => {
-                let variance = sigma * sigma;
-                nominal * (variance / 2.0).exp() * variance.exp_m1().sqrt()
-            }
-            Distribution::Samples(readings) => mean_and_std(readings).map_or(0.0, |(_, std)| std),
         }
     }
 
     /// The value at the same quantile as `score` in the standard normal distribution.
     pub(super) fn at_score(&self, score: f64) -> f64 {
-        let nominal = self.nominal.value;
-        match &self.distribution {
-            Distribution::Exact => nominal,
-            Distribution::Normal { std } => nominal + std * score,
-            Distribution::LogNormal { sigma } => nominal * (sigma * score).exp(),
-            Distribution::Uniform { low, high } => low + (high - low) * cumulative(score),
-            Distribution::Triangular { low, high } => {
-                triangular(*low, nominal, *high, cumulative(score))
+        self.scored()(score)
+    }
+
+    /// [`Input::at_score`] as a function for many scores.
+    pub(super) fn scored(&self) -> impl Fn(f64) -> f64 {
+        let is_cut = self.cut().is_some();
+        move |score| {
+            if is_cut {
+                self.at_share(cumulative(score))
+            } else {
+                self.distribution.at_score(self.nominal.value, score)
             }
-            Distribution::Samples(sorted) => {
-                let rank = (cumulative(score) * sorted.len() as f64) as usize;
-                sorted[rank.min(sorted.len() - 1)]
+        }
+    }
+
+    /// Fills a column with samples, without the systematic part.
+    pub(super) fn draw(&self, random: &mut Random, column: &mut [f64]) {
+        self.distribution.draw(self.nominal.value, random, column);
+        if self.cut().is_some() {
+            // The values within the bounds have the right distribution; so has a new one from within.
+            for value in column.iter_mut().filter(|value| !self.bounds.holds(**value)) {
+                *value = self.at_share(random.uniform());
             }
+        }
+    }
+
+    /// The value with this systematic offset, within its bounds.
+    pub(super) fn offset(&self, value: f64, offset: f64) -> f64 {
+        if offset == 0.0 {
+            value
+        } else {
+            (value + offset).clamp(self.bounds.low, self.bounds.high)
         }
     }
 
     /// The whole range including the systematic part; ± three standard deviations if the distribution is unbounded.
     pub(super) fn worst_case(&self) -> Interval {
-        let nominal = self.nominal.value;
-        let (low, high) = match &self.distribution {
-            Distribution::Exact => (nominal, nominal),
-            Distribution::Normal { .. } | Distribution::LogNormal { .. } => {
-                (self.at_score(-SCORE_WORST), self.at_score(SCORE_WORST))
-            }
-            Distribution::Uniform { low, high } | Distribution::Triangular { low, high } => {
-                (*low, *high)
-            }
-            Distribution::Samples(sorted) => (sorted[0], sorted[sorted.len() - 1]),
-        };
-        Interval { low: low - self.systematic, high: high + self.systematic }
+        let Interval { low, high } = self.distribution.worst_case(self.nominal.value);
+        let within = |value: f64| value.clamp(self.bounds.low, self.bounds.high);
+        Interval { low: within(low - self.systematic), high: within(high + self.systematic) }
     }
 
-    /// The ends of the middle 95 %, the systematic part included.
-    pub(super) fn range_95(&self) -> [f64; 2] {
-        [self.at_score(-NORMAL_975) - self.systematic, self.at_score(NORMAL_975) + self.systematic]
+    /// The ends of the middle 95 %, the systematic part included, in base units.
+    #[must_use]
+    pub fn range_95(&self) -> [f64; 2] {
+        let end = |score: f64, offset: f64| self.offset(self.at_score(score), offset);
+        [end(-NORMAL_975, -self.systematic), end(NORMAL_975, self.systematic)]
     }
 
     /// Everything that is wrong with this input, one sentence each.
@@ -148,7 +263,6 @@ impl Input {
         let mut found = Vec::new();
         let nominal = self.nominal.value;
         let mut reject = |wrong: bool, problem: String| found.extend(wrong.then_some(problem));
-        let not_positive = |value: f64| !(value.is_finite() && value >= 0.0);
         reject(!nominal.is_finite(), format!("the nominal value is {nominal}; it must be finite"));
         reject(
             not_positive(self.systematic),
@@ -158,35 +272,364 @@ impl Input {
             let wrong = freedom.is_nan() || freedom < 1.0;
             reject(wrong, format!("{freedom} degrees of freedom; there must be at least 1"));
         }
-        match &self.distribution {
-            Distribution::Exact => {}
-            Distribution::Normal { std } => reject(
-                not_positive(*std),
-                format!("the standard deviation is {std}; it must be at least 0"),
-            ),
-            Distribution::LogNormal { sigma } => {
-                reject(
-                    not_positive(*sigma),
-                    format!(
-                        "the standard deviation of the logarithm is {sigma}; it must be at least 0"
-                    ),
-                );
-                reject(
-                    nominal <= 0.0,
-                    format!("the nominal value is {nominal}; a log-normal value is greater than 0"),
-                );
-            }
-            Distribution::Uniform { low, high } | Distribution::Triangular { low, high } => reject(
-                !(low <= &nominal && &nominal <= high && (high - low).is_finite()),
-                format!("the nominal value {nominal} does not lie between {low} and {high}"),
-            ),
-            Distribution::Samples(readings) => reject(
-                readings.is_empty() || readings.iter().any(|reading| !reading.is_finite()),
-                "the readings must be finite numbers, at least one".to_owned(),
-            ),
+        found.extend(self.distribution.problem(nominal));
+        if found.is_empty() {
+            found.extend(self.contradiction());
         }
         found
     }
+
+    /// A contradiction between the bounds and the rest, if there is one.
+    fn contradiction(&self) -> Option<String> {
+        let show = |value: f64| Quantity { value, ..self.nominal }.to_string();
+        let Interval { low, high } = self.bounds;
+        let nominal = self.nominal.value;
+        if !self.bounds.holds(nominal) {
+            let bound = if nominal < low {
+                format!("at least {}", show(low))
+            } else {
+                format!("at most {}", show(high))
+            };
+            return Some(format!("the value is {}; it must be {bound}", show(nominal)));
+        }
+        let [below, upto] = self.cut()?;
+        (upto - below < KEPT_LEAST).then(|| {
+            format!(
+                "less than a thousandth of its distribution lies between {} and {}",
+                show(low),
+                show(high)
+            )
+        })
+    }
+}
+
+impl Distribution {
+    /// The distribution with this median and with `low` to `high` as its middle 95 %.
+    #[must_use]
+    pub fn between(low: f64, median: f64, high: f64) -> Self {
+        // A shorter half is the rounding error of ends that were converted.
+        let least = 1e-12 * median.abs();
+        let std = |half: f64| if half > least { half / NORMAL_975 } else { 0.0 };
+        let [below, above] = [median - low, high - median].map(std);
+        if (below, above) == (0.0, 0.0) {
+            Self::Exact
+        } else if (below - above).abs() <= 1e-9 * (below + above) {
+            Self::Normal { std: f64::midpoint(below, above) }
+        } else {
+            Self::SplitNormal { below, above }
+        }
+    }
+
+    /// This distribution with every value multiplied by `factor`.
+    fn scaled(&self, factor: f64) -> Self {
+        let ends = |low: f64, high: f64| {
+            let (a, b) = (low * factor, high * factor);
+            (a.min(b), a.max(b))
+        };
+        match self {
+            // A distribution of zero width is exact.
+            _ if factor == 0.0 => Self::Exact,
+            Self::Normal { std } => Self::Normal { std: std * factor.abs() },
+            Self::SplitNormal { below, above } => {
+                let (below, above) = if factor < 0.0 { (above, below) } else { (below, above) };
+                Self::SplitNormal { below: below * factor.abs(), above: above * factor.abs() }
+            }
+            Self::Uniform { low, high } => {
+                let (low, high) = ends(*low, *high);
+                Self::Uniform { low, high }
+            }
+            Self::Triangular { low, high } => {
+                let (low, high) = ends(*low, *high);
+                Self::Triangular { low, high }
+            }
+            Self::Samples(samples) => {
+                Self::Samples(samples.iter().map(|sample| sample * factor).collect())
+            }
+            Self::Mixture(parts) => {
+                let scaled = |part: &Input| {
+                    let value = part.nominal.value * factor;
+                    let bounds = if factor < 0.0 { Interval::ALL } else { part.bounds };
+                    let distribution = part.distribution.scaled(factor);
+                    let nominal = Quantity { value, ..part.nominal };
+                    Input { nominal, distribution, bounds, ..part.clone() }
+                };
+                Self::Mixture(parts.iter().map(|(share, part)| (*share, scaled(part))).collect())
+            }
+            // These are positive; the nominal value scales them.
+            Self::LogNormal { .. } | Self::Weibull { .. } | Self::Pareto { .. } if factor < 0.0 => {
+                Self::Exact
+            }
+            Self::Exact | Self::LogNormal { .. } | Self::Weibull { .. } | Self::Pareto { .. } => {
+                self.clone()
+            }
+        }
+    }
+
+    /// Mean and standard deviation.
+    fn moments(&self, nominal: f64) -> [f64; 2] {
+        match self {
+            Self::Exact => [nominal, 0.0],
+            Self::Normal { std } => [nominal, *std],
+            Self::SplitNormal { below, above } => {
+                // A half-normal distribution has the mean σ √(2/π).
+                let shift = (above - below) / std::f64::consts::TAU.sqrt();
+                let square = below.mul_add(*below, above * above) / 2.0;
+                [nominal + shift, (square - shift * shift).sqrt()]
+            }
+            Self::Uniform { low, high } => {
+                [f64::midpoint(*low, *high), (high - low) / 12_f64.sqrt()]
+            }
+            Self::Triangular { low, high } => {
+                // (a² + b² + c² − ab − ac − bc) / 18, with less cancellation.
+                let (left, right) = (nominal - low, high - nominal);
+                let variance = (left * left + right * right + left * right) / 18.0;
+                [(low + nominal + high) / 3.0, variance.sqrt()]
+            }
+            Self::LogNormal { sigma } => {
+                let variance = sigma * sigma;
+                let mean = nominal * (variance / 2.0).exp();
+                [mean, mean * variance.exp_m1().sqrt()]
+            }
+            Self::Weibull { shape } => {
+                let scale = weibull_scale(nominal, *shape);
+                let raw = |order: f64| gamma(1.0 + order / shape);
+                let variance = raw(2.0) - raw(1.0).powi(2);
+                [scale * raw(1.0), scale * variance.max(0.0).sqrt()]
+            }
+            Self::Pareto { shape } => {
+                let least = pareto_least(nominal, *shape);
+                let mean = least * shape / (shape - 1.0);
+                let variance = shape / ((shape - 1.0).powi(2) * (shape - 2.0));
+                let std = if *shape > 2.0 { least * variance.sqrt() } else { f64::INFINITY };
+                [mean, std]
+            }
+            Self::Samples(readings) => match mean_and_std(readings) {
+                Some((mean, std)) => [mean, std],
+                None => [nominal, 0.0],
+            },
+            Self::Mixture(parts) => {
+                let parts: Vec<_> =
+                    parts.iter().map(|(share, part)| (*share, part.moments())).collect();
+                let mean: f64 = parts.iter().map(|(share, [mean, _])| share * mean).sum();
+                let variance: f64 = parts
+                    .iter()
+                    .map(|(share, [of, std])| share * (std * std + (of - mean).powi(2)))
+                    .sum();
+                [mean, variance.sqrt()]
+            }
+        }
+    }
+
+    /// The value at the same quantile as `score` in the standard normal distribution.
+    fn at_score(&self, nominal: f64, score: f64) -> f64 {
+        match self {
+            Self::Exact => nominal,
+            Self::Normal { std } => nominal + std * score,
+            Self::SplitNormal { below, above } => {
+                nominal + score * if score < 0.0 { below } else { above }
+            }
+            Self::LogNormal { sigma } => nominal * (sigma * score).exp(),
+            other => other.quantile(nominal, cumulative(score)),
+        }
+    }
+
+    /// The value that this share of the distribution lies below.
+    fn quantile(&self, nominal: f64, share: f64) -> f64 {
+        match self {
+            Self::Uniform { low, high } => low + (high - low) * share,
+            Self::Triangular { low, high } => triangular(*low, nominal, *high, share),
+            Self::Weibull { shape } => {
+                weibull_scale(nominal, *shape) * (-(-share).ln_1p()).powf(shape.recip())
+            }
+            Self::Pareto { shape } => {
+                pareto_least(nominal, *shape) * (1.0 - share).powf(-shape.recip())
+            }
+            Self::Samples(sorted) => {
+                let rank = (share * sorted.len() as f64) as usize;
+                sorted[rank.min(sorted.len() - 1)]
+            }
+            Self::Mixture(_) => self.mixed_quantile(nominal, share),
+            // erfc_inv is infinite at the ends, as is the quantile.
+            other => other.at_score(nominal, -std::f64::consts::SQRT_2 * erfc_inv(2.0 * share)),
+        }
+    }
+
+    /// The quantile of a mixture, by bisection.
+    fn mixed_quantile(&self, nominal: f64, share: f64) -> f64 {
+        let Self::Mixture(parts) = self else { return nominal };
+        let ends = parts.iter().map(|(_, part)| part.at_share(share));
+        let (mut low, mut high) = ends
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), end| {
+                (low.min(end), high.max(end))
+            });
+        /// Enough to reach two adjacent numbers.
+        const HALVINGS: u32 = 100;
+        for _ in 0..HALVINGS {
+            let middle = f64::midpoint(low, high);
+            if !(low < middle && middle < high) {
+                break;
+            }
+            if self.share_below(nominal, middle) < share { low = middle } else { high = middle }
+        }
+        high
+    }
+
+    /// The share of the distribution up to `value`.
+    fn share_below(&self, nominal: f64, value: f64) -> f64 {
+        match self {
+            Self::Exact => f64::from(u8::from(nominal <= value)),
+            Self::Normal { std } => cumulative((value - nominal) / std),
+            Self::SplitNormal { below, above } => {
+                let std = if value < nominal { below } else { above };
+                if *std == 0.0 {
+                    f64::from(u8::from(value >= nominal))
+                } else {
+                    cumulative((value - nominal) / std)
+                }
+            }
+            Self::Uniform { low, high } => ((value - low) / (high - low)).clamp(0.0, 1.0),
+            Self::Triangular { low, high } => below_triangle(*low, nominal, *high, value),
+            Self::LogNormal { sigma } if value > 0.0 => cumulative((value / nominal).ln() / sigma),
+            Self::Weibull { shape } if value > 0.0 => {
+                -(-(value / weibull_scale(nominal, *shape)).powf(*shape)).exp_m1()
+            }
+            Self::LogNormal { .. } | Self::Weibull { .. } => 0.0,
+            Self::Pareto { shape } => {
+                let least = pareto_least(nominal, *shape);
+                if value <= least { 0.0 } else { 1.0 - (least / value).powf(*shape) }
+            }
+            Self::Samples(readings) => {
+                let count = readings.iter().filter(|reading| **reading <= value).count();
+                count as f64 / readings.len() as f64
+            }
+            Self::Mixture(parts) => parts
+                .iter()
+                .map(|(share, part)| {
+                    share * part.distribution.share_below(part.nominal.value, value)
+                })
+                .sum(),
+        }
+    }
+
+    /// Fills a column with samples.
+    fn draw(&self, nominal: f64, random: &mut Random, column: &mut [f64]) {
+        match self {
+            Self::Exact => column.fill(nominal),
+            Self::Normal { std } => column.fill_with(|| nominal + std * random.normal()),
+            Self::SplitNormal { .. } => {
+                column.fill_with(|| self.at_score(nominal, random.normal()))
+            }
+            Self::LogNormal { sigma } => {
+                column.fill_with(|| nominal * (sigma * random.normal()).exp());
+            }
+            Self::Uniform { low, high } => column.fill_with(|| random.between(*low, *high)),
+            Self::Triangular { .. } | Self::Weibull { .. } | Self::Pareto { .. } => {
+                column.fill_with(|| self.quantile(nominal, random.uniform()));
+            }
+            Self::Samples(readings) => {
+                let count = readings.len() as u64;
+                column.fill_with(|| readings[random.below(count) as usize]);
+            }
+            Self::Mixture(parts) => {
+                column.fill_with(|| chosen(parts, random.uniform()).at_score(random.normal()))
+            }
+        }
+    }
+
+    /// The whole range; ± three standard deviations if it is unbounded.
+    fn worst_case(&self, nominal: f64) -> Interval {
+        match self {
+            Self::Exact => Interval { low: nominal, high: nominal },
+            Self::Uniform { low, high } | Self::Triangular { low, high } => {
+                Interval { low: *low, high: *high }
+            }
+            Self::Samples(sorted) => Interval { low: sorted[0], high: sorted[sorted.len() - 1] },
+            Self::Mixture(parts) => {
+                let ends = parts.iter().map(|(_, part)| part.worst_case());
+                let hull = ends
+                    .reduce(|a, b| Interval { low: a.low.min(b.low), high: a.high.max(b.high) });
+                hull.unwrap_or(Interval { low: nominal, high: nominal })
+            }
+            _ => Interval {
+                low: self.at_score(nominal, -SCORE_WORST),
+                high: self.at_score(nominal, SCORE_WORST),
+            },
+        }
+    }
+
+    /// Why this is not a distribution around the nominal value.
+    fn problem(&self, nominal: f64) -> Option<String> {
+        let positive = |what: &str| {
+            (nominal <= 0.0).then(|| {
+                format!("the nominal value is {nominal}; a {what} value is greater than 0")
+            })
+        };
+        let negative = |what: &str, value: f64| {
+            not_positive(value).then(|| format!("{what} is {value}; it must be at least 0"))
+        };
+        let least = |shape: f64, bound: f64| {
+            (!(shape.is_finite() && shape > bound))
+                .then(|| format!("the shape is {shape}; it must be greater than {bound}"))
+        };
+        match self {
+            Self::Exact => None,
+            Self::Normal { std } => negative("the standard deviation", *std),
+            Self::SplitNormal { below, above } => {
+                negative("the standard deviation", below.min(*above))
+            }
+            Self::LogNormal { sigma } => {
+                negative("the standard deviation of the logarithm", *sigma)
+                    .or_else(|| positive("log-normal"))
+            }
+            Self::Weibull { shape } => least(*shape, 0.0).or_else(|| positive("Weibull")),
+            Self::Pareto { shape } => least(*shape, 1.0).or_else(|| positive("Pareto")),
+            Self::Uniform { low, high } | Self::Triangular { low, high } => {
+                let holds = low <= &nominal && &nominal <= high && (high - low).is_finite();
+                (!holds).then(|| {
+                    format!("the nominal value {nominal} does not lie between {low} and {high}")
+                })
+            }
+            Self::Samples(readings) => {
+                let wrong =
+                    readings.is_empty() || readings.iter().any(|reading| !reading.is_finite());
+                wrong.then(|| "the readings must be finite numbers, at least one".to_owned())
+            }
+            Self::Mixture(parts) => parts
+                .iter()
+                .find_map(|(_, part)| part.problems().into_iter().next())
+                .or_else(|| {
+                    let sum: f64 = parts.iter().map(|(share, _)| *share).sum();
+                    let wrong =
+                        (sum - 1.0).abs() > 1e-9 || parts.iter().any(|(share, _)| *share < 0.0);
+                    wrong.then(|| {
+                        format!("the shares of its parts add up to {sum}; they must add up to 1")
+                    })
+                }),
+        }
+    }
+
+    /// Sorts the readings, also those of parts.
+    pub(super) fn sort(&mut self) {
+        match self {
+            Self::Samples(readings) => readings.sort_unstable_by(f64::total_cmp),
+            Self::Mixture(parts) => parts.iter_mut().for_each(|(_, part)| part.distribution.sort()),
+            _ => {}
+        }
+    }
+}
+
+fn not_positive(value: f64) -> bool {
+    !(value.is_finite() && value >= 0.0)
+}
+
+/// The part of a mixture that this share falls on.
+fn chosen(parts: &[(f64, Input)], share: f64) -> &Input {
+    let mut left = share;
+    let found = parts.iter().find(|(part, _)| {
+        left -= part;
+        left < 0.0
+    });
+    &found.unwrap_or(&parts[parts.len() - 1]).1
 }
 
 /// The share of the standard normal distribution below `score`.
@@ -194,13 +637,37 @@ fn cumulative(score: f64) -> f64 {
     0.5 * erfc(-score * std::f64::consts::FRAC_1_SQRT_2)
 }
 
+/// The scale of a Weibull distribution with this median.
+fn weibull_scale(median: f64, shape: f64) -> f64 {
+    median / std::f64::consts::LN_2.powf(shape.recip())
+}
+
+/// The least value of a Pareto distribution with this median.
+fn pareto_least(median: f64, shape: f64) -> f64 {
+    median / shape.recip().exp2()
+}
+
 /// The inverse of the cumulative triangular distribution.
-pub(super) fn triangular(low: f64, mode: f64, high: f64, share: f64) -> f64 {
+fn triangular(low: f64, mode: f64, high: f64, share: f64) -> f64 {
     let (left, width) = (mode - low, high - low);
     if share * width < left {
         low + (share * width * left).sqrt()
     } else {
         high - ((1.0 - share) * width * (high - mode)).sqrt()
+    }
+}
+
+/// The cumulative triangular distribution.
+fn below_triangle(low: f64, mode: f64, high: f64, value: f64) -> f64 {
+    let width = high - low;
+    if value <= low {
+        0.0
+    } else if value >= high {
+        1.0
+    } else if value < mode {
+        (value - low).powi(2) / (width * (mode - low))
+    } else {
+        1.0 - (high - value).powi(2) / (width * (high - mode))
     }
 }
 

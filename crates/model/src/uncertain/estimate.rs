@@ -1,6 +1,7 @@
 //! The uncertainty of a computed value.
 
 use super::network::Network;
+use super::predicted::Predicted;
 use super::program::Program;
 use crate::expression::Interval;
 use hemiola_quantity::Dimension;
@@ -59,6 +60,8 @@ pub struct Propagation {
     pub interval: Interval,
     /// By samples.
     pub monte_carlo: Estimate,
+    /// The samples themselves.
+    pub predicted: Predicted,
     /// Disagreements of the methods, and which one to trust.
     pub warnings: Vec<String>,
 }

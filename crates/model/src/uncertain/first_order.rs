@@ -9,10 +9,7 @@ use super::{Contribution, Estimate};
 
 /// The slope by each inexact input of the program: index, slope.
 pub(super) fn slopes(network: &Network, program: &Program) -> Vec<(usize, f64)> {
-    let inexact = |index: &usize| {
-        let input = &network.inputs()[*index];
-        input.std() > 0.0 || input.systematic > 0.0
-    };
+    let inexact = |index: &usize| network.inputs()[*index].is_uncertain();
     let inputs = program.inputs.iter().map(|(index, _)| *index).filter(inexact);
     inputs
         .map(|seed| {
@@ -68,10 +65,7 @@ pub(super) fn estimate(network: &Network, program: &Program) -> Estimate {
     // Rounding may make the sum negative; NaN stays NaN.
     let variance = if sum < 0.0 { 0.0 } else { sum };
     let std = variance.sqrt();
-    let offsets = slopes
-        .iter()
-        .map(|(index, slope)| change(*slope, network.inputs()[*index].systematic).abs());
-    let systematic = offsets.sum();
+    let systematic = systematic(network, &slopes);
     let freedom = freedom(network, &effects, variance);
     let half = student_quantile((1.0 + LEVEL) / 2.0, freedom) * std + systematic;
     let contributions = slopes.iter().map(|(index, _)| {
@@ -89,6 +83,21 @@ pub(super) fn estimate(network: &Network, program: &Program) -> Estimate {
         contributions: Contribution::sorted(contributions.collect(), nominal),
         undefined: 0,
     }
+}
+
+/// The sum of the systematic parts; inputs whose offsets are one unknown may cancel.
+fn systematic(network: &Network, slopes: &[(usize, f64)]) -> f64 {
+    let offset = |index: usize| {
+        let slope =
+            slopes.iter().find(|(other, _)| *other == index).map_or(0.0, |(_, slope)| *slope);
+        change(slope, network.inputs()[index].systematic)
+    };
+    let inputs: Vec<usize> = slopes.iter().map(|(index, _)| *index).collect();
+    let groups = network.correlated().linked(&inputs);
+    let sums = groups
+        .iter()
+        .map(|group| group.iter().map(|(index, sign)| sign * offset(*index)).sum::<f64>().abs());
+    sums.sum()
 }
 
 /// Effective degrees of freedom (JCGM 100:2008, equation G.2b).

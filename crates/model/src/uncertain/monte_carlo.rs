@@ -2,31 +2,57 @@
 
 use hemiola_units::Random;
 
-use super::distribution::{Distribution, Input, triangular};
-use super::first_order;
+use super::distribution::{Distribution, Input};
+use super::extremes::extremes;
 use super::network::Network;
-use super::program::{BLOCK, Program};
+use super::predicted::{Predicted, Samples};
+use super::program::{BLOCK, Guard, Program};
 use super::{Contribution, Estimate};
 
-pub(super) fn estimate(
+/// The samples of a value.
+pub(super) struct Sampling {
+    pub(super) estimate: Estimate,
+    pub(super) predicted: Predicted,
+    /// For each guard of the program, the samples in which its value is negative.
+    pub(super) violations: Vec<usize>,
+}
+
+/// Samples a program; with systematic parts also at the two extremes of their offsets, with the same random numbers.
+pub(super) fn sample(
     network: &Network,
     program: &Program,
     samples: usize,
     random: &mut Random,
-) -> Estimate {
+) -> Sampling {
     let nominal = program.value(|index| network.inputs()[index].nominal.value);
-    let mut columns = program.columns();
-    let mut sampler = Sampler::new(network, program, random, &mut columns);
-    let mut outcome = Outcome::new(network, program, nominal, samples);
-    let mut left = samples;
-    while left > 0 {
-        let count = left.min(BLOCK);
-        sampler.fill(&mut columns);
-        program.run_block(&mut columns);
-        outcome.add(&columns, count);
-        left -= count;
-    }
-    outcome.estimate(network, program, samples)
+    let root = Random::from_seed(random.bits());
+    let mut outcome = Outcome::new(network, program, nominal);
+    let pass = |offsets: &[f64], outcome: &mut Outcome| {
+        let mut columns = program.columns();
+        let mut sampler = Sampler::new(network, program, &root, offsets, &mut columns);
+        let mut values = Vec::with_capacity(samples);
+        let mut left = samples;
+        while left > 0 {
+            let count = left.min(BLOCK);
+            sampler.fill(&mut columns);
+            program.run_block(&mut columns);
+            outcome.check(&mut columns, count);
+            outcome.add(&columns, count, &mut values);
+            left -= count;
+        }
+        let undefined = samples - values.len();
+        Samples::new(values, undefined)
+    };
+    let central = pass(&vec![0.0; network.inputs().len()], &mut outcome);
+    let found = extremes(network, program);
+    let ends = found.as_ref().map(|ends| [ends[0].1 - nominal, ends[1].1 - nominal]);
+    let extremes = found.map(|ends| {
+        ends.map(|(offsets, _)| pass(&offsets, &mut Outcome::new(network, program, nominal)))
+    });
+    let systematic = ends.map_or(0.0, |[down, up]| (up - down) / 2.0);
+    let predicted = Predicted { nominal, central, extremes, systematic };
+    let estimate = outcome.estimate(network, program, &predicted);
+    Sampling { estimate, predicted, violations: outcome.violations }
 }
 
 /// Draws the inputs of a program.
@@ -37,6 +63,8 @@ struct Sampler<'n> {
     scores: Vec<(Random, Vec<f64>)>,
     /// Each correlated input, its column (`None` if the program does not use it) and its row of the factor.
     correlated: Vec<(&'n Input, Option<usize>, &'n [f64])>,
+    /// The columns with a systematic offset, and the offset.
+    offset: Vec<(&'n Input, usize, f64)>,
 }
 
 /// An input, the column of its samples, and its generator.
@@ -50,22 +78,31 @@ impl<'n> Sampler<'n> {
     fn new(
         network: &'n Network,
         program: &Program,
-        random: &mut Random,
+        root: &Random,
+        offsets: &[f64],
         columns: &mut [Vec<f64>],
     ) -> Self {
-        let root = Random::from_seed(random.bits());
         let correlated = network.correlated();
         let column_of = |index: usize| {
             program.inputs.iter().find(|(input, _)| *input == index).map(|(_, column)| *column)
         };
-        let mut sampler = Self { alone: Vec::new(), scores: Vec::new(), correlated: Vec::new() };
+        let mut sampler = Self {
+            alone: Vec::new(),
+            scores: Vec::new(),
+            correlated: Vec::new(),
+            offset: Vec::new(),
+        };
         for (index, column) in &program.inputs {
             let input = &network.inputs()[*index];
+            let varies = input.distribution != Distribution::Exact;
+            if offsets[*index] != 0.0 && (varies || correlated.members.contains(index)) {
+                sampler.offset.push((input, *column, offsets[*index]));
+            }
             if correlated.members.contains(index) {
                 continue;
             }
-            columns[*column].fill(input.nominal.value);
-            if input.distribution != Distribution::Exact {
+            columns[*column].fill(input.offset(input.nominal.value, offsets[*index]));
+            if varies {
                 let random = root.fork(*index as u64);
                 sampler.alone.push(Stream { input, column: *column, random });
             }
@@ -81,7 +118,7 @@ impl<'n> Sampler<'n> {
 
     fn fill(&mut self, columns: &mut [Vec<f64>]) {
         for Stream { input, column, random } in &mut self.alone {
-            draw(input, random, &mut columns[*column]);
+            input.draw(random, &mut columns[*column]);
         }
         for (random, scores) in &mut self.scores {
             scores.fill_with(|| random.normal());
@@ -97,42 +134,28 @@ impl<'n> Sampler<'n> {
             }
             // The coefficient of normal inputs is that of their values; of other inputs, that of the
             // corresponding normal scores (a Gaussian copula).
+            let scored = input.scored();
             for value in column {
-                *value = input.at_score(*value);
+                *value = scored(*value);
+            }
+        }
+        for (input, column, offset) in &self.offset {
+            for value in &mut columns[*column] {
+                *value = input.offset(*value, *offset);
             }
         }
     }
 }
 
-/// Fills a column with samples of one input.
-fn draw(input: &Input, random: &mut Random, column: &mut [f64]) {
-    let nominal = input.nominal.value;
-    match &input.distribution {
-        Distribution::Exact => column.fill(nominal),
-        Distribution::Normal { std } => column.fill_with(|| nominal + std * random.normal()),
-        Distribution::LogNormal { sigma } => {
-            column.fill_with(|| nominal * (sigma * random.normal()).exp());
-        }
-        Distribution::Uniform { low, high } => column.fill_with(|| random.between(*low, *high)),
-        Distribution::Triangular { low, high } => {
-            column.fill_with(|| triangular(*low, nominal, *high, random.uniform()));
-        }
-        Distribution::Samples(readings) => {
-            let count = readings.len() as u64;
-            column.fill_with(|| readings[random.below(count) as usize]);
-        }
-    }
-}
-
 /// Statistics of the samples. Sums are of differences from the nominal values, which reduces cancellation.
-struct Outcome {
+struct Outcome<'p> {
     nominal: f64,
     origin: f64,
     result: usize,
-    /// All finite values.
-    values: Vec<f64>,
-    undefined: usize,
     inputs: Vec<InputSums>,
+    /// The values that must not be negative, with the rounding error that each may have.
+    guards: Vec<(&'p Guard, f64)>,
+    violations: Vec<usize>,
 }
 
 /// Sums for the correlation of an input and the value.
@@ -145,11 +168,17 @@ struct InputSums {
     products: f64,
 }
 
-impl Outcome {
-    fn new(network: &Network, program: &Program, nominal: f64, samples: usize) -> Self {
+impl<'p> Outcome<'p> {
+    fn new(network: &Network, program: &'p Program, nominal: f64) -> Self {
+        let nominals = program.run(|index| network.inputs()[index].nominal.value);
+        let guards: Vec<(&Guard, f64)> = program
+            .guards
+            .iter()
+            .map(|guard| (guard, -1e-12 * nominals[guard.register].abs()))
+            .collect();
         let slots = program.inputs.iter().filter_map(|(index, column)| {
             let input = &network.inputs()[*index];
-            (input.std() > 0.0 || input.systematic > 0.0).then_some(InputSums {
+            input.is_uncertain().then_some(InputSums {
                 index: *index,
                 column: *column,
                 origin: input.nominal.value,
@@ -162,54 +191,61 @@ impl Outcome {
             nominal,
             origin: if nominal.is_finite() { nominal } else { 0.0 },
             result: program.result,
-            values: Vec::with_capacity(samples),
-            undefined: 0,
             inputs: slots.collect(),
+            violations: vec![0; guards.len()],
+            guards,
         }
     }
 
-    fn add(&mut self, columns: &[Vec<f64>], count: usize) {
+    /// Makes the result NaN in samples where a value is negative that cannot be.
+    fn check(&mut self, columns: &mut [Vec<f64>], count: usize) {
+        for ((guard, least), violations) in self.guards.iter().zip(&mut self.violations) {
+            let values = columns[guard.register][..count].iter().enumerate();
+            let negative = values.filter(|(_, value)| *value < least);
+            let negative: Vec<usize> = negative.map(|(at, _)| at).collect();
+            *violations += negative.len();
+            for at in negative {
+                columns[self.result][at] = f64::NAN;
+            }
+        }
+    }
+
+    fn add(&mut self, columns: &[Vec<f64>], count: usize, values: &mut Vec<f64>) {
         let result = &columns[self.result][..count];
         if result.iter().all(|value| value.is_finite()) {
-            self.values.extend_from_slice(result);
+            values.extend_from_slice(result);
             for sums in &mut self.inputs {
                 sums.add(&columns[sums.column][..count], result, self.origin);
             }
             return;
         }
         let finite: Vec<usize> = (0..count).filter(|at| result[*at].is_finite()).collect();
-        self.undefined += count - finite.len();
         let only = |column: &[f64]| finite.iter().map(|at| column[*at]).collect::<Vec<f64>>();
         let result = only(result);
         for sums in &mut self.inputs {
             sums.add(&only(&columns[sums.column]), &result, self.origin);
         }
-        self.values.extend(result);
+        values.extend(result);
     }
 
-    fn estimate(mut self, network: &Network, program: &Program, samples: usize) -> Estimate {
-        let count = self.values.len() as f64;
-        let offset = self.values.iter().map(|value| value - self.origin).sum::<f64>() / count;
-        let mean = self.origin + offset;
-        let squares: f64 = self.values.iter().map(|value| (value - mean).powi(2)).sum();
-        let std = (squares / (count - 1.0)).sqrt();
+    fn estimate(&self, network: &Network, program: &Program, predicted: &Predicted) -> Estimate {
+        let central = &predicted.central;
+        let (mean, std) = (central.mean(), central.std());
+        let count = central.sorted().len() as f64;
         let contributions = self.inputs.iter().map(|sums| {
-            let (share, effect) = sums.share_and_effect(count, offset, std);
+            let (share, effect) = sums.share_and_effect(count, mean - self.origin, std);
             Contribution::of(network, program, sums.index, share, effect)
         });
-        let contributions = Contribution::sorted(contributions.collect(), self.nominal);
-        let [down, up] = offsets(network, program, self.nominal);
-        let [low, high] = middle_95(&mut self.values);
         Estimate {
             nominal: self.nominal,
             mean,
             std,
-            systematic: (up - down) / 2.0,
-            low: low + down,
-            high: high + up,
-            freedom: samples.saturating_sub(self.undefined + 1) as f64,
-            contributions,
-            undefined: self.undefined,
+            systematic: predicted.systematic,
+            low: predicted.low(),
+            high: predicted.high(),
+            freedom: central.sorted().len().saturating_sub(1) as f64,
+            contributions: Contribution::sorted(contributions.collect(), self.nominal),
+            undefined: central.undefined(),
         }
     }
 }
@@ -245,48 +281,5 @@ impl InputSums {
         } else {
             (0.0, 0.0)
         }
-    }
-}
-
-/// How far the systematic parts move the value down and up when they all push in the same direction. Each
-/// direction comes from the slope, the distance from the model itself.
-fn offsets(network: &Network, program: &Program, nominal: f64) -> [f64; 2] {
-    let mut pushes = vec![0.0; network.inputs().len()];
-    for (index, slope) in first_order::slopes(network, program) {
-        pushes[index] = network.inputs()[index].systematic * if slope < 0.0 { -1.0 } else { 1.0 };
-    }
-    let at = |sign: f64| {
-        program.value(|index| network.inputs()[index].nominal.value + sign * pushes[index])
-            - nominal
-    };
-    let [one, other] = [at(-1.0), at(1.0)];
-    [one.min(other).min(0.0), one.max(other).max(0.0)]
-}
-
-/// The 2.5 % and 97.5 % quantiles by nearest rank; NaN if there are no values.
-fn middle_95(values: &mut [f64]) -> [f64; 2] {
-    let Some(last) = values.len().checked_sub(1) else { return [f64::NAN; 2] };
-    let rank = |share: f64| ((share * values.len() as f64).ceil() as usize).clamp(1, last + 1) - 1;
-    let (low, high) = (rank(0.025), rank(0.975));
-    let (below, high, _) = values.select_nth_unstable_by(high, f64::total_cmp);
-    let high = *high;
-    let low = if below.is_empty() || low >= below.len() {
-        high
-    } else {
-        *below.select_nth_unstable_by(low, f64::total_cmp).1
-    };
-    [low, high]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_middle_95_percent_are_found_by_nearest_rank() {
-        let mut values: Vec<f64> = (1..=1000).rev().map(f64::from).collect();
-        assert_eq!(middle_95(&mut values), [25.0, 975.0]);
-        assert_eq!(middle_95(&mut [3.0]), [3.0, 3.0]);
-        assert!(middle_95(&mut [])[0].is_nan());
     }
 }

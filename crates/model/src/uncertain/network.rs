@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use super::correlation::Correlated;
 use super::program::Program;
-use super::{Correlation, CorrelationError, Distribution, Estimate, Input, Propagation};
+use super::{Correlation, CorrelationError, Estimate, Input, Predicted, Propagation};
 use super::{agreement, first_order, monte_carlo};
 use crate::expression::{Expression, ExpressionError, Interval};
 use hemiola_quantity::{Dimension, did_you_mean};
@@ -36,6 +36,8 @@ pub struct Network {
     index: BTreeMap<String, usize>,
     dimensions: Vec<Dimension>,
     correlated: Correlated,
+    /// For each definition, whether its value and the shares in it cannot be negative.
+    physical: Vec<bool>,
 }
 
 /// Why a network is invalid.
@@ -127,9 +129,7 @@ impl Network {
             let name = &input.name;
             let rejected = |problem| NetworkError::Input { name: name.clone(), problem };
             errors.extend(input.problems().into_iter().map(rejected));
-            if let Distribution::Samples(readings) = &mut input.distribution {
-                readings.sort_unstable_by(f64::total_cmp);
-            }
+            input.distribution.sort();
         }
         let correlated = correlated(&inputs, correlations).map_err(|found| errors.extend(found));
         for definition in &definitions {
@@ -150,10 +150,20 @@ impl Network {
         let dimensions = dimensions(&inputs, &definitions, &mut errors);
         match correlated {
             Ok(correlated) if errors.is_empty() => {
-                Ok(Self { inputs, definitions, index, dimensions, correlated })
+                let physical = vec![false; definitions.len()];
+                Ok(Self { inputs, definitions, index, dimensions, correlated, physical })
             }
             _ => Err(errors),
         }
+    }
+
+    /// This network with definitions that cannot be negative, such as costs and counts: samples in which one is
+    /// negative have no valid value. The same holds for `1 - x` as a factor or a divisor of their formulas, where x is
+    /// a share or the load of a queue.
+    #[must_use]
+    pub fn never_negative(mut self, is_physical: impl Fn(&str) -> bool) -> Self {
+        self.physical = self.definitions.iter().map(|of| is_physical(&of.name)).collect();
+        self
     }
 
     /// The inputs, in the order given.
@@ -225,11 +235,16 @@ impl Network {
         samples: usize,
         random: &mut Random,
     ) -> Result<Estimate, PropagateError> {
-        let target = self.find(name)?;
+        let program = Program::of(self, self.sampled(name, samples)?);
+        Ok(monte_carlo::sample(self, &program, samples, random).estimate)
+    }
+
+    /// The index of a name whose value is to be sampled so often.
+    fn sampled(&self, name: &str, samples: usize) -> Result<usize, PropagateError> {
         if !(SAMPLES_MIN..=SAMPLES_MAX).contains(&samples) {
             return Err(PropagateError::Samples { asked: samples });
         }
-        Ok(monte_carlo::estimate(self, &Program::of(self, target), samples, random))
+        self.find(name)
     }
 
     /// All three estimates, and where they disagree.
@@ -244,13 +259,34 @@ impl Network {
     ) -> Result<Propagation, PropagateError> {
         let first_order = self.first_order(name)?;
         let interval = self.interval(name)?;
-        let monte_carlo = self.monte_carlo(name, samples, &mut Random::from_seed(seed))?;
-        let dimension = self.dimension(name)?;
-        let mut found =
-            Propagation { dimension, first_order, interval, monte_carlo, warnings: Vec::new() };
-        found.warnings =
-            agreement::warnings(self, &Program::of(self, self.find(name)?), &found, samples);
+        let program = Program::of(self, self.sampled(name, samples)?);
+        let mut random = Random::from_seed(seed);
+        let sampling = monte_carlo::sample(self, &program, samples, &mut random);
+        let mut found = Propagation {
+            dimension: self.dimension(name)?,
+            first_order,
+            interval,
+            monte_carlo: sampling.estimate,
+            predicted: sampling.predicted,
+            warnings: Vec::new(),
+        };
+        found.warnings = agreement::warnings(self, &program, &found, &sampling.violations);
         Ok(found)
+    }
+
+    /// The distribution by samples: the same samples as in [`Network::propagate`] with this seed.
+    ///
+    /// # Errors
+    /// As for [`Network::monte_carlo`].
+    pub fn predict(
+        &self,
+        name: &str,
+        samples: usize,
+        seed: u64,
+    ) -> Result<Predicted, PropagateError> {
+        let program = Program::of(self, self.sampled(name, samples)?);
+        let mut random = Random::from_seed(seed);
+        Ok(monte_carlo::sample(self, &program, samples, &mut random).predicted)
     }
 
     /// The index of a name: inputs first, then definitions in order.
@@ -260,6 +296,10 @@ impl Network {
 
     pub(super) fn correlated(&self) -> &Correlated {
         &self.correlated
+    }
+
+    pub(super) fn is_physical(&self, definition: usize) -> bool {
+        self.physical[definition]
     }
 
     /// Which names the value depends on, itself included.

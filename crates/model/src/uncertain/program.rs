@@ -18,6 +18,15 @@ pub(super) struct Program {
     registers: usize,
     /// The register of the final value.
     pub(super) result: usize,
+    /// Values that cannot be negative.
+    pub(super) guards: Vec<Guard>,
+}
+
+/// A value that cannot be negative in reality: the cost of an operation, a number of calls, the rest of a share.
+pub(super) struct Guard {
+    pub(super) register: usize,
+    /// Its place: definition and byte range of the formula.
+    pub(super) at: (usize, Range<usize>),
 }
 
 /// One operation on registers.
@@ -41,6 +50,7 @@ impl Program {
             instructions: Vec::new(),
             registers: 0,
             result: 0,
+            guards: Vec::new(),
         };
         // The register of each name, once it is computed.
         let mut registers: Vec<usize> = vec![0; needed.len()];
@@ -64,8 +74,11 @@ impl Program {
 
     /// Adds the instructions of one definition and returns the register of its value.
     fn add(&mut self, network: &Network, definition: usize, registers: &[usize]) -> usize {
+        let expression = &network.definitions()[definition].expression;
+        let physical = network.is_physical(definition);
+        let rests = if physical { expression.rests() } else { Vec::new() };
         let mut stack: Vec<usize> = Vec::new();
-        for Step { operation, at } in network.definitions()[definition].expression.steps() {
+        for (step, Step { operation, at }) in expression.steps().iter().enumerate() {
             let register = match operation {
                 Operation::Constant(quantity) => {
                     let to = self.register();
@@ -84,9 +97,17 @@ impl Program {
                     to
                 }
             };
+            if rests.iter().any(|rest| rest.step == step) {
+                self.guards.push(Guard { register, at: (definition, at.clone()) });
+            }
             stack.push(register);
         }
-        stack.pop().expect(OPERANDS)
+        let register = stack.pop().expect(OPERANDS);
+        if physical {
+            let at = (definition, 0..expression.text().len());
+            self.guards.push(Guard { register, at });
+        }
+        register
     }
 
     /// Computes every register for one value of each input.

@@ -1,0 +1,173 @@
+//! Verdicts and margins of models, judged by the whole distribution of a result.
+
+use hemiola_diagnostic::render;
+use hemiola_model::export::tables::tables;
+use hemiola_model::file::{self, Measurements};
+use hemiola_model::summary::{Summary, analyze};
+
+/// The results of a model.
+#[track_caller]
+fn model(source: &str) -> Summary {
+    match file::read(source, None) {
+        Ok(model) => analyze(&model, None),
+        Err(problems) => panic!("{}", render(&problems, source, "model.toml")),
+    }
+}
+
+/// The rendered problems of a model that is refused.
+#[track_caller]
+fn refused(source: &str) -> String {
+    let problems = file::read(source, None).expect_err("the model is refused");
+    render(&problems, source, "model.toml")
+}
+
+/// A model with one chain of one step, which costs the figure `x`.
+fn one(figure: &str, chain: &str) -> String {
+    format!(
+        "title = \"t\"\n[figures.x]\n{figure}\nsource = \"guess\"\nreason = \"r\"\n\
+         [chains.c]\ncalls = [{{ name = \"step\", cost = \"x\" }}]\n{chain}\n"
+    )
+}
+
+/// The verdicts on these measured times of the step, which takes from 5 to 20 µs, most likely 6.
+fn verdicts(measured: &[&str]) -> Vec<String> {
+    let observations: String = measured
+        .iter()
+        .map(|value| {
+            format!("[[chains.c.measured]]\ncircumstances = \"here\"\nvalue = \"{value}\"\n")
+        })
+        .collect();
+    let figure = "value = \"6 us\"\nlow = \"5 us\"\nhigh = \"20 us\"";
+    let summary = model(&one(figure, &observations));
+    summary.chains[0].budget.held.iter().map(|held| held.verdict.clone()).collect()
+}
+
+#[test]
+fn a_reading_is_judged_by_its_place_in_the_predicted_distribution() {
+    let found = verdicts(&["17 us", "1 us", "5.5 us", "21 us"]);
+    assert!(found[0].starts_with("inside the expected range"), "{found:?}");
+    assert!(found[1].starts_with("shorter than expected"), "{found:?}");
+    assert!(found[2].starts_with("inside the expected range"), "{found:?}");
+    assert!(found[3].starts_with("longer than expected"), "{found:?}");
+}
+
+#[test]
+fn a_measured_time_below_zero_is_refused() {
+    let observation =
+        "[[chains.c.measured]]\ncircumstances = \"here\"\nvalue = \"-0.5 us\"".to_owned();
+    let text = refused(&one("value = \"6 us\"", &observation));
+    assert!(text.contains("a measured time must not be negative"), "{text}");
+}
+
+#[test]
+fn no_alarm_above_the_greatest_possible_time() {
+    // Uniform from 4 to 5.08 ms: to first order 5 ± 0.61 ms.
+    let figure = "value = \"5 ms\"\nlow = \"4 ms\"\nhigh = \"5.08 ms\"";
+    let summary = model(&one(figure, "deadline = \"5.1 ms\""));
+    assert!(summary.chains[0].budget.lines[0].margin_ns.unwrap() > 0.0);
+    assert_eq!(summary.problems.iter().filter(|text| text.contains("takes more")).count(), 0);
+}
+
+#[test]
+fn a_margin_comes_from_the_skewed_distribution() {
+    // The 97.5 % quantile of a log-normal time with median 10 ms and σ = 1 is 10 · e^1.96 = 71 ms.
+    let sigma: f64 = 1.0;
+    let (low, high) = (10.0 / (1.96 * sigma).exp(), 10.0 * (1.96 * sigma).exp());
+    let figure = format!("low = \"{low} ms\"\nhigh = \"{high} ms\"\ndistribution = \"log-normal\"");
+    let summary = model(&one(&figure, "deadline = \"56 ms\""));
+    let margin = summary.chains[0].budget.lines[0].margin_ns.unwrap();
+    assert!((margin + 15.0e6).abs() < 1.0e6, "{margin}");
+}
+
+#[test]
+fn a_queue_with_more_work_than_capacity_is_refused_in_the_model_and_in_a_what_if() {
+    let queue = |rate: &str| {
+        format!(
+            "title = \"t\"\n[figures.rate]\nvalue = \"{rate}\"\nsource = \"guess\"\nreason = \"r\"\n\
+             [chains.c]\ncalls = [{{ name = \"serve\", cost = \"10 ms / (1 - rate * 10 ms)\" }}]\n\
+             deadline = \"100 ms\"\n"
+        )
+    };
+    let text = refused(&queue("144/s"));
+    assert!(text.contains("1.44") && text.contains("model.toml:7:"), "{text}");
+    let text = refused(&format!("{}[what_if.busy]\nfigures.rate = \"144/s\"\n", queue("50/s")));
+    assert!(text.contains("1.44") && text.contains("what-if \"busy\""), "{text}");
+    assert!(model(&queue("50/s")).problems.is_empty());
+}
+
+#[test]
+fn a_share_above_one_is_refused() {
+    let source = |ratio: &str| {
+        format!(
+            "title = \"t\"\n[figures.ratio]\nvalue = \"{ratio}\"\nsource = \"guess\"\nreason = \"r\"\n\
+             [chains.c]\n\
+             calls = [{{ name = \"get\", cost = \"ratio * 1 ms + (1 - ratio) * 2 ms\" }}]\n"
+        )
+    };
+    assert_eq!(model(&source("0.4")).problems, Vec::<String>::new());
+    let text = refused(&source("1.4"));
+    assert!(text.contains("1.4") && text.contains("share"), "{text}");
+}
+
+#[test]
+fn counts_and_times_below_zero_are_refused() {
+    let source = |times: &str, cost: &str, chain: &str| {
+        format!(
+            "title = \"t\"\n[chains.c]\ncalls = [{{ name = \"s\", times = {times}, cost = \"{cost}\" }}]\n{chain}"
+        )
+    };
+    let text = refused(&source("-3", "1 ms", ""));
+    assert!(text.contains("must not be negative") && text.contains("model.toml:3:"), "{text}");
+    assert!(refused(&source("1", "-1 ms", "")).contains("must not be negative"));
+    assert!(refused(&source("1", "1 ms", "deadline = \"-1 ms\"")).contains("negative"));
+    assert!(refused(&source("1", "200 us / 0", "")).contains("no finite value"));
+}
+
+#[test]
+fn a_duration_is_never_negative() {
+    let summary = model(&one("value = \"1 ms\"\nstochastic = \"1 ms\"", "deadline = \"4 ms\""));
+    for table in tables(&summary) {
+        for cell in table.rows.iter().flatten() {
+            assert!(!cell.starts_with('-'), "{cell} in {}", table.title);
+        }
+    }
+}
+
+#[test]
+fn an_absent_measured_figure_is_reported() {
+    let measured = r#"{"title": "This machine", "figures": [
+        {"name": "file.read", "value": 2000.0, "unit": "ns", "low": 1900.0, "high": 2100.0,
+         "samples": 50, "circumstances": "idle"}]}"#;
+    let measurements = Measurements::of_summary(measured).unwrap();
+    let source = "title = \"t\"\n[figures.x]\nvalue = \"1 us\"\nsource = \"guess\"\nreason = \"r\"\n\
+                  measured = \"file.raed\"\n\
+                  [chains.c]\ncalls = [{ name = \"step\", cost = \"x\" }]\n\
+                  [[chains.c.measured]]\ncircumstances = \"here\"\nmeasured = \"file.open\"\n";
+    let model = file::read(source, Some(&measurements)).unwrap();
+    let summary = analyze(&model, Some(&measurements.of));
+    let text = summary.problems.join("\n");
+    assert!(
+        text.contains("\"file.raed\"") && text.contains("did you mean \"file.read\""),
+        "{text}"
+    );
+    assert!(text.contains("\"file.open\""), "{text}");
+}
+
+#[test]
+fn a_what_if_carries_its_problems() {
+    let source = "title = \"t\"\n[figures]\n\
+        rate = { value = \"10/s\", stochastic = \"5/s\", source = \"guess\", reason = \"r\" }\n\
+        [chains.c]\ncalls = [{ name = \"serve\", cost = \"10 ms / (1 - rate * 10 ms)\" }]\n\
+        deadline = \"100 ms\"\n[what_if.busy]\nfigures.rate = \"90/s\"\n";
+    let text = model(source).problems.join("\n");
+    assert!(text.contains("busy"), "{text}");
+}
+
+#[test]
+fn a_stated_range_that_contradicts_its_distribution_is_refused() {
+    let figure = "value = \"2 ms\"\nlow = \"1 ms\"\nhigh = \"9 ms\"\ndistribution = ";
+    let text = refused(&one(&format!("{figure}\"normal\""), ""));
+    assert!(text.contains("middle of low and high"), "{text}");
+    let text = refused(&one(&format!("{figure}\"log-normal\""), ""));
+    assert!(text.contains("geometric middle"), "{text}");
+}
