@@ -281,12 +281,19 @@ pub(crate) struct Model {
     /// Take measured figures from this machine.toml, or from a summary.json with figures
     #[arg(long, value_name = "FILE")]
     pub(crate) machine: Option<PathBuf>,
+    /// Exit with 1 if a deadline or budget is not kept, or a measurement is outside the expected range
+    #[arg(long)]
+    pub(crate) gate: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Modelling {
     /// Predict a run from the machine's figures and compare the prediction with the run
     Check(Check),
+    /// List the units that formulas know
+    Units,
+    /// List the figures that "measured" and formulas of experiments can name
+    Figures,
 }
 
 #[derive(Debug, clap::Args)]
@@ -299,6 +306,9 @@ pub(crate) struct Check {
     /// Print JSON instead of tables
     #[arg(long)]
     pub(crate) json: bool,
+    /// Exit with 1 if a measured cycle is outside the predicted range
+    #[arg(long)]
+    pub(crate) gate: bool,
 }
 
 #[derive(Debug, clap::Args)]

@@ -1,6 +1,9 @@
 //! `hemiola model`: predicts what a design costs, with ranges, before it is built.
+//!
+//! Exit codes: 0, or with `--gate` 1 if a verdict is not as it should be; 2 for an error.
 
 pub(crate) mod check;
+mod lists;
 
 use std::fs;
 use std::path::Path;
@@ -16,7 +19,7 @@ use hemiola_report::json::pretty;
 use hemiola_report::terminal;
 
 use crate::args::{Model, Modelling};
-use crate::diagnostics::Failure;
+use crate::diagnostics::{Failure, gate};
 use crate::measure::read_machine;
 use crate::report::{PAGE, SUMMARY};
 
@@ -24,9 +27,16 @@ use crate::report::{PAGE, SUMMARY};
 const FILE_NAME: &str = "model.toml";
 
 pub(crate) fn model(args: &Model) -> Result<ExitCode, Failure> {
-    if let Some(Modelling::Check(args)) = &args.action {
-        return check::check(args);
-    }
+    let result = match &args.action {
+        Some(Modelling::Check(args)) => check::check(args),
+        Some(Modelling::Units) => lists::units(),
+        Some(Modelling::Figures) => lists::figures(),
+        None => evaluate(args),
+    };
+    result.map_err(Failure::apart_from_verdicts)
+}
+
+fn evaluate(args: &Model) -> Result<ExitCode, Failure> {
     let given = args.path.as_deref().expect("clap requires a path without a subcommand");
     let path = if given.is_dir() { given.join(FILE_NAME) } else { given.to_owned() };
     let text = fs::read_to_string(&path).map_err(|error| {
@@ -52,16 +62,17 @@ pub(crate) fn model(args: &Model) -> Result<ExitCode, Failure> {
             Some(folder.keep())
         }
     };
+    let verdict = || Ok(gate(args.gate, &summary.failures));
     if args.json {
         print!("{}", pretty(&summary));
-        return Ok(ExitCode::SUCCESS);
+        return verdict();
     }
     let (tables, conditions) = (tables::tables(&summary), tables::conditions(&summary));
     print!("{}", terminal::document(&summary.title, &tables, &summary.problems, &conditions));
     if let Some(folder) = folder {
         println!("{}", folder.display());
     }
-    Ok(ExitCode::SUCCESS)
+    verdict()
 }
 
 /// The measured figures of a machine, or of any result with figures in its `summary.json`.

@@ -41,7 +41,7 @@ fn a_result_folder_has_the_model_the_figures_and_the_page() {
     assert_eq!(summary["figures"][0]["name"], "chain.context_switch");
     assert!(file("report.html").contains("<svg"));
     assert!(file("model.toml").contains("ARM9"));
-    let again = machine.hemiola(&arguments).with_code(1);
+    let again = machine.hemiola(&arguments).with_code(2);
     assert!(again.stderr.contains("not empty"), "{}", again.stderr);
     let printed = machine.hemiola(&["model", "result", "--json"]).with_code(0);
     assert_eq!(printed.stdout, file("summary.json"));
@@ -72,6 +72,56 @@ fn figures_of_another_result_can_be_taken_over() {
 }
 
 #[test]
+fn a_gate_exits_with_one_for_a_verdict_and_two_for_an_error() {
+    let machine = Machine::take("model-gate");
+    let model = |deadline: &str| {
+        format!(
+            "title = \"t\"\n[chains.c]\ncalls = [{{ name = \"s\", cost = \"3 ms\" }}]\ndeadline = \"{deadline}\"\n"
+        )
+    };
+    machine.write("model.toml", &model("4 ms"));
+    machine.hemiola(&["model", ".", "--gate"]).with_code(0);
+    machine.write("model.toml", &model("2 ms"));
+    machine.hemiola(&["model", "."]).with_code(0);
+    let ended = machine.hemiola(&["model", ".", "--gate", "--json"]).with_code(1);
+    assert_eq!(ended.stderr, "gate: c: the deadline of c (2 ms) is not kept\n");
+    let summary: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(summary["failures"][0], "c: the deadline of c (2 ms) is not kept");
+    machine.write("model.toml", &model("2 KiB"));
+    machine.hemiola(&["model", ".", "--gate"]).with_code(2);
+    machine.hemiola(&["model", "absent", "--gate"]).with_code(2);
+    machine.hemiola(&["model", "check", "absent", "--gate"]).with_code(2);
+}
+
+#[test]
+fn units_and_figures_are_listed() {
+    let machine = Machine::take("model-lists");
+    let units = machine.hemiola(&["model", "units"]).with_code(0).stdout;
+    assert!(units.contains("information") && units.contains("Ki Mi Gi Ti"), "{units}");
+    let figures = machine.hemiola(&["model", "figures"]).with_code(0).stdout;
+    assert!(figures.contains("context_switch.yield.same_core.warm"), "{figures}");
+}
+
+/// Every figure that a shipped example names can be measured.
+#[test]
+fn the_examples_name_figures_of_the_catalogue() {
+    let machine = Machine::take("model-names");
+    let known = machine.hemiola(&["model", "figures"]).with_code(0).stdout;
+    let known: Vec<&str> = known.split_whitespace().collect();
+    for file in [
+        "8-image-retrieval/here.toml",
+        "9-web-shop/here.toml",
+        "10-context-switch-model/model.toml",
+    ] {
+        let text = fs::read_to_string(example(file)).unwrap();
+        let named = text.split("measured = \"").skip(1).map(|rest| rest.split('"').next().unwrap());
+        for name in named {
+            assert!(known.contains(&name), "{file} names {name}");
+        }
+    }
+}
+
+#[test]
 fn an_error_in_a_model_is_shown_in_its_line() {
     let machine = Machine::take("model-bad");
     machine.write(
@@ -86,7 +136,7 @@ fn an_error_in_a_model_is_shown_in_its_line() {
         ended.stderr
     );
     assert!(!machine.folder().join("result").exists());
-    let ended = machine.hemiola(&["model", "none.toml"]).with_code(1);
+    let ended = machine.hemiola(&["model", "none.toml"]).with_code(2);
     assert!(ended.stderr.contains("none.toml cannot be read"), "{}", ended.stderr);
 }
 
@@ -121,7 +171,7 @@ fn a_run_is_compared_with_its_prediction() {
     );
     machine.write("scenario.toml", &scenario);
     machine.hemiola(&["run", "scenario.toml", "--output", "result"]).with_code(0);
-    let missing = machine.hemiola(&["model", "check", "result"]).with_code(1);
+    let missing = machine.hemiola(&["model", "check", "result"]).with_code(2);
     assert!(missing.stderr.contains("hemiola measure"), "{}", missing.stderr);
 
     let measure = ["measure", "--quick", "--only", "clock.fast_read"];

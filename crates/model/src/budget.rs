@@ -6,9 +6,9 @@ use crate::chain::definitions::{Piece, allotment_name, made};
 use crate::chain::tree::Node;
 use crate::chain::{self, Expected, Margin, TreeNode, ns};
 use crate::file::{Chain, Model, Observation};
-use hemiola_quantity::{Dimension, Quantity};
 use crate::summary::percent;
 use crate::uncertain::{Chance, Network, Predicted};
+use hemiola_quantity::{Dimension, Quantity};
 
 /// A line of the budget: the chain, a call in it, or all calls of an operation that is called at several places.
 #[derive(Clone, Debug, PartialEq, Serialize)]

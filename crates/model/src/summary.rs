@@ -10,8 +10,8 @@ use crate::chain::definitions::{Definitions, HitRatio, definitions, physical};
 use crate::chain::{self, Cost, Expected, Margin, OwnTime, TreeNode, is_determined, ns};
 use crate::file::{Chain, Model, WhatIf};
 use crate::overhead::{self, OverheadTable};
-use hemiola_quantity::{Dimension, Quantity};
 use crate::uncertain::{Input, Network};
+use hemiola_quantity::{Dimension, Quantity};
 
 /// Version of the schema; a reader rejects a later one.
 pub const FORMAT: u32 = 2;

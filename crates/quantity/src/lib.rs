@@ -26,7 +26,7 @@ mod unit;
 
 pub use dimension::{Dimension, DimensionError};
 pub use number::number_at_start;
-pub use unit::{QuantityError, Unit, did_you_mean};
+pub use unit::{KnownUnit, QuantityError, Unit, did_you_mean};
 
 /// A value with its dimension.
 #[derive(Clone, Copy, Debug, PartialEq)]

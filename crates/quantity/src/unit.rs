@@ -7,7 +7,7 @@ use std::str::FromStr;
 use hemiola_diagnostic::nearest;
 use thiserror::Error;
 
-use super::Dimension;
+use super::{Dimension, Quantity};
 
 /// A unit and its value in base units.
 ///
@@ -113,6 +113,32 @@ static SYMBOLS: [Symbol; 24] = [
     ("%", 1.0, 1e2, [0; 6], Alone),
     ("ppm", 1.0, 1e6, [0; 6], Alone),
 ];
+
+/// A unit that texts can use.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct KnownUnit {
+    /// Its symbol.
+    pub symbol: &'static str,
+    /// The prefixes that it takes: `"f p n µ u m c k M G T"`; empty if none.
+    pub prefixes: &'static str,
+    /// One of it.
+    pub one: Quantity,
+}
+
+impl KnownUnit {
+    /// Every unit.
+    pub fn all() -> impl Iterator<Item = Self> {
+        SYMBOLS.iter().map(|&(symbol, up, down, exponents, prefixes)| Self {
+            symbol,
+            prefixes: match prefixes {
+                Alone => "",
+                Decimal => "f p n µ u m c k M G T",
+                Both => "f p n µ u m c k M G T Ki Mi Gi Ti",
+            },
+            one: Quantity { value: up / down, dimension: Dimension::of(exponents) },
+        })
+    }
+}
 
 /// Prefix, factor up, factor down.
 static DECIMAL: [(&str, f64, f64); 11] = [
@@ -327,6 +353,22 @@ mod tests {
         check("kg·m^2/s^3", 1.0, Dimension::of([-3, 2, 1, 0, 0, 0]));
         check("mm^-1", 1000.0, Dimension::LENGTH.pow(-1));
         check("\u{2126}", 1.0, Dimension::of([-3, 2, 1, -2, 0, 0]));
+    }
+
+    #[test]
+    fn every_listed_unit_can_be_read_with_its_prefixes() {
+        for known in KnownUnit::all() {
+            for prefix in known.prefixes.split_whitespace().chain([""]) {
+                let text = format!("{prefix}{}", known.symbol);
+                let unit: Unit = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
+                // With a prefix a symbol may be another unit: min is the minute.
+                assert!(prefix.is_empty() || unit.to_base(1.0) > 0.0);
+                assert!(!prefix.is_empty() || Quantity::of(1.0, &unit) == known.one, "{text}");
+            }
+        }
+        for (prefix, ..) in DECIMAL {
+            assert!(KnownUnit::all().next().unwrap().prefixes.contains(prefix), "{prefix}");
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use hemiola_report::terminal;
 use hemiola_scenario::Plan;
 
 use crate::args::Check;
-use crate::diagnostics::Failure;
+use crate::diagnostics::{Failure, gate};
 use crate::measure::read_machine;
 
 /// The plan in a result folder.
@@ -49,9 +49,10 @@ pub(super) fn check(args: &Check) -> Result<ExitCode, Failure> {
     }
     let responses = predict::responses(&plan, &machine, &predictions, &summary).map_err(refused)?;
     let held = predict::compare(predictions, &summary);
+    let verdict = || Ok(gate(args.gate, &predict::failures(&held)));
     if args.json {
         print!("{}", pretty(&predict::Report { held: &held, responses: &responses }));
-        return Ok(ExitCode::SUCCESS);
+        return verdict();
     }
     let title = format!("{}: predicted and measured", summary.title);
     let conditions = [
@@ -59,7 +60,7 @@ pub(super) fn check(args: &Check) -> Result<ExitCode, Failure> {
         ("Run".to_owned(), args.folder.display().to_string()),
     ];
     print!("{}", terminal::document(&title, &tables::tables(&held, &responses), &[], &conditions));
-    Ok(ExitCode::SUCCESS)
+    verdict()
 }
 
 /// The newest machine file, by the date and time in the folder names.

@@ -10,8 +10,8 @@ use std::ops::Range;
 use crate::cache::{Cache, Format};
 use crate::expression::{Expression, Interval};
 use crate::file::{Call, Formula, Model, Target, WhatIf, Work};
-use hemiola_quantity::{Dimension, Quantity};
 use crate::uncertain::{Correlation, Definition, Distribution, Input, Network, NetworkError};
+use hemiola_quantity::{Dimension, Quantity};
 
 /// A formula with its place in the file and its required dimension.
 #[derive(Clone, Debug)]

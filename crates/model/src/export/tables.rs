@@ -1,5 +1,6 @@
 //! The tables of a model; the terminal and the page show the same ones.
 
+use hemiola_quantity::KnownUnit;
 use hemiola_report::table::{Alignment, Table};
 use hemiola_report::text::{count, size};
 use hemiola_scenario::document::Word;
@@ -333,6 +334,21 @@ fn inputs(summary: &Summary) -> Table {
     let rows = summary.inputs.iter().map(row).collect();
     let heads = ["Figure", "Value", "Range", "Source", "Reason"];
     Table::new("Inputs", heads, rows).with_prose(&[2, 3, 4])
+}
+
+/// The units of formulas.
+#[must_use]
+pub fn units() -> Table {
+    let row = |unit: KnownUnit| {
+        let one = format!("{} in base units", unit.one.value);
+        vec![unit.symbol.to_owned(), unit.one.dimension.to_string(), one, unit.prefixes.to_owned()]
+    };
+    Table::new("Units", ["Unit", "Quantity", "Value", "Prefixes"], KnownUnit::all().map(row).collect())
+        .with_prose(&[1, 2, 3])
+        .with_note(
+            "Units are joined by \"/\" and \"·\" and raised by \"^\", without blanks: \"GiB/s\", \"500/s\", \"m/s^2\". \
+             Base units: s, m, kg, A, K, B.",
+        )
 }
 
 /// Names and values of the settings that all figures depend on.

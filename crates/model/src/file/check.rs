@@ -19,8 +19,8 @@ use crate::cache::{Cache, Requests};
 use crate::chain::definitions::{Definitions, HitRatio, Piece, chain_name, definitions, physical};
 use crate::chain::tree;
 use crate::expression::Expression;
-use hemiola_quantity::{Dimension, Quantity};
 use crate::uncertain::{Correlation, Definition, Network, NetworkError};
+use hemiola_quantity::{Dimension, Quantity};
 
 pub(super) fn check(
     root: Section<'_>,

@@ -10,8 +10,8 @@ use hemiola_stats::NORMAL_975;
 use super::keys::{DistributionWord, FigureKeys};
 use super::{FigureSource, Measured, Measurements, ModelFigure};
 use crate::expression::{Expression, ExpressionError, Interval};
-use hemiola_quantity::{Dimension, Quantity, Unit};
 use crate::uncertain::{Distribution, Input};
+use hemiola_quantity::{Dimension, Quantity, Unit};
 
 /// The error of a formula as a problem of the file.
 pub(super) fn problem(at: &Range<usize>, error: &ExpressionError) -> Problem {
