@@ -4,6 +4,7 @@
 //! * [`Requests`], [`Popularity`]: how often each object is requested.
 //! * [`Geometry`]: how objects fill chunks and slots.
 //! * [`theory`]: hit ratios by formula; [`simulate`]: by running requests through an [`Algorithm`].
+//! * [`simulate::stack`]: a cache behind others, which take the popular requests away.
 //! * [`robustness`]: both again with other design choices and with other requests.
 //!
 //! ```
@@ -60,8 +61,12 @@ pub struct Cache {
     pub hit: Formula,
     /// Time to get a chunk that is not in the cache.
     pub miss: Formula,
-    /// How often each object is requested.
+    /// How often each object is requested, of a cache behind others at the first of them.
     pub requests: Requests,
+    /// The caches before this one, the first one first: only what misses in all of them is requested here.
+    pub before: Vec<simulate::Level>,
+    /// The geometry of the first of these caches, or of this one if there is none: of the chunks that are requested.
+    pub first: Geometry,
     /// Requests counted in a simulation.
     pub simulated: u64,
     /// Its place in the file.
@@ -90,6 +95,21 @@ impl Format {
 }
 
 impl Cache {
+    /// The caches before this one, and this one: what a cache behind it has before it.
+    #[must_use]
+    pub fn levels(&self) -> Vec<simulate::Level> {
+        let mut levels = self.before.clone();
+        levels.push(self.level(self.algorithm, self.geometry()));
+        levels
+    }
+
+    /// This cache with another algorithm or geometry, as a level behind those before it.
+    fn level(&self, algorithm: Algorithm, geometry: Geometry) -> simulate::Level {
+        // The popularity at the first cache is that of its chunks.
+        let objects_per_chunk = if self.before.is_empty() { 1 } else { geometry.objects_per_chunk };
+        simulate::Level { algorithm, slots: geometry.slots, objects_per_chunk }
+    }
+
     /// How its objects fill its chunks.
     #[must_use]
     pub fn geometry(&self) -> Geometry {

@@ -171,3 +171,29 @@ fn a_stated_range_that_contradicts_its_distribution_is_refused() {
     let text = refused(&one(&format!("{figure}\"log-normal\""), ""));
     assert!(text.contains("geometric middle"), "{text}");
 }
+
+#[test]
+fn a_second_cache_sees_only_the_misses_of_the_first() {
+    let source = |second: &str| {
+        format!(
+            "title = \"t\"\n\
+             [caches.near]\nalgorithm = \"lru\"\nsize = \"100 KiB\"\nobject = \"1 KiB\"\n\
+             hit = \"0.1 ms\"\nmiss = \"far.request\"\n\
+             requests = {{ distribution = \"zipf\", exponent = 0.8, objects = 1000 }}\n\
+             [caches.far]\nalgorithm = \"lru\"\nsize = \"200 KiB\"\nobject = \"1 KiB\"\n\
+             hit = \"1 ms\"\nmiss = \"10 ms\"\n{second}\n\
+             [chains.c]\ncalls = [{{ to = \"near.request\" }}]\n"
+        )
+    };
+    let text =
+        refused(&source("requests = { distribution = \"zipf\", exponent = 0.8, objects = 1000 }"));
+    assert!(text.contains("behind = \"near\""), "{text}");
+    let summary = model(&source("behind = \"near\""));
+    let [near, far] = &summary.caches[..] else { panic!() };
+    let [near, far] = [near, far].map(|cache| cache.designs[0].variation.simulated);
+    // The hit ratio of the second cache with the requests of the first is 0.48.
+    assert!((0.05..0.40).contains(&far), "{far}");
+    let expected = near * 0.1e6 + (1.0 - near) * (far * 1e6 + (1.0 - far) * 10e6);
+    let mean = summary.chains[0].cost.monte_carlo.mean_ns;
+    assert!((mean / expected - 1.0).abs() < 0.01, "{mean} {expected}");
+}

@@ -68,6 +68,13 @@ impl Random {
         ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u64
     }
 
+    /// Brings the items into random order (Fisher and Yates).
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for at in (1..items.len()).rev() {
+            items.swap(at, self.below(at as u64 + 1) as usize);
+        }
+    }
+
     /// Returns a normal number with mean 0 and standard deviation 1. The first draw of a process builds the
     /// tables of the ziggurat (about 10 µs); draw one in advance where that matters.
     #[inline]
@@ -88,6 +95,19 @@ mod tests {
             [random.bits(), random.bits(), random.bits()],
             [41_943_041, 58_720_359, 3_588_806_011_781_223]
         );
+    }
+
+    #[test]
+    fn every_order_of_three_items_is_equally_frequent() {
+        let mut random = Random::from_seed(5);
+        let mut counts = std::collections::BTreeMap::new();
+        for _ in 0..60_000 {
+            let mut items = [0, 1, 2];
+            random.shuffle(&mut items);
+            *counts.entry(items).or_insert(0) += 1;
+        }
+        // Five standard deviations of a count of 10 000.
+        assert!(counts.len() == 6 && counts.values().all(|count| (9_540..10_460).contains(count)), "{counts:?}");
     }
 
     #[test]

@@ -71,10 +71,7 @@ impl Popularity {
             return self.clone();
         }
         let mut shares = self.shares.clone();
-        // Fisher and Yates.
-        for at in (1..shares.len()).rev() {
-            shares.swap(at, random.below(at as u64 + 1) as usize);
-        }
+        random.shuffle(&mut shares);
         Self { shares: shares.chunks(objects).map(|chunk| chunk.iter().sum()).collect() }
     }
 

@@ -56,15 +56,20 @@ fn variation(
     if geometry.slots == 0 {
         return None;
     }
-    let popularity = geometry.popularity(requests, seed);
+    let first = if cache.before.is_empty() { geometry } else { cache.first };
+    let popularity = first.popularity(requests, seed);
     let slots = geometry.slots;
-    let played = simulate::simulate(design.algorithm, &popularity, slots, cache.simulated, seed);
+    let mut levels = cache.before.clone();
+    levels.push(cache.level(design.algorithm, geometry));
+    let played = simulate::stack(&levels, &popularity, cache.simulated, seed);
+    // The formulas hold for independent requests; the misses of another cache are not independent.
+    let formula = || theory::hit_ratio(design.algorithm, &popularity, slots);
     Some(Variation {
         what: what.into(),
         slots,
         chunks_per_request: geometry.chunks_per_request,
         format: design.format,
-        theory: theory::hit_ratio(design.algorithm, &popularity, slots),
+        theory: if cache.before.is_empty() { formula() } else { None },
         simulated: played.hit_ratio,
         standard_error: Some(played.standard_error),
     })
@@ -136,13 +141,14 @@ pub fn changes(cache: &Cache, seed: u64) -> Vec<Variation> {
 
 fn shifts(cache: &Cache, seed: u64) -> Vec<Variation> {
     let geometry = cache.geometry();
-    let popularity = geometry.popularity(&cache.requests, seed);
+    let first = if cache.before.is_empty() { geometry } else { cache.first };
+    let popularity = first.popularity(&cache.requests, seed);
     let by = popularity.objects().div_ceil(10);
     if geometry.slots == 0 || popularity.objects() < 2 {
         return Vec::new();
     }
     let slots = geometry.slots;
-    let played = simulate::shift(cache.algorithm, &popularity, slots, by, cache.simulated, seed);
+    let played = simulate::shift(&cache.levels(), &popularity, by, cache.simulated, seed);
     let variation = |what: String, simulated| Variation {
         what,
         slots,

@@ -1,6 +1,6 @@
 //! Builds a model from a document and checks that its parts fit together.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use hemiola_diagnostic::{Problem, nearest};
@@ -15,7 +15,7 @@ use super::{
     Call, Chain, Component, Formula, Measurements, Model, Observation, Operation, Overhead, Target,
     WhatIf, Work,
 };
-use crate::cache::{Cache, Requests};
+use crate::cache::{Cache, Geometry, Requests};
 use crate::chain::definitions::{Definitions, HitRatio, Piece, chain_name, definitions, physical};
 use crate::chain::tree;
 use crate::expression::Expression;
@@ -55,7 +55,6 @@ impl Checker<'_> {
         for (name, keys) in root.figures.items() {
             figures.extend(figure(name.value, keys, &figures, measurements, p));
         }
-        let caches = root.caches.items();
         Model {
             title: root.title.text(),
             description: root.description.text(),
@@ -64,7 +63,7 @@ impl Checker<'_> {
             figures,
             correlations: root.correlation.items().iter().filter_map(correlation).collect(),
             components: named(&root.components, |name, keys| self.component(name, keys)),
-            caches: caches.iter().filter_map(|(name, keys)| self.cache(name, keys)).collect(),
+            caches: self.caches(root.caches.items()),
             chains: named(&root.chains, |name, keys| self.chain(name, keys)),
             what_ifs: self.what_ifs(root),
             overheads: root.overhead.items().iter().map(|keys| self.overhead(keys)).collect(),
@@ -226,25 +225,49 @@ impl Checker<'_> {
         Overhead { title: keys.title.text(), rates, costs }
     }
 
-    fn cache(&mut self, name: &At<&str>, keys: &CacheKeys<'_>) -> Option<Cache> {
+    fn caches(&mut self, keys: &[(At<&str>, CacheKeys<'_>)]) -> Vec<Cache> {
+        let mut found = Vec::new();
+        for (name, keys) in keys {
+            found.extend(self.cache(name, keys, &found));
+        }
+        found
+    }
+
+    fn cache(
+        &mut self,
+        name: &At<&str>,
+        keys: &CacheKeys<'_>,
+        above: &[Cache],
+    ) -> Option<Cache> {
         let size = self.bytes(&keys.size);
         let object = self.bytes(&keys.object);
         let chunk = if keys.chunk.is_present { self.bytes(&keys.chunk) } else { object };
         let [hit, miss, processing] =
             [&keys.hit, &keys.miss, &keys.processing].map(|entry| self.formula_of(entry));
         let requests = keys.requests.get().and_then(|requests| self.requests(requests));
+        let upstream = self.upstream(keys, above);
+        let (object, chunk) = (object?, chunk?);
+        let (requests, before, first) = match upstream {
+            Some(upstream) => {
+                self.fits_behind(keys, upstream, object);
+                (upstream.requests.clone(), upstream.levels(), upstream.first)
+            }
+            None => (requests?, Vec::new(), Geometry::of(size?, chunk, object)),
+        };
         let cache = Cache {
             name: name.value.to_owned(),
             title: keys.title.text(),
             algorithm: *keys.algorithm.get()?,
             size: size?,
-            object: object?,
-            chunk: chunk?,
+            object,
+            chunk,
             format: keys.format.value(),
             processing,
             hit: hit?,
             miss: miss?,
-            requests: requests?,
+            requests,
+            before,
+            first,
             simulated: keys.simulate.value(),
             at: keys.section.at.clone(),
         };
@@ -259,6 +282,42 @@ impl Checker<'_> {
             self.wrong(&keys.size.key_at, "this cache is too small for one object", hint);
         }
         Some(cache)
+    }
+
+    /// The cache that this one is behind. Reports a cache with neither requests nor another one before it.
+    fn upstream<'c>(&mut self, keys: &CacheKeys<'_>, above: &'c [Cache]) -> Option<&'c Cache> {
+        if keys.requests.is_present == keys.behind.is_present {
+            let hint = "behind names a cache above this one whose misses are its requests";
+            let at = if keys.behind.is_present { &keys.behind.key_at } else { &keys.section.at };
+            self.wrong(at, "a cache has either \"requests\" or \"behind\"", hint);
+            return None;
+        }
+        let behind = keys.behind.stated.as_ref()?;
+        let found = above.iter().find(|cache| cache.name == behind.value);
+        if found.is_none() {
+            let known = above.iter().map(|cache| cache.name.as_str());
+            self.problems.push(unknown(behind.value, &behind.at, "cache above this one", known));
+        }
+        found
+    }
+
+    /// Checks that the objects of a cache are the chunks of the one before it.
+    fn fits_behind(&mut self, keys: &CacheKeys<'_>, upstream: &Cache, object: f64) {
+        let size = |bytes: f64| Quantity { value: bytes, dimension: Dimension::INFORMATION };
+        if (upstream.chunk - object).abs() > 1e-9 * object {
+            let (chunk, object) = (size(upstream.chunk), size(object));
+            let message = format!(
+                "the objects of this cache are {object}, but the chunks that {} requests are {chunk}",
+                upstream.name
+            );
+            self.wrong(&keys.object.key_at, message, "make the object as large as those chunks");
+        } else if upstream.geometry().chunks_per_request > 1 {
+            let message = format!(
+                "{} fetches several chunks for an object; a cache behind it cannot be predicted",
+                upstream.name
+            );
+            self.wrong(&keys.behind.key_at, message, "make its chunks as large as its objects");
+        }
     }
 
     fn bytes(&mut self, entry: &Entry<FormulaText>) -> Option<f64> {
@@ -501,6 +560,9 @@ fn networks(root: &ModelKeys<'_>, model: &Model, problems: &mut Vec<Problem>) {
             }
         }
     }
+    if problems.is_empty() {
+        problems.extend(unfiltered(root, model));
+    }
     // Without circles every tree is finite.
     if problems.is_empty() {
         for (chain, (name, _)) in model.chains.iter().zip(root.chains.items()) {
@@ -509,6 +571,41 @@ fn networks(root: &ModelKeys<'_>, model: &Model, problems: &mut Vec<Problem>) {
             }
         }
     }
+}
+
+/// Caches that are reached at the misses of another one, but with the requests of that one: it takes the popular
+/// requests away.
+fn unfiltered(root: &ModelKeys<'_>, model: &Model) -> Vec<Problem> {
+    let some = |_: &Cache| HitRatio { nominal: 0.5, std: 0.0, systematic: 0.0 };
+    let pieces = definitions(model, &[], &some).pieces;
+    let formula: BTreeMap<&str, &Expression> = pieces
+        .iter()
+        .map(|piece| (piece.definition.name.as_str(), &piece.definition.expression))
+        .collect();
+    let mut problems = Vec::new();
+    for near in &model.caches {
+        let mut reached: BTreeSet<&str> = BTreeSet::new();
+        let miss = format!("{}.miss", near.name);
+        let mut open: Vec<&str> = vec![&miss];
+        while let Some(name) = open.pop() {
+            let names = formula.get(name).into_iter().flat_map(|formula| formula.names());
+            open.extend(names.map(|(name, _)| name).filter(|name| reached.insert(name)));
+        }
+        let far = model.caches.iter().filter(|far| far.name != near.name && far.before.is_empty());
+        for far in far.filter(|far| far.requests == near.requests) {
+            if reached.contains(format!("{}.request", far.name).as_str()) {
+                let keys = root.caches.items().iter().find(|(name, _)| name.value == far.name);
+                let at = keys.map(|(_, keys)| keys.requests.key_at.clone());
+                let message = format!(
+                    "{} is reached at the misses of {}, so it does not get these requests",
+                    far.name, near.name
+                );
+                let hint = format!("write behind = \"{}\" instead of requests, below that cache", near.name);
+                problems.push(Problem::new(at, message).hint(hint));
+            }
+        }
+    }
+    problems
 }
 
 fn network_problems(root: &ModelKeys<'_>, found: Definitions, model: &Model) -> Vec<Problem> {

@@ -160,8 +160,11 @@ sections! {
             "Time to process an object: at every request if stored raw, at a miss if stored processed.";
         must hit: FormulaText, Shape::Formula, "Time to get a cached chunk.";
         must miss: FormulaText, Shape::Formula, "Time to get a chunk that is not cached.";
-        must requests: RequestsKeys<'s>, Shape::One(RequestsKeys::TABLE),
+        may requests: RequestsKeys<'s>, Shape::One(RequestsKeys::TABLE),
             "The distribution of requests over objects. Requests are independent of each other.";
+        may behind: &'s str, Shape::Text,
+            "Instead of requests: the cache whose misses are the requests to this one. The objects of this cache are \
+             the chunks of that one.";
         may simulate: u64 = 200_000, Shape::Whole(1_000, 10_000_000),
             "Requests counted in the simulation, after as many to fill the cache.";
     }
