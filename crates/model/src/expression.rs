@@ -5,6 +5,7 @@
 //!
 //! * `+ - * / ^`, parentheses and the functions `min max sqrt exp ln abs ceil floor round sin cos`. `^` binds
 //!   tightest and is right-associative; `-x^2` is `-(x^2)`.
+//! * The queues `mm1 mmc mg1`: the mean time in them.
 //! * Names are dotted: `memory.latency.l1`.
 //! * A unit follows its number and contains no blanks: `1 GiB/s` is a transfer rate, `500/s` a rate, and
 //!   `1 GiB / s` divides by the name `s`.

@@ -4,6 +4,7 @@ use hemiola_diagnostic::render;
 use hemiola_model::export::tables::tables;
 use hemiola_model::file::{self, Measurements};
 use hemiola_model::summary::{Summary, analyze};
+use hemiola_units::Random;
 
 /// The results of a model.
 #[track_caller]
@@ -196,4 +197,61 @@ fn a_second_cache_sees_only_the_misses_of_the_first() {
     let expected = near * 0.1e6 + (1.0 - near) * (far * 1e6 + (1.0 - far) * 10e6);
     let mean = summary.chains[0].cost.monte_carlo.mean_ns;
     assert!((mean / expected - 1.0).abs() < 0.01, "{mean} {expected}");
+}
+
+/// A model of one queue.
+fn queue(formula: &str) -> String {
+    format!(
+        "title = \"t\"\n[figures]\n\
+         rate = {{ value = \"80/s\", source = \"guess\", reason = \"r\" }}\n\
+         service = {{ value = \"10 ms\", source = \"guess\", reason = \"r\" }}\n\
+         [chains.c]\ncalls = [{{ name = \"serve\", cost = \"{formula}\" }}]\n"
+    )
+}
+
+/// The mean time in a queue with random arrivals at 80 per second, by simulation: each customer takes the server that is
+/// free first.
+fn simulated(servers: usize, mut service: impl FnMut(&mut Random) -> f64) -> f64 {
+    const CUSTOMERS: u32 = 1_000_000;
+    let mut random = Random::from_seed(11);
+    let mut free = vec![0.0; servers];
+    let (mut now, mut sum) = (0.0, 0.0);
+    for _ in 0..CUSTOMERS {
+        now -= (1.0 - random.uniform()).ln() / 80.0;
+        let first = free.iter_mut().min_by(|a, b| f64::total_cmp(a, b)).unwrap();
+        *first = first.max(now) + service(&mut random);
+        sum += *first - now;
+    }
+    sum / f64::from(CUSTOMERS)
+}
+
+#[test]
+fn queues_take_as_long_as_in_a_simulation() {
+    let exponential = |mean: f64| move |random: &mut Random| -mean * (1.0 - random.uniform()).ln();
+    for (formula, expected) in [
+        ("mm1(rate, service)", simulated(1, exponential(0.01))),
+        ("mmc(rate, 3 * service, 4)", simulated(4, exponential(0.03))),
+        ("mg1(rate, service, 0)", simulated(1, |_| 0.01)),
+        // Uniform from 5 to 15 ms.
+        ("mg1(rate, service, 1 / sqrt(12))", simulated(1, |random| random.between(0.005, 0.015))),
+    ] {
+        let mean = model(&queue(formula)).chains[0].cost.monte_carlo.mean_ns / 1e9;
+        assert!((mean / expected - 1.0).abs() < 0.03, "{formula}: {mean} {expected}");
+    }
+    // 10 ms / (1 - 0.8).
+    let mean = model(&queue("mm1(rate, service)")).chains[0].cost.monte_carlo.mean_ns;
+    assert!((mean - 50e6).abs() < 1.0, "{mean}");
+}
+
+#[test]
+fn an_overloaded_queue_is_refused_with_its_load() {
+    let text = refused(&queue("mmc(rate, 5 * service, 3)"));
+    assert!(text.contains("overloaded: its load is ρ = 1.333"), "{text}");
+    let text = refused(&queue("mm1(rate)"));
+    assert!(text.contains("mm1 takes two arguments: rate and service time, found 1"), "{text}");
+    let text = refused(&queue("mm1(service, service)"));
+    assert!(text.contains("it must be a number"), "{text}");
+    let busy = format!("{}[what_if.busy]\nfigures.rate = \"120/s\"\n", queue("mm1(rate, service)"));
+    let text = refused(&busy);
+    assert!(text.contains("ρ = 1.200") && text.contains("what-if \"busy\""), "{text}");
 }

@@ -107,7 +107,10 @@ mod tests {
             *counts.entry(items).or_insert(0) += 1;
         }
         // Five standard deviations of a count of 10 000.
-        assert!(counts.len() == 6 && counts.values().all(|count| (9_540..10_460).contains(count)), "{counts:?}");
+        assert!(
+            counts.len() == 6 && counts.values().all(|count| (9_540..10_460).contains(count)),
+            "{counts:?}"
+        );
     }
 
     #[test]

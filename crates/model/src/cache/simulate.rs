@@ -216,7 +216,8 @@ mod tests {
         let mut lists: [Vec<usize>; 2] = Default::default();
         let mut use_of = |level: usize, object: usize| {
             let list = &mut lists[level];
-            let found = list.iter().position(|known| *known == object).map(|at| list.remove(at)).is_some();
+            let found =
+                list.iter().position(|known| *known == object).map(|at| list.remove(at)).is_some();
             list.push(object);
             if list.len() > slots[level] {
                 list.remove(0);
@@ -244,12 +245,17 @@ mod tests {
 
     #[test]
     fn a_second_cache_hits_as_often_as_in_a_simulation_of_both() {
-        for (exponent, slots) in [(0.8, [50, 100]), (1.0, [20, 200]), (0.5, [100, 120]), (0.8, [100, 50])] {
+        for (exponent, slots) in
+            [(0.8, [50, 100]), (1.0, [20, 200]), (0.5, [100, 120]), (0.8, [100, 50])]
+        {
             let popularity = Popularity::zipf(500, exponent);
             let level = |slots| Level { algorithm: Algorithm::Lru, slots, objects_per_chunk: 1 };
             let found = stack(&slots.map(level), &popularity, 60_000, 3);
             let expected = oracle(popularity.shares(), slots, 60_000);
-            assert!((found.hit_ratio - expected).abs() < 0.015, "{exponent} {slots:?}: {found:?} {expected}");
+            assert!(
+                (found.hit_ratio - expected).abs() < 0.015,
+                "{exponent} {slots:?}: {found:?} {expected}"
+            );
             // What the requests of the first cache would give.
             let unfiltered = simulate(Algorithm::Lru, &popularity, slots[1], 60_000, 3).hit_ratio;
             assert!(unfiltered - found.hit_ratio > 0.05, "{unfiltered} {found:?}");

@@ -59,6 +59,13 @@ fn result(function: Function, a: Operand, b: Operand) -> Result<Dimension, Strin
             .dimension
             .checked_add(b.dimension)
             .map_err(|error| format!("{symbol} of {} and {}", error.first, error.second)),
+        Function::Wait if a.dimension != Dimension::NONE => {
+            Err(format!("rate times service time is {}; it must be a number", a.dimension))
+        }
+        Function::Wait if b.dimension != Dimension::NONE => {
+            Err(format!("the number of servers is {}; it must be a number", b.dimension))
+        }
+        Function::Wait => Ok(Dimension::NONE),
         Function::Power if b.dimension != Dimension::NONE => {
             Err(format!("the exponent is {}; it must be a number", b.dimension))
         }

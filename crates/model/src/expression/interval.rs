@@ -109,6 +109,16 @@ impl Interval {
         if exponent.low < 0.0 { result.inverse() } else { result }
     }
 
+    /// The wait grows with the load and falls with the number of servers; without bound from an overload on.
+    fn wait(self, servers: Self) -> Self {
+        let low = f64::apply(Function::Wait, &self.low.max(0.0), &servers.high);
+        let high = f64::apply(Function::Wait, &self.high, &servers.low);
+        if low.is_nan() {
+            return Self::NOTHING;
+        }
+        Self { low, high: if high.is_nan() { f64::INFINITY } else { high } }
+    }
+
     fn cosine(self) -> Self {
         // Whether one of the points `first` + k · 2π is inside.
         let passes = |first: f64| ((self.low - first) / TAU).ceil() * TAU + first <= self.high;
@@ -158,6 +168,7 @@ impl Value for Interval {
             Function::Floor => a.monotone(f64::floor),
             Function::Round => a.monotone(f64::round),
             Function::Cosine => a.cosine(),
+            Function::Wait => a.wait(b),
             Function::Sine => Self { low: a.low - FRAC_PI_2, high: a.high - FRAC_PI_2 }.cosine(),
         }
     }

@@ -29,6 +29,16 @@ const UNARY: [(&str, Function); 9] = [
 /// Functions of two or more arguments.
 const MANY: [(&str, Function); 2] = [("min", Function::Minimum), ("max", Function::Maximum)];
 
+/// Queues with random arrivals: name, number of arguments, in words.
+const QUEUES: [(&str, usize, &str); 3] = [
+    ("mm1", 2, "two arguments: rate and service time"),
+    ("mmc", 3, "three arguments: rate, service time and number of servers"),
+    ("mg1", 3, "three arguments: rate, service time and its standard deviation over its mean"),
+];
+
+/// More than any formula needs; queues within queues repeat their arguments.
+const STEPS_MAX: usize = 100_000;
+
 const OPERAND: &str = "a number, a name or \"(\"";
 
 pub(super) fn parse(text: &str) -> Result<Expression, ExpressionError> {
@@ -164,9 +174,13 @@ impl Parser<'_> {
     fn call(&mut self, name: &str, at: Range<usize>) -> Result<(), ExpressionError> {
         let find =
             |of: &[(&'static str, Function)]| of.iter().find(|(known, _)| *known == name).copied();
+        if let Some(queue) = QUEUES.into_iter().find(|(known, ..)| *known == name) {
+            return self.queue(queue, at.start);
+        }
         let many = find(&MANY);
         let Some((known, function)) = many.or_else(|| find(&UNARY)) else {
             let all = MANY.iter().chain(&UNARY).map(|(known, _)| *known);
+            let all = all.chain(QUEUES.iter().map(|(known, ..)| *known));
             let nearest = nearest(name, all).map(str::to_owned);
             return Err(ExpressionError::UnknownFunction { at, name: name.to_owned(), nearest });
         };
@@ -199,6 +213,65 @@ impl Parser<'_> {
                 Err(ExpressionError::Arguments { at, function: known, expected, found })
             }
         }
+    }
+
+    /// Parses the arguments of a queue from its parenthesis. The mean time in it is
+    /// `service * (1 + wait(rate * service, servers))`, with one server of any service time
+    /// `service * (1 + wait(rate * service, 1) * (1 + variation ^ 2) / 2)` (Pollaczek and Khinchine 1930).
+    fn queue(
+        &mut self,
+        (function, count, expected): (&'static str, usize, &'static str),
+        start: usize,
+    ) -> Result<(), ExpressionError> {
+        self.take(1);
+        let from = self.steps.len();
+        let mut arguments: Vec<Vec<Step>> = Vec::new();
+        while !arguments.is_empty() || self.peek() != Some(')') {
+            self.sum()?;
+            arguments.push(self.steps.split_off(from));
+            if self.peek() != Some(',') {
+                break;
+            }
+            self.take(1);
+        }
+        self.expect(')', "an operator, \",\" or \")\"")?;
+        if arguments.len() != count {
+            let (at, found) = (start..self.end, arguments.len());
+            return Err(ExpressionError::Arguments { at, function, expected, found });
+        }
+        let mut arguments = arguments.into_iter();
+        let mut next = || arguments.next().unwrap_or_default();
+        let (rate, service, third) = (next(), next(), next());
+        self.steps.extend(service.iter().cloned());
+        self.one(start);
+        self.steps.extend(rate.into_iter().chain(service));
+        self.apply(Function::Multiply, start);
+        match function {
+            "mmc" => self.steps.extend(third),
+            "mg1" => {
+                self.one(start);
+                self.apply(Function::Wait, start);
+                self.one(start);
+                self.steps.extend(third);
+                self.push(Operation::Constant(Quantity::number(2.0)), start);
+                self.apply(Function::Power, start);
+                self.apply(Function::Add, start);
+                self.apply(Function::Multiply, start);
+                self.push(Operation::Constant(Quantity::number(2.0)), start);
+                self.apply(Function::Divide, start);
+            }
+            _ => self.one(start),
+        }
+        if function != "mg1" {
+            self.apply(Function::Wait, start);
+        }
+        self.apply(Function::Add, start);
+        self.apply(Function::Multiply, start);
+        if self.steps.len() > STEPS_MAX { Err(self.too_large()) } else { Ok(()) }
+    }
+
+    fn one(&mut self, start: usize) {
+        self.push(Operation::Constant(Quantity::number(1.0)), start);
     }
 
     fn peek(&self) -> Option<char> {

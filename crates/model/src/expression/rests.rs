@@ -1,4 +1,4 @@
-//! The rest of a share in a formula: `1 - x` as a factor or a divisor.
+//! What a formula must not exceed: the rest of a share, `1 - x` as a factor or a divisor, and the load of a queue.
 //!
 //! As a factor, x is a share, such as a hit ratio; as a divisor, x is the load of a queue. A negative rest has no
 //! meaning in either place, although the formula still has a value.
@@ -18,7 +18,35 @@ pub(crate) struct Rest {
     pub(crate) divides: bool,
 }
 
+/// One queue of a formula.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Queue {
+    /// Its place in the text.
+    pub(crate) at: Range<usize>,
+    /// The step that computes rate times service time.
+    pub(crate) load: usize,
+    /// The step that computes the number of servers.
+    pub(crate) servers: usize,
+}
+
 impl Expression {
+    /// Every queue.
+    pub(crate) fn queues(&self) -> Vec<Queue> {
+        let mut stack: Vec<usize> = Vec::new();
+        let mut queues = Vec::new();
+        for (step, entry) in self.steps().iter().enumerate() {
+            if let Operation::Apply(function) = &entry.operation {
+                let b = stack.pop().expect(super::OPERANDS);
+                let a = if function.is_binary() { stack.pop().expect(super::OPERANDS) } else { b };
+                if *function == Function::Wait {
+                    queues.push(Queue { at: entry.at.clone(), load: a, servers: b });
+                }
+            }
+            stack.push(step);
+        }
+        queues
+    }
+
     /// Every rest of a share.
     pub(crate) fn rests(&self) -> Vec<Rest> {
         let steps = self.steps();

@@ -23,14 +23,16 @@ pub enum Function {
     Round,
     Sine,
     Cosine,
+    /// The mean wait in a queue, in units of the service time, from load and number of servers.
+    Wait,
 }
 
 impl Function {
     /// Whether it takes two operands.
     #[must_use]
     pub const fn is_binary(self) -> bool {
-        use Function::{Add, Divide, Maximum, Minimum, Multiply, Power, Subtract};
-        matches!(self, Add | Subtract | Multiply | Divide | Power | Minimum | Maximum)
+        use Function::{Add, Divide, Maximum, Minimum, Multiply, Power, Subtract, Wait};
+        matches!(self, Add | Subtract | Multiply | Divide | Power | Minimum | Maximum | Wait)
     }
 
     /// Its symbol or name in a formula.
@@ -53,6 +55,7 @@ impl Function {
             Self::Round => "round",
             Self::Sine => "sin",
             Self::Cosine => "cos",
+            Self::Wait => "wait",
         }
     }
 }
@@ -94,6 +97,25 @@ impl Value for f64 {
             Function::Round => a.round(),
             Function::Sine => a.sin(),
             Function::Cosine => a.cos(),
+            Function::Wait => mean_wait(a, b),
         }
     }
+}
+
+/// The mean wait in a queue with random arrivals and exponential service times, in units of the service time, by
+/// Erlang's formulas (Erlang 1917). The load is the rate times the service time; NaN unless it is below the number of
+/// servers, a whole number up to 10 000.
+fn mean_wait(load: f64, servers: f64) -> f64 {
+    const SERVERS_MAX: f64 = 10_000.0;
+    let counted = servers.fract() == 0.0 && (1.0..=SERVERS_MAX).contains(&servers);
+    if !(counted && 0.0 <= load && load < servers) {
+        return f64::NAN;
+    }
+    // The share of arrivals that find all servers busy, if none of them waits: by recursion over the servers.
+    let mut lost = 1.0;
+    for server in 1..=servers as u32 {
+        lost = load * lost / (f64::from(server) + load * lost);
+    }
+    let waits = servers * lost / (servers - load * (1.0 - lost));
+    waits / (servers - load)
 }

@@ -233,12 +233,7 @@ impl Checker<'_> {
         found
     }
 
-    fn cache(
-        &mut self,
-        name: &At<&str>,
-        keys: &CacheKeys<'_>,
-        above: &[Cache],
-    ) -> Option<Cache> {
+    fn cache(&mut self, name: &At<&str>, keys: &CacheKeys<'_>, above: &[Cache]) -> Option<Cache> {
         let size = self.bytes(&keys.size);
         let object = self.bytes(&keys.object);
         let chunk = if keys.chunk.is_present { self.bytes(&keys.chunk) } else { object };
@@ -600,7 +595,10 @@ fn unfiltered(root: &ModelKeys<'_>, model: &Model) -> Vec<Problem> {
                     "{} is reached at the misses of {}, so it does not get these requests",
                     far.name, near.name
                 );
-                let hint = format!("write behind = \"{}\" instead of requests, below that cache", near.name);
+                let hint = format!(
+                    "write behind = \"{}\" instead of requests, below that cache",
+                    near.name
+                );
                 problems.push(Problem::new(at, message).hint(hint));
             }
         }
@@ -652,7 +650,9 @@ fn impossible(network: &Network, pieces: &[Piece]) -> Option<Problem> {
         let piece = pieces.iter().find(|piece| piece.definition.name == *name && piece.written);
         let found = piece.and_then(|piece| {
             let shown = Quantity { value, dimension: piece.dimension };
-            impossible_rest(piece, &steps).or_else(|| impossible_value(piece, shown))
+            overload(piece, &steps)
+                .or_else(|| impossible_rest(piece, &steps))
+                .or_else(|| impossible_value(piece, shown))
         });
         if found.is_some() {
             return found;
@@ -660,6 +660,21 @@ fn impossible(network: &Network, pieces: &[Piece]) -> Option<Problem> {
         values.insert(name, value);
     }
     None
+}
+
+/// The problem of a queue that gets more work than its servers can do.
+fn overload(piece: &Piece, steps: &[f64]) -> Option<Problem> {
+    let expression = &piece.definition.expression;
+    let mut queues = expression.queues().into_iter();
+    let queue = queues.find(|queue| steps[queue.load] >= steps[queue.servers])?;
+    let load = steps[queue.load] / steps[queue.servers];
+    let text = &expression.text()[queue.at.clone()];
+    let message = format!("the queue `{text}` is overloaded: its load is ρ = {load:.3}");
+    Some(
+        Problem::new(within(&piece.at, &queue.at), message).hint(
+            "a queue that gets more work than it can do never empties; its load must be below 1",
+        ),
+    )
 }
 
 /// The problem of a rest `1 - x` that is negative: a load or a share above 1.

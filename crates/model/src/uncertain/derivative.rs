@@ -41,9 +41,18 @@ impl Value for Derivative {
             Function::Ceiling | Function::Floor | Function::Round => 0.0,
             Function::Sine => chain(a.slope, a.value.cos()),
             Function::Cosine => chain(a.slope, -a.value.sin()),
+            Function::Wait => chain(a.slope, slope_of_wait(a.value, b.value)),
         };
         Self { value, slope }
     }
+}
+
+/// The slope of the wait by the load, as a difference quotient. The number of servers is a whole number without slope.
+fn slope_of_wait(load: f64, servers: f64) -> f64 {
+    let wait = |load: f64| f64::apply(Function::Wait, &load, &servers);
+    let step = 1e-6 * (servers - load);
+    let (low, high) = ((load - step).max(0.0), load + step);
+    (wait(high) - wait(low)) / (high - low)
 }
 
 #[cfg(test)]
@@ -70,6 +79,9 @@ mod tests {
             "sin(x) * cos(x)",
             "ceil(x) * x",
             "-x ^ -2",
+            "mm1(x, 0.2)",
+            "mmc(x, 2, 4) * x",
+            "mg1(0.3, x, x)",
         ] {
             let formula = Expression::parse(text).unwrap();
             let at = |x: f64| formula.evaluate(&BTreeMap::from([("x", x)])).unwrap();
