@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::chain::definitions::{Piece, allotment_name, made};
 use crate::chain::tree::Node;
-use crate::chain::{self, Expected, Margin, TreeNode, ns};
+use crate::chain::{self, Expected, Margin, ROUNDING, TreeNode, ns};
 use crate::file::{Chain, Model, Observation};
 use crate::summary::percent;
 use crate::uncertain::{Chance, Network, Predicted};
@@ -220,7 +220,7 @@ impl ObservedTime {
     fn of(observation: &Observation, name: &str, predicted: &Predicted) -> Self {
         let value = observation.value.value;
         let expected = Expected::of_samples(predicted);
-        let share_below = predicted.at_most(value);
+        let share_below = predicted.at_most(value * (1.0 + ROUNDING));
         // The range of a repeated measurement, if known.
         let (low, high) = match &observation.taken {
             Some(taken) if taken.value > 0.0 => {
@@ -229,7 +229,8 @@ impl ObservedTime {
             }
             _ => (value, value),
         };
-        let place = place([low, value, high], [predicted.low(), predicted.high()]);
+        let range = [predicted.low() * (1.0 - ROUNDING), predicted.high() * (1.0 + ROUNDING)];
+        let place = place([low, value, high], range);
         let factor = ns(value) / expected.mean_ns;
         Self {
             name: name.to_owned(),

@@ -62,12 +62,15 @@ pub struct Margin {
     pub margin_ns: Option<f64>,
 }
 
+/// The share of a time that rounding can change: a time that equals its limit keeps it.
+pub(crate) const ROUNDING: f64 = 1e-12;
+
 impl Margin {
     /// Of a limit in ns.
     pub(crate) fn of(predicted: &Predicted, limit_ns: f64, required: f64) -> Self {
         let margin = limit_ns - ns(predicted.limit(required));
         Self {
-            probability: predicted.at_most(limit_ns / 1e9),
+            probability: predicted.at_most(limit_ns / 1e9 * (1.0 + ROUNDING)),
             margin_ns: margin.is_finite().then_some(margin),
         }
     }

@@ -199,6 +199,18 @@ fn a_second_cache_sees_only_the_misses_of_the_first() {
     assert!((mean / expected - 1.0).abs() < 0.01, "{mean} {expected}");
 }
 
+#[test]
+fn rounding_misses_no_limit() {
+    // 0.1 + 0.2 is more than 0.3.
+    let source = "title = \"t\"\n[chains.c]\n\
+        calls = [{ name = \"a\", cost = \"0.1 s\" }, { name = \"b\", cost = \"0.2 s\" }]\n\
+        deadline = \"0.3 s\"\n[[chains.c.measured]]\ncircumstances = \"here\"\nvalue = \"0.3 s\"\n";
+    let summary = model(source);
+    let line = &summary.chains[0].budget.lines[0];
+    assert_eq!((line.is_kept, line.expected_margin.unwrap().probability.value), (Some(true), 1.0));
+    assert_eq!(summary.failures, Vec::<String>::new());
+}
+
 /// A model of one queue.
 fn queue(formula: &str) -> String {
     format!(
