@@ -289,7 +289,7 @@ fn remarks(chain: &Chain, lines: &[BudgetLine], tree: &[TreeNode]) -> Vec<String
     let mut sum = 0.0;
     let mut counted: Vec<&str> = Vec::new();
     let mut inside: Option<usize> = None;
-    for node in tree {
+    for node in tree.iter().filter(|node| !node.beside) {
         if inside.is_some_and(|depth| node.depth > depth) {
             continue;
         }

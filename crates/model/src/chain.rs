@@ -187,6 +187,8 @@ pub struct TreeNode {
     pub total: Expected,
     /// Their own time, ns.
     pub own_ns: f64,
+    /// Whether they run beside a longer branch, so that their time does not count.
+    pub beside: bool,
 }
 
 /// The cost of a chain in a network that contains it, and its distribution.
@@ -224,14 +226,17 @@ pub(crate) fn part(network: &Network, model: &Model, name: &str, is_judged: bool
 pub(crate) fn tree(network: &Network, nodes: &[Node], totals: &[Predicted]) -> Vec<TreeNode> {
     let nominal =
         |name: &str| network.nominal(name).expect("the tree's formulas are in the network");
-    let node = |(node, total): (&Node, &Predicted)| TreeNode {
+    let nominals: Vec<f64> = totals.iter().map(|total| total.nominal).collect();
+    let beside = tree::beside(nodes, &nominals);
+    let node = |((node, total), beside): ((&Node, &Predicted), bool)| TreeNode {
         depth: node.depth,
         name: node.name.clone(),
         calls: nominal(&node.times),
         total: Expected::of_samples(total),
         own_ns: ns(nominal(&node.own)),
+        beside,
     };
-    nodes.iter().zip(totals).map(node).collect()
+    nodes.iter().zip(totals).zip(beside).map(node).collect()
 }
 
 /// A step of a waterfall: an operation's own time, over all places it is called from.
@@ -245,10 +250,10 @@ pub struct OwnTime {
     pub share: f64,
 }
 
-/// The own times of a chain that are not zero, in the order of the first calls.
+/// The own times of a chain that count and are not zero, in the order of the first calls.
 pub(crate) fn waterfall(tree: &[TreeNode]) -> Vec<OwnTime> {
     let mut shares: Vec<OwnTime> = Vec::new();
-    for node in tree.iter().filter(|node| node.own_ns != 0.0) {
+    for node in tree.iter().filter(|node| node.own_ns != 0.0 && !node.beside) {
         match shares.iter_mut().find(|share| share.name == node.name) {
             Some(share) => share.own_ns += node.own_ns,
             None => {

@@ -137,6 +137,8 @@ pub struct Work {
     pub cost: Option<Formula>,
     /// Its calls.
     pub calls: Vec<Call>,
+    /// Whether its calls run at the same time, so that only the longest counts.
+    pub parallel: bool,
     /// Its place in the file.
     pub(crate) at: Range<usize>,
 }

@@ -143,22 +143,27 @@ pub(crate) fn made(name: String, text: &str, at: &Range<usize>, dimension: Dimen
     Piece { definition: Definition { name, expression }, at: at.clone(), written: false, dimension }
 }
 
-/// `name` = own cost + Σ times × called. Each call has its own sum, so formulas do not grow with the number of calls.
+/// `name` = own cost + Σ times × called, or own cost + max(times × called) if the calls are parallel. Each call has its
+/// own sum, so formulas do not grow with the number of calls.
 fn work_pieces(name: &str, work: &Work, pieces: &mut Vec<Piece>) {
     let own = format!("{name}.own");
     pieces.push(match &work.cost {
         Some(cost) => written(own.clone(), cost, Dimension::TIME),
         None => made(own.clone(), "0 s", &work.at, Dimension::TIME),
     });
-    let mut sum = own;
+    let mut sum = if work.parallel { "0 s".to_owned() } else { own.clone() };
     for (index, call) in work.calls.iter().enumerate() {
         let (times, target) = call_pieces(name, index, call, pieces);
         let next = format!("{name}.sum_{index}");
-        let text = format!("{sum} + {times} * {target}");
+        let text = match work.parallel {
+            true => format!("max({sum}, {times} * {target})"),
+            false => format!("{sum} + {times} * {target}"),
+        };
         pieces.push(made(next.clone(), &text, &call.at, Dimension::TIME));
         sum = next;
     }
-    pieces.push(made(name.to_owned(), &sum, &work.at, Dimension::TIME));
+    let whole = if work.parallel { format!("{own} + {sum}") } else { sum };
+    pieces.push(made(name.to_owned(), &whole, &work.at, Dimension::TIME));
 }
 
 /// The names or numbers for the count and the cost of a call.

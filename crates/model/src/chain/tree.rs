@@ -40,6 +40,8 @@ pub(crate) struct Node {
     pub(crate) times: String,
     /// The calling node.
     parent: Option<usize>,
+    /// Whether it runs at the same time as the other calls of its caller.
+    parallel: bool,
     /// How often one call of the parent calls it.
     times_each: String,
     /// The name of the cost of one call, including its own calls.
@@ -92,6 +94,7 @@ fn visit<'m>(
             times: format!("{total}.times"),
             total,
             parent,
+            parallel: work.parallel,
             times_each: times_name(caller, index, call),
             target: target.clone(),
             target_own,
@@ -102,6 +105,19 @@ fn visit<'m>(
         }
     }
     Ok(())
+}
+
+/// For each node, whether it or one of its callers runs beside a longer branch, so that its time does not count.
+pub(crate) fn beside(nodes: &[Node], totals: &[f64]) -> Vec<bool> {
+    let mut beside: Vec<bool> = Vec::with_capacity(nodes.len());
+    for (at, node) in nodes.iter().enumerate() {
+        let caller = node.parent.is_some_and(|parent| beside[parent]);
+        let siblings = (0..nodes.len()).filter(|other| nodes[*other].parent == node.parent);
+        // Of equally long branches, the first one counts.
+        let longest = siblings.reduce(|a, b| if totals[b] > totals[a] { b } else { a });
+        beside.push(caller || node.parallel && longest != Some(at));
+    }
+    beside
 }
 
 /// The formulas of the nodes.

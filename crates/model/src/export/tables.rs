@@ -168,7 +168,9 @@ fn waterfall(chain: &ChainSummary) -> Table {
     let rows = shares.iter().map(row).collect();
     let title = format!("Where the time goes: {}", heading(chain));
     Table::new(title, ["Part", "Own time", "Share"], rows)
-        .with_note("Own time at the best single values, without calls.")
+        .with_note(
+        "Own time at the best single values, without calls. Of parallel calls, only the longest counts.",
+    )
 }
 
 fn tornado(chain: &ChainSummary) -> Table {

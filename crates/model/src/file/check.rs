@@ -89,7 +89,12 @@ impl Checker<'_> {
 
     fn operation(&mut self, name: String, keys: &OperationKeys<'_>) -> Operation {
         let cost = self.formula_of(&keys.cost);
-        let work = Work { cost, calls: self.calls(&keys.calls), at: keys.section.at.clone() };
+        let work = Work {
+            cost,
+            calls: self.calls(&keys.calls),
+            parallel: keys.parallel.value(),
+            at: keys.section.at.clone(),
+        };
         Operation { name, title: keys.title.text(), work }
     }
 
@@ -139,7 +144,12 @@ impl Checker<'_> {
         Chain {
             name: name.to_owned(),
             title: keys.title.text(),
-            work: Work { cost: None, calls: self.calls(&keys.calls), at: keys.section.at.clone() },
+            work: Work {
+                cost: None,
+                calls: self.calls(&keys.calls),
+                parallel: false,
+                at: keys.section.at.clone(),
+            },
             deadline: self.formula_of(&keys.deadline),
             probability: self.probability(&keys.probability),
             budget,

@@ -105,6 +105,8 @@ sections! {
         may title: &'s str, Shape::Text, "One line for tables.";
         may cost: FormulaText, Shape::Formula, "Its own time, without its calls.";
         may calls: Vec<CallKeys<'s>>, Shape::Many(CallKeys::TABLE, CALLS_MAX), "The operations that it calls.";
+        may parallel: bool = false, Shape::Boolean,
+            "Whether the calls run at the same time: the longest counts. Repeated calls (times) follow each other.";
     }
 
     /// An item of `calls`
