@@ -67,8 +67,9 @@ calls! {
         federation_name: String, fom_modules: Vec<FomModule>, mim_module: FomModule,
         logical_time_implementation_name: String,
     } => Done [
-        InconsistentFOM InvalidFOM ErrorReadingFOM CouldNotOpenFOM InvalidMIM ErrorReadingMIM CouldNotOpenMIM
-        DesignatorIsHLAstandardMIM FederationExecutionAlreadyExists Unauthorized ..Connected
+        CouldNotCreateLogicalTimeFactory InconsistentFOM InvalidFOM ErrorReadingFOM CouldNotOpenFOM InvalidMIM
+        ErrorReadingMIM CouldNotOpenMIM DesignatorIsHLAstandardMIM FederationExecutionAlreadyExists Unauthorized
+        ..Connected
     ];
     12 "4.6" DestroyFederationExecution "destroyFederationExecution" { federation_name: String }
         => Done [FederatesCurrentlyJoined FederationExecutionDoesNotExist Unauthorized ..Connected];

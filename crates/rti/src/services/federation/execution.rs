@@ -58,12 +58,7 @@ pub(super) fn create_federation_execution(
     let model = kernel.prepared(session, &name, modules, mim, false).model()?;
     let Some(implementation) = TimeImplementation::named(time) else {
         let details = format!("{time} is neither HLAinteger64Time nor HLAfloat64Time");
-        // The two forms with a MIM do not have the exception for this.
-        let exception = match mim {
-            None => Exception::CouldNotCreateLogicalTimeFactory,
-            Some(_) => Exception::RTIinternalError,
-        };
-        return Err(exception.because(details));
+        return Err(Exception::CouldNotCreateLogicalTimeFactory.because(details));
     };
     let creation = kernel.make_room(session)?;
     let account = Arc::<Account>::default();

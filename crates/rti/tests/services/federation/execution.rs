@@ -82,6 +82,8 @@ fn a_federation_name_is_unique() {
     assert_eq!(w.refused(fed, create("no time")), Exception::FederationExecutionAlreadyExists);
     w.ok(fed, destroy());
     assert_eq!(w.refused(fed, create("no time")), Exception::CouldNotCreateLogicalTimeFactory);
+    let with_mim = with_mim(module(hemiola_fom::standard_mim_text()), "no time");
+    assert_eq!(w.refused(fed, with_mim), Exception::CouldNotCreateLogicalTimeFactory);
     w.ok(fed, create("HLAinteger64Time"));
 }
 
