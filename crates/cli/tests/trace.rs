@@ -403,13 +403,13 @@ fn a_full_disk_ends_the_recording_but_not_the_program() {
     machine.nothing_is_left();
 }
 
-/// A file system of 256 KiB; unmounted when dropped.
+/// A file system of 96 KiB; unmounted when dropped.
 struct Small(PathBuf);
 
 impl Small {
     fn mount(path: PathBuf) -> Option<Self> {
         fs::create_dir(&path).unwrap();
-        let mount = ["-t", "tmpfs", "-o", "size=256k", "none"];
+        let mount = ["-t", "tmpfs", "-o", "size=96k", "none"];
         let mounted = Command::new("mount").args(mount).arg(&path).status();
         mounted.is_ok_and(|status| status.success()).then_some(Self(path))
     }
