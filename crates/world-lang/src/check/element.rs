@@ -335,6 +335,15 @@ impl Checker<'_> {
     }
 
     fn step(&mut self, element: ElementId, name: &Name) -> Checked<(Vec<u32>, Type)> {
+        self.known_property(element, name).map(|(at, ty)| (vec![at], ty))
+    }
+
+    /// Returns the index and the type of an element's property. Reports a name that the element does not have.
+    pub(super) fn known_property(
+        &mut self,
+        element: ElementId,
+        name: &Name,
+    ) -> Checked<(u32, Type)> {
         let fields = &self.fields[element.index()];
         let Some(found) = fields.get(&name.text) else {
             if self.is_incomplete(element) {
@@ -350,7 +359,7 @@ impl Checker<'_> {
                 .report(Problem::new(name.span, message).also(span, "this element").hint(hint));
         };
         let at = found.ok_or(Reported)?;
-        Ok((vec![at], self.universe.elements[element.index()].properties[at as usize].ty.clone()))
+        Ok((at, self.universe.elements[element.index()].properties[at as usize].ty.clone()))
     }
 
     pub(super) fn entities(&mut self) {

@@ -245,23 +245,8 @@ impl Checker<'_> {
             return self
                 .report(Problem::new(name.span, message).hint("only elements have properties"));
         };
-        let fields = &self.fields[element.index()];
-        let Some(property) = fields.get(&name.text) else {
-            if self.is_incomplete(element) {
-                return Err(Reported);
-            }
-            let hint =
-                did_you_mean(&name.text, fields.keys().take(SUGGESTIONS_MAX).map(String::as_str))
-                    .unwrap_or_default();
-            let element = &self.universe.elements[element.index()];
-            let message = format!("element `{}` has no property `{}`", element.name, name.text);
-            let span = element.span;
-            return self
-                .report(Problem::new(name.span, message).also(span, "this element").hint(hint));
-        };
-        let property = property.ok_or(Reported)?;
+        let (property, ty) = self.known_property(element, name)?;
         cx.read(&row, element, property);
-        let ty = self.universe.elements[element.index()].properties[property as usize].ty.clone();
         Ok(Expr { kind: ExprKind::Field(Box::new(row), property), ty, span })
     }
 
