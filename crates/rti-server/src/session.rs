@@ -292,9 +292,8 @@ impl Session {
         (self.traffic.sent_len, self.protocol.acknowledged())
     }
 
-    /// Passes a callback to the protocol session.
-    pub(crate) fn request(&mut self, now: Instant, body: Data) {
-        let milestone = message::callback_number(&body).and_then(Milestone::of_callback);
+    /// Passes a callback to the protocol session. Its answer ends this transition, if it ends one.
+    pub(crate) fn request(&mut self, now: Instant, body: Data, milestone: Option<Milestone>) {
         let ticket = self.protocol.request(now, body);
         self.calls.milestones.extend(ticket.zip(milestone));
     }
@@ -314,7 +313,11 @@ impl Session {
         {
             match answers {
                 Some(request) => self.protocol.respond(now, request, body),
-                None => self.request(now, body),
+                None => {
+                    let milestone =
+                        message::callback_number(&body).and_then(Milestone::of_callback);
+                    self.request(now, body, milestone);
+                }
             }
             fed += 1;
         }

@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 
 use hemiola_fedpro::{RequestId, message};
 use hemiola_hla::{Callback, Data};
-use hemiola_rti::{Notice, SessionId};
+use hemiola_rti::{Milestone, Notice, SessionId};
 
 use super::Server;
 use crate::chunk::Message;
@@ -52,7 +52,7 @@ impl Server {
         }
         let body = notice.encoded(message::encode_callback).clone();
         let len = body.len();
-        session.request(self.now, body);
+        session.request(self.now, body, Milestone::of_callback(notice.callback().number()));
         session.traffic.sent.count(self.now, 1, 0);
         self.statistics.sent.count(self.now, 1, 0);
         self.mark(id, PendingOutput::Callback);
