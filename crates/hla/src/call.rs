@@ -126,6 +126,12 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// Returns whether it raises this exception, as clients of either edition see it.
+    #[must_use]
+    pub fn raises(&self, exception: Exception) -> bool {
+        self.exceptions.iter().any(|one| *one == exception || one.of_2010() == exception)
+    }
+
     /// Returns whether it sends a message to other federates: an update or an interaction. Its reply alone is no reason
     /// to wake a federate that waits for something else.
     #[must_use]

@@ -6,8 +6,8 @@ macro_rules! exceptions {
     ($($name:ident $meaning:literal,)*) => {
         /// The exception that refuses a call. Federates receive its name; any further text is for people.
         ///
-        /// These are the 95 that services raise and those that the programming interfaces define for the client's own
-        /// use, which together are the names that clients of the Federate Protocol understand.
+        /// These are the 95 that services raise, those that the programming interfaces define for the client's own use,
+        /// and those that only clients of 1516-2010 understand.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Exception {
             $(#[doc = $meaning] $name,)*
@@ -132,6 +132,8 @@ exceptions! {
     TimeRegulationIsNotEnabled "The federate is not time-regulating.",
     Unauthorized "The federate may not do this.",
     UnsupportedCallbackModel "The client cannot deliver callbacks in this way.",
+    InconsistentFDD "The modules are invalid or contradict each other (1516-2010 only).",
+    InvalidTransportationType "No transportation type has this handle (1516-2010 only).",
     AttributeRelevanceAdvisorySwitchIsOff "The switch is already off (1516-2010 only).",
     AttributeRelevanceAdvisorySwitchIsOn "The switch is already on (1516-2010 only).",
     AttributeScopeAdvisorySwitchIsOff "The switch is already off (1516-2010 only).",
@@ -147,6 +149,29 @@ impl Exception {
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|exception| exception.name() == name)
+    }
+
+    /// Returns the exception that clients of 1516-2010 raise instead. Most exceptions have the same name in both editions.
+    /// Those about object models concern federation description documents there, and an exception that 1516-2010 does
+    /// not have becomes an internal error.
+    ///
+    /// The C++ and Java clients of that edition disagree on the names `CouldNotOpenFDD` and `ErrorReadingFDD`: one
+    /// of them would report an unknown exception. Both understand `InconsistentFDD`.
+    #[must_use]
+    pub const fn of_2010(self) -> Self {
+        match self {
+            Self::CouldNotOpenFOM
+            | Self::ErrorReadingFOM
+            | Self::InvalidFOM
+            | Self::InconsistentFOM => Self::InconsistentFDD,
+            Self::InvalidMIM => Self::ErrorReadingMIM,
+            Self::InvalidTransportationTypeHandle => Self::InvalidTransportationType,
+            Self::InvalidCredentials
+            | Self::InvalidObjectInstanceHandle
+            | Self::ReportServiceInvocationsAreSubscribed
+            | Self::Unauthorized => Self::RTIinternalError,
+            other => other,
+        }
     }
 
     /// Returns a refusal with this exception and details.
@@ -172,6 +197,16 @@ pub struct Refusal {
     pub details: String,
 }
 
+impl Refusal {
+    /// Returns this refusal for a client of 1516-2010; see [`Exception::of_2010`]. If that edition has another
+    /// exception, the details name the original one.
+    #[must_use]
+    pub fn of_2010(self) -> Self {
+        let exception = self.exception.of_2010();
+        if exception == self.exception { self } else { exception.because(self.to_string()) }
+    }
+}
+
 impl From<Exception> for Refusal {
     fn from(exception: Exception) -> Self {
         exception.because("")
@@ -194,11 +229,68 @@ mod tests {
 
     #[test]
     fn every_name_leads_back_to_its_exception() {
-        assert_eq!(Exception::ALL.len(), 109);
+        assert_eq!(Exception::ALL.len(), 111);
         for exception in Exception::ALL {
             assert_eq!(Exception::from_name(exception.name()), Some(*exception));
         }
         assert_eq!(Exception::from_name("notconnected"), None);
+    }
+
+    /// The exceptions of IEEE 1516.1-2010 that services raise and that its C++ and Java clients both understand.
+    const KNOWN_IN_2010: &str = "
+        AlreadyConnected AsynchronousDeliveryAlreadyDisabled AsynchronousDeliveryAlreadyEnabled
+        AttributeAcquisitionWasNotRequested AttributeAlreadyBeingAcquired
+        AttributeAlreadyBeingChanged AttributeAlreadyBeingDivested AttributeAlreadyOwned
+        AttributeDivestitureWasNotRequested AttributeNotDefined AttributeNotOwned
+        AttributeNotPublished CallNotAllowedFromWithinCallback ConnectionFailed
+        CouldNotCreateLogicalTimeFactory CouldNotDecode CouldNotOpenMIM DeletePrivilegeNotHeld
+        DesignatorIsHLAstandardMIM ErrorReadingMIM FederateAlreadyExecutionMember
+        FederateHandleNotKnown FederateHasNotBegunSave FederateIsExecutionMember
+        FederateNameAlreadyInUse FederateNotExecutionMember FederateOwnsAttributes
+        FederateServiceInvocationsAreBeingReportedViaMOM FederateUnableToUseTime
+        FederatesCurrentlyJoined FederationExecutionAlreadyExists FederationExecutionDoesNotExist
+        IllegalName InTimeAdvancingState InconsistentFDD InteractionClassAlreadyBeingChanged
+        InteractionClassNotDefined InteractionClassNotPublished InteractionParameterNotDefined
+        InvalidAttributeHandle InvalidDimensionHandle InvalidFederateHandle
+        InvalidInteractionClassHandle InvalidLogicalTime InvalidLookahead
+        InvalidMessageRetractionHandle InvalidObjectClassHandle InvalidOrderName InvalidOrderType
+        InvalidParameterHandle InvalidRangeBound InvalidRegion InvalidRegionContext
+        InvalidResignAction InvalidServiceGroup InvalidTransportationName InvalidTransportationType
+        InvalidUpdateRateDesignator LogicalTimeAlreadyPassed MessageCanNoLongerBeRetracted
+        NameNotFound NameSetWasEmpty NoAcquisitionPending NotConnected ObjectClassNotDefined
+        ObjectClassNotPublished ObjectInstanceNameInUse ObjectInstanceNameNotReserved
+        ObjectInstanceNotKnown OwnershipAcquisitionPending RTIinternalError
+        RegionDoesNotContainSpecifiedDimension RegionInUseForUpdateOrSubscription
+        RegionNotCreatedByThisFederate RequestForTimeConstrainedPending
+        RequestForTimeRegulationPending RestoreInProgress RestoreNotInProgress RestoreNotRequested
+        SaveInProgress SaveNotInProgress SaveNotInitiated SynchronizationPointLabelNotAnnounced
+        TimeConstrainedAlreadyEnabled TimeConstrainedIsNotEnabled TimeRegulationAlreadyEnabled
+        TimeRegulationIsNotEnabled UnsupportedCallbackModel
+    ";
+
+    #[test]
+    fn clients_of_2010_understand_every_exception_of_every_call() {
+        let known: Vec<&str> = KNOWN_IN_2010.split_whitespace().collect();
+        let mut renamed = std::collections::BTreeSet::new();
+        for entry in crate::Call::TABLES.into_iter().flatten() {
+            for exception in entry.exceptions {
+                let there = exception.of_2010();
+                assert!(known.contains(&there.name()), "{}: {exception}", entry.name);
+                if there != *exception {
+                    renamed.insert(exception.name());
+                }
+            }
+        }
+        // An exception that 1516-2010 has keeps its name.
+        assert!(renamed.iter().all(|name| !known.contains(name)), "{renamed:?}");
+    }
+
+    #[test]
+    fn a_refusal_of_2010_names_the_exception_of_2025() {
+        let refusal = Exception::InvalidFOM.because("no name").of_2010();
+        assert_eq!(refusal.to_string(), "InconsistentFDD: InvalidFOM: no name");
+        let refusal = Exception::NameNotFound.because("no class Car");
+        assert_eq!(refusal.clone().of_2010(), refusal);
     }
 
     #[test]

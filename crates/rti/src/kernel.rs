@@ -4,7 +4,7 @@ use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Bound, ControlFlow};
 
-use hemiola_hla::{Call, Exception, Refusal, Reply};
+use hemiola_hla::{Call, Exception};
 use hemiola_units::Instant;
 
 use crate::federate::Presence;
@@ -13,8 +13,8 @@ use crate::input::{CallId, Effect, Input, SessionId};
 use crate::limits::Limits;
 use crate::memory::{Allowance, KernelMemory, Room};
 use crate::prepare::Prepared;
-use crate::services;
-use crate::session::{FederationId, Member, Session};
+use crate::services::{self, Answer};
+use crate::session::{self, FederationId, Member, Session};
 
 /// All federations of an RTI. The state is a function of the inputs so far: the same inputs give the same effects.
 #[derive(Debug, Default)]
@@ -201,12 +201,12 @@ impl Kernel {
     /// Carries out a call. Appends its reply, unless a job gives it later, and its callbacks.
     fn call(&mut self, session: SessionId, number: CallId, call: Call, out: &mut Vec<Effect>) {
         let entry = call.entry();
-        let reply = |answer: Result<Reply, Refusal>| {
+        let reply = |sessions: &BTreeMap<SessionId, Session>, answer: Answer| {
             if let Err(refusal) = &answer {
                 let known = entry.exceptions.contains(&refusal.exception);
                 debug_assert!(known, "{} does not raise {refusal}", entry.name);
             }
-            Effect::Reply(session, number, answer)
+            session::reply(sessions, session, number, answer)
         };
         let call = match call {
             Call::Federation(call) => match services::federation::session_call(self, session, call)
@@ -215,7 +215,7 @@ impl Kernel {
                     self.note_work();
                     self.note_memory();
                     if !self.answers_later(session, number) {
-                        out.push(reply(answer));
+                        out.push(reply(&self.sessions, answer));
                     }
                     return;
                 }
@@ -227,7 +227,7 @@ impl Kernel {
         let member = state.and_then(|state| Ok((state.member()?, state.accounts.held())));
         let (Member { federation: id, federate }, by_session) = match member {
             Ok(member) => member,
-            Err(exception) => return out.push(reply(Err(exception.into()))),
+            Err(exception) => return out.push(reply(&self.sessions, Err(exception.into()))),
         };
         let federation = self.federations.get_mut(&id);
         let federation = federation.expect("a federation with members exists");
@@ -237,7 +237,7 @@ impl Kernel {
         federation.allowance = Allowance { room: self.room, by_others, elsewhere };
         let answer = services::call(federation, federate, call);
         if !federation.answers_later(federate, session, number) {
-            out.push(reply(answer));
+            out.push(reply(&self.sessions, answer));
         }
         services::follow_up(federation, &mut self.sessions, out);
         self.memory.held = by_others + federation.held();

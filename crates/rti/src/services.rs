@@ -24,7 +24,7 @@ use crate::federation::Federation;
 use crate::input::{Effect, SessionId};
 use crate::kernel::SPARE_EFFECTS;
 use crate::limits::Limits;
-use crate::session::Session;
+use crate::session::{self, Session};
 
 /// The result of a service.
 pub(crate) type Answer = Result<Reply, Refusal>;
@@ -73,7 +73,7 @@ pub(crate) fn follow_up(
     }
     if !federation.answers.is_empty() {
         let answers = federation.answers.drain(..);
-        out.extend(answers.map(|(session, call, answer)| Effect::Reply(session, call, answer)));
+        out.extend(answers.map(|(id, call, answer)| session::reply(sessions, id, call, answer)));
     }
     if !federation.outbox.is_empty() {
         out.append(&mut federation.outbox);

@@ -1,10 +1,14 @@
 //! One session: whether its federate is connected, and which federation it joined.
 
+use std::collections::BTreeMap;
+
 use hemiola_hla::{Exception, FederateHandle};
 
 use crate::creation::Owner;
 use crate::federate::Edition;
+use crate::input::{CallId, Effect, SessionId};
 use crate::memory::SessionAccounts;
+use crate::services::Answer;
 
 /// The state of a session.
 #[derive(Debug, Default)]
@@ -35,3 +39,17 @@ pub(crate) struct Member {
 /// A federation execution. Unlike its name, the identifier is never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct FederationId(pub(crate) u64);
+
+/// Returns the reply to a call, with the exceptions of the edition that the client speaks.
+pub(crate) fn reply(
+    sessions: &BTreeMap<SessionId, Session>,
+    session: SessionId,
+    call: CallId,
+    answer: Answer,
+) -> Effect {
+    let answer = answer.map_err(|refusal| {
+        let connected = sessions.get(&session).and_then(|state| state.connected);
+        if connected == Some(Edition::Evolved) { refusal.of_2010() } else { refusal }
+    });
+    Effect::Reply(session, call, answer)
+}

@@ -255,7 +255,7 @@ impl Run {
                 Ok(reply)
             }
             Err(refusal) => {
-                assert!(entry.exceptions.contains(&refusal.exception), "{refusal}");
+                assert!(entry.raises(refusal.exception), "{refusal}");
                 Err(refusal.exception)
             }
         }

@@ -1,13 +1,13 @@
 //! Connect and disconnect (clauses 4.2 and 4.3).
 
 use hemiola_hla::call::{FederationCall, SupportCall};
-use hemiola_hla::data::{ConfigurationResult, Credentials, RtiConfiguration};
+use hemiola_hla::data::{ConfigurationResult, Credentials, FomModule, RtiConfiguration};
 use hemiola_hla::encoding::{HLAunicodeString, encode};
 use hemiola_hla::status::AdditionalSettingsResultCode;
-use hemiola_hla::{Exception, Reply, ResignAction};
+use hemiola_hla::{Exception, Reply, ResignAction, TransportationTypeHandle};
 use hemiola_rti::Limits;
 
-use crate::world::{Fed, MODEL, World};
+use crate::world::{Fed, MODEL, World, YARD, module};
 
 fn empty() -> World {
     World::empty(Limits::default(), MODEL)
@@ -100,6 +100,28 @@ fn clients_of_2010_receive_only_callbacks_of_2010() {
     let fed = w.join(fed, "old");
     w.fqr(fed, 10);
     assert_eq!(w.callbacks(fed), ["grant 10"]);
+}
+
+#[test]
+fn clients_of_2010_receive_the_exceptions_of_2010() {
+    let mut w = empty();
+    let fed = w.connect_evolved();
+    let of = |fom_module| FederationCall::CreateFederationExecution {
+        federation_name: YARD.into(),
+        fom_module,
+    };
+    let contradictory = module(&MODEL.replace("HLAfloat64BE", "Nothing"));
+    for wrong in [FomModule::Url("other".into()), module("<a><b>"), contradictory] {
+        assert_eq!(w.refused(fed, of(wrong)), Exception::InconsistentFDD);
+    }
+    w.ok(fed, of(module(MODEL)));
+    let fed = w.join(fed, "old");
+    let nothing = TransportationTypeHandle::INVALID;
+    let call = SupportCall::GetTransportationTypeName { transportation_type: nothing };
+    assert_eq!(w.refused(fed, call.clone()), Exception::InvalidTransportationType);
+    // Others are not affected.
+    let other = w.federate("new");
+    assert_eq!(w.refused(other, call), Exception::InvalidTransportationTypeHandle);
 }
 
 #[test]
