@@ -123,6 +123,10 @@ pub enum Answer {
     Late,
     /// The bytes are not a command.
     Malformed(DecodeError),
+    /// A sandboxed unit was stopped when its fuel was consumed.
+    OutOfFuel,
+    /// A sandboxed unit was stopped when it broke a rule of its sandbox.
+    Trapped,
     /// A command that is not yet judged.
     Command(Command),
 }
@@ -399,6 +403,8 @@ impl Decision {
             Answer::None | Answer::Missing => return Verdict::Bad(Fault::Missing),
             Answer::Late => return Verdict::Bad(Fault::Late),
             Answer::Malformed(_) => return Verdict::Bad(Fault::Malformed),
+            Answer::OutOfFuel => return Verdict::Bad(Fault::OutOfFuel),
+            Answer::Trapped => return Verdict::Bad(Fault::Trapped),
         };
         if command.unit != unit.generation {
             return Verdict::Bad(Fault::WrongUnit);
@@ -454,7 +460,9 @@ impl Decision {
                 unit.faults += 1;
                 unit.last_fault = Some(fault);
                 events.push(Event::Fault { slot: Some(slot), fault });
-                if matches!(verdict, Verdict::Unsafe { .. }) {
+                if fault.ends_unit() {
+                    self.leave(slot, Happening::Failed, Reason::Fault(fault), events);
+                } else if matches!(verdict, Verdict::Unsafe { .. }) {
                     unit.silent = 0;
                 } else {
                     self.silent(slot, events);

@@ -126,6 +126,17 @@ coded! {
         SensorsMissing = 17 "sensors-missing",
         /// The decision module gave no usable command in time, and the watchdog has the plant.
         DecisionMissing = 18 "decision-missing",
+        /// A sandboxed unit computed for longer than its fuel lasts; it fails at once.
+        OutOfFuel = 21 "out-of-fuel",
+        /// A sandboxed unit broke a rule of WebAssembly or panicked; it fails at once.
+        Trapped = 22 "trapped",
+    }
+}
+
+impl Fault {
+    /// Whether the unit cannot continue: its code was stopped in the middle of its work.
+    pub(crate) const fn ends_unit(self) -> bool {
+        matches!(self, Self::OutOfFuel | Self::Trapped)
     }
 }
 
@@ -191,6 +202,8 @@ pub const REASONS: &[(u16, &str)] = &[
     (116, "plant-lost"),
     (117, "sensors-missing"),
     (118, "decision-missing"),
+    (121, "out-of-fuel"),
+    (122, "trapped"),
 ];
 
 /// An event in a cycle or of a request.

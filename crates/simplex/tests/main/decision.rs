@@ -95,11 +95,13 @@ fn switch(decided: &Decided) -> Option<(CommandSource, CommandSource, Reason)> {
 #[test]
 fn every_bad_answer_switches_to_safety_in_the_same_cycle() {
     type Spoil = fn(&mut Command) -> Option<Answer>;
-    let cases: [(Fault, Spoil); 10] = [
+    let cases: [(Fault, Spoil); 12] = [
         (Fault::Missing, |_| Some(Answer::Missing)),
         (Fault::Missing, |_| Some(Answer::None)),
         (Fault::Late, |_| Some(Answer::Late)),
         (Fault::Malformed, |_| Some(Answer::Malformed(DecodeError::Version(9)))),
+        (Fault::OutOfFuel, |_| Some(Answer::OutOfFuel)),
+        (Fault::Trapped, |_| Some(Answer::Trapped)),
         (Fault::Stale, |c| {
             c.sequence -= 1;
             None
@@ -208,6 +210,39 @@ fn a_silent_active_unit_fails_and_the_safety_controller_stays() {
     for _ in 0..100 {
         assert_eq!(bench.cycle().source, CommandSource::Safety);
     }
+}
+
+#[test]
+fn a_sandboxed_unit_that_was_stopped_fails_at_once_and_alone() {
+    for (answer, fault) in
+        [(Answer::OutOfFuel, Fault::OutOfFuel), (Answer::Trapped, Fault::Trapped)]
+    {
+        let mut bench = Bench::with_two_units();
+        bench.answers[1] = answer;
+        let decided = bench.good(&[0]);
+        assert_eq!(decided.source, CommandSource::Unit(0), "a shadow harms nobody");
+        assert_eq!((bench.state(0), bench.state(1)), (UnitState::Active, UnitState::Failed));
+        assert!(decided.events.contains(&Event::Fault { slot: Some(1), fault }));
+        bench.answers[0] = answer;
+        assert_eq!(bench.cycle().source, CommandSource::Safety);
+        assert_eq!(bench.state(0), UnitState::Failed);
+        assert_eq!(bench.decision.status().active, None);
+    }
+}
+
+#[test]
+fn a_stopped_unit_hands_over_to_its_predecessor() {
+    let mut bench = Bench::with_two_units();
+    bench.decision.request(Request::Promote { unit: first(1) }).unwrap();
+    bench.good(&[0, 1]);
+    bench.answers[1] = Answer::Trapped;
+    let decided = bench.good(&[0]);
+    assert_eq!(decided.source, CommandSource::Safety, "in the same cycle");
+    assert_eq!((bench.state(0), bench.state(1)), (UnitState::Active, UnitState::Failed));
+    for _ in 0..25 {
+        bench.good(&[0]);
+    }
+    assert_eq!(bench.good(&[0]).source, CommandSource::Unit(0));
 }
 
 #[test]
