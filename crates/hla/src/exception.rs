@@ -151,9 +151,9 @@ impl Exception {
         Self::ALL.iter().copied().find(|exception| exception.name() == name)
     }
 
-    /// Returns the exception that clients of 1516-2010 raise instead. Most exceptions have the same name in both editions.
-    /// Those about object models concern federation description documents there, and an exception that 1516-2010 does
-    /// not have becomes an internal error.
+    /// Returns the exception that clients of 1516-2010 raise instead. Most exceptions have the same name in both
+    /// editions. Those about object models concern federation description documents there, and an exception that
+    /// 1516-2010 does not have becomes an internal error.
     ///
     /// The C++ and Java clients of that edition disagree on the names `CouldNotOpenFDD` and `ErrorReadingFDD`: one
     /// of them would report an unknown exception. Both understand `InconsistentFDD`.
