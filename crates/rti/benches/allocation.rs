@@ -6,11 +6,12 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use hemiola_fom::Model;
-use hemiola_hla::call::{DeclarationCall, FederationCall, ObjectCall, TimeCall};
-use hemiola_hla::data::{Data, FomModule};
-use hemiola_hla::{Call, LogicalInterval, LogicalTime, ObjectInstanceHandle, Reply};
-use hemiola_rti::{CallId, Effect, Input, Kernel, Limits, Milestone, SessionId};
+use hemiola_hla::call::{DeclarationCall, ObjectCall, TimeCall};
+use hemiola_hla::data::Data;
+use hemiola_hla::{Call, ObjectInstanceHandle};
+use support::World;
+
+mod support;
 
 const MODEL: &str = r#"<objectModel xmlns="http://standards.ieee.org/IEEE1516-2025"><objects><objectClass>
 <name>HLAobjectRoot</name><objectClass><name>Car</name>
@@ -43,35 +44,6 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-struct World {
-    kernel: Kernel,
-    out: Vec<Effect>,
-}
-
-/// Answers the callbacks after which federates are in another state.
-fn answer(kernel: &mut Kernel, effects: &[Effect]) {
-    for effect in effects {
-        if let Effect::Callback(session, notice) = effect
-            && let Some(milestone) = Milestone::of_callback(notice.callback().number())
-        {
-            kernel.handle(Input::Answered(*session, milestone), &mut Vec::new());
-        }
-    }
-}
-
-impl World {
-    fn call(&mut self, session: u64, call: impl Into<Call>) -> Reply {
-        self.out.clear();
-        let input = Input::Called(SessionId(session), CallId(1), call.into());
-        self.kernel.handle(input, &mut self.out);
-        answer(&mut self.kernel, &self.out);
-        match &self.out[0] {
-            Effect::Reply(_, _, Ok(reply)) => reply.clone(),
-            other => panic!("{other:?}"),
-        }
-    }
-}
-
 fn live() -> u64 {
     LIVE.load(Ordering::Relaxed)
 }
@@ -86,34 +58,17 @@ fn allocations(run: impl FnOnce()) -> u64 {
 fn main() {
     const FEDERATES: u64 = 100;
     const INSTANCES: u64 = 10_000;
-    let (modules, _) = hemiola_fom::read("bench.xml", MODEL.as_bytes()).expect("it is sound");
-    let (model, _): (Model, _) = hemiola_fom::merge(&modules, None).expect("it is sound");
-    let class = model.object_class_named("Car").expect("it is there");
-    let position = model.attribute_named(class, "Position").expect("it is there");
-    let attributes = model.object_class(class).expect("it is there").attributes.clone();
     let before = live();
-    let mut world = World { kernel: Kernel::new(Limits::default()), out: Vec::new() };
+    let mut world = World::with_model(MODEL);
+    let (class, position) = (world.class, world.attribute);
+    let attributes = world.model.object_class(class).expect("it is there").attributes.clone();
     let report = |what: &str, before: u64| {
         println!("{:>12} KiB  {what}", (live() - before) / 1024);
         live()
     };
-    for session in 0..=FEDERATES {
-        world.kernel.handle(Input::Opened(SessionId(session)), &mut world.out);
-        world.call(session, FederationCall::Connect);
-    }
-    let create = FederationCall::CreateFederationExecutionWithTime {
-        federation_name: "Bench".into(),
-        fom_module: FomModule::File { name: "bench.xml".into(), content: MODEL.into() },
-        logical_time_implementation_name: "HLAinteger64Time".into(),
-    };
-    world.call(0, create);
     let mut last = report("a federation with its model", before);
     for session in 1..=FEDERATES {
-        let join = FederationCall::JoinFederationExecution {
-            federate_type: "bench".into(),
-            federation_name: "Bench".into(),
-        };
-        world.call(session, join);
+        world.join(session);
         let (object_class, attributes) = (class, attributes.clone());
         world.call(
             session,
@@ -123,19 +78,11 @@ fn main() {
     last = report("100 federates that publish", last);
     let mut cars: Vec<ObjectInstanceHandle> = Vec::with_capacity(INSTANCES as usize);
     for number in 0..INSTANCES {
-        let call = ObjectCall::RegisterObjectInstance { object_class: class };
-        let Reply::ObjectInstance(car) = world.call(1 + number % FEDERATES, call) else {
-            panic!("it is an instance")
-        };
-        cars.push(car);
+        cars.push(world.register(1 + number % FEDERATES));
     }
     last = report("10,000 instances without subscribers", last);
     for session in 1..=FEDERATES {
-        let (object_class, attributes) = (class, vec![position]);
-        world.call(
-            session,
-            DeclarationCall::SubscribeObjectClassAttributes { object_class, attributes },
-        );
+        world.subscribe(session);
     }
     world.out = Vec::new();
     report("... and that all 100 know", last);
@@ -153,13 +100,12 @@ fn main() {
     let call = Call::from(update());
     let count = allocations(|| drop(world.call(1, call)));
     println!("{count:>12} allocations of an update to 99 federates");
-    let lookahead = LogicalInterval::integer(1).expect("it is positive").into();
     for session in 1..=FEDERATES {
-        world.call(session, TimeCall::EnableTimeRegulation { lookahead });
-        world.call(session, TimeCall::EnableTimeConstrained);
+        world.regulate(session);
+        world.constrain(session);
     }
     for now in 1..3 {
-        let time = LogicalTime::integer(now).expect("it is positive").into();
+        let time = support::time(now);
         let count = allocations(|| {
             for session in 1..=FEDERATES {
                 world.call(session, TimeCall::TimeAdvanceRequest { time });

@@ -4,16 +4,17 @@
 #![expect(unsafe_code, reason = "an allocator that counts can be written in no other way")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use hemiola_fom::Model;
-use hemiola_hla::call::{DeclarationCall, FederationCall, ObjectCall, OwnershipCall, TimeCall};
-use hemiola_hla::data::{Data, FomModule};
-use hemiola_hla::{
-    AttributeHandle, Call, LogicalInterval, LogicalTime, ObjectClassHandle, ObjectInstanceHandle,
-    Reply, ResignAction,
-};
-use hemiola_rti::{CallId, Effect, Input, Kernel, Limits, Milestone, Room, SessionId};
+use hemiola_hla::call::{DeclarationCall, FederationCall, ObjectCall, OwnershipCall};
+use hemiola_hla::data::Data;
+use hemiola_hla::{AttributeHandle, ObjectClassHandle, ObjectInstanceHandle, ResignAction};
+use hemiola_rti::{Input, Room, SessionId};
+use support::World;
+
+#[path = "../benches/support/mod.rs"]
+mod support;
 
 const FEDERATES: u64 = 40;
 
@@ -44,15 +45,6 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// A kernel with a federation, and federates numbered as their sessions.
-struct World {
-    kernel: Kernel,
-    out: Vec<Effect>,
-    model: Model,
-    /// Kinds whose estimate is too far from the truth.
-    wrong: Vec<String>,
-}
-
 /// A class with twenty attributes, and a hundred subclasses.
 fn module() -> String {
     let attributes: String = (0..20)
@@ -70,75 +62,30 @@ fn module() -> String {
     )
 }
 
-fn file(text: &str) -> FomModule {
-    FomModule::File { name: "x.xml".into(), content: text.as_bytes().to_vec().into() }
+/// The kernel, and the kinds whose estimate is too far from the truth.
+struct Ledger {
+    world: World,
+    wrong: Vec<String>,
 }
 
-/// Answers the callbacks after which federates are in another state.
-fn answer(kernel: &mut Kernel, effects: &[Effect]) {
-    for effect in effects {
-        if let Effect::Callback(session, notice) = effect
-            && let Some(milestone) = Milestone::of_callback(notice.callback().number())
-        {
-            kernel.handle(Input::Answered(*session, milestone), &mut Vec::new());
-        }
+impl Deref for Ledger {
+    type Target = World;
+
+    fn deref(&self) -> &World {
+        &self.world
     }
 }
 
-impl World {
-    fn new() -> Self {
-        let (modules, _) = hemiola_fom::read("x.xml", module().as_bytes()).unwrap();
-        let (model, _) = hemiola_fom::merge(&modules, None).unwrap();
-        let mut world = Self {
-            kernel: Kernel::new(Limits::default()),
-            out: Vec::new(),
-            model,
-            wrong: Vec::new(),
-        };
-        world.create("Bench", &module());
-        world
+impl DerefMut for Ledger {
+    fn deref_mut(&mut self) -> &mut World {
+        &mut self.world
     }
+}
 
-    fn create(&mut self, name: &str, text: &str) {
-        let session = SessionId(1000 + self.kernel.status().federations.len() as u64);
-        self.kernel.handle(Input::Opened(session), &mut self.out);
-        self.call(session.0, FederationCall::Connect);
-        let call = FederationCall::CreateFederationExecutionWithTime {
-            federation_name: name.into(),
-            fom_module: file(text),
-            logical_time_implementation_name: "HLAinteger64Time".into(),
-        };
-        self.call(session.0, call);
-    }
-
-    fn call(&mut self, session: u64, call: impl Into<Call>) -> Reply {
-        self.out.clear();
-        let input = Input::Called(SessionId(session), CallId(1), call.into());
-        self.kernel.handle(input, &mut self.out);
-        answer(&mut self.kernel, &self.out);
-        match &self.out[0] {
-            Effect::Reply(_, _, Ok(reply)) => reply.clone(),
-            other => panic!("{other:?}"),
-        }
-    }
-
-    fn join(&mut self, session: u64) {
-        self.kernel.handle(Input::Opened(SessionId(session)), &mut self.out);
-        self.call(session, FederationCall::Connect);
-        let call = FederationCall::JoinFederationExecution {
-            federate_type: "test".into(),
-            federation_name: "Bench".into(),
-        };
-        self.call(session, call);
-    }
-
-    fn class(&self) -> ObjectClassHandle {
-        self.model.object_class_named("Car").unwrap()
-    }
-
+impl Ledger {
     fn attributes(&self, count: usize) -> Vec<AttributeHandle> {
         let name = |number| format!("a{number}");
-        (0..count).map(|n| self.model.attribute_named(self.class(), &name(n)).unwrap()).collect()
+        (0..count).map(|n| self.model.attribute_named(self.class, &name(n)).unwrap()).collect()
     }
 
     fn publish(&mut self, session: u64, object_class: ObjectClassHandle) {
@@ -153,31 +100,17 @@ impl World {
         self.call(session, call);
     }
 
-    fn register(&mut self, session: u64) -> ObjectInstanceHandle {
-        let call = ObjectCall::RegisterObjectInstance { object_class: self.class() };
-        match self.call(session, call) {
-            Reply::ObjectInstance(instance) => instance,
-            other => panic!("{other:?}"),
-        }
-    }
-
-    fn regulate(&mut self, session: u64) {
-        let lookahead = LogicalInterval::integer(1).unwrap().into();
-        self.call(session, TimeCall::EnableTimeRegulation { lookahead });
-    }
-
     /// Sends an update of `len` bytes, as it would arrive from a connection.
     fn update(&mut self, session: u64, car: ObjectInstanceHandle, len: usize, time: Option<i64>) {
         // The values share the memory of the call.
         let call = Data::from(vec![7; len + 40]);
-        self.kernel
-            .handle(Input::Room(Room { call_len: call.len(), ..Room::default() }), &mut self.out);
+        self.room(Room { call_len: call.len(), ..Room::default() });
         let attribute_values = vec![(self.attributes(1)[0], call.slice(40..))];
         let (object_instance, user_supplied_tag) = (car, Data::new());
         drop(call);
         match time {
             Some(time) => {
-                let time = LogicalTime::integer(time).unwrap().into();
+                let time = support::time(time);
                 let call = ObjectCall::UpdateAttributeValuesWithTime {
                     object_instance,
                     attribute_values,
@@ -195,11 +128,15 @@ impl World {
                 self.call(session, call);
             }
         }
-        self.kernel.handle(Input::Room(Room::default()), &mut self.out);
+        self.room(Room::default());
+    }
+
+    fn room(&mut self, room: Room) {
+        self.kernel.handle(Input::Room(room), &mut Vec::new());
     }
 
     fn lose(&mut self, session: u64) {
-        self.kernel.handle(Input::Lost(SessionId(session)), &mut self.out);
+        self.kernel.handle(Input::Lost(SessionId(session)), &mut Vec::new());
     }
 
     fn held(&mut self) -> (usize, usize) {
@@ -223,11 +160,11 @@ impl World {
 /// One test, because the allocator counts the whole process.
 #[test]
 fn estimates_are_close_to_what_is_allocated_and_everything_is_given_back() {
-    let mut world = World::new();
+    let mut world = Ledger { world: World::with_model(&module()), wrong: Vec::new() };
     for session in 1..=FEDERATES {
         world.join(session);
     }
-    let class = world.class();
+    let class = world.class;
     let (empty, _) = world.held();
 
     world.compare("long reserved names", |world| {
@@ -265,7 +202,7 @@ fn estimates_are_close_to_what_is_allocated_and_everything_is_given_back() {
     });
     world.regulate(1);
     for session in 2..=3 {
-        world.call(session, TimeCall::EnableTimeConstrained);
+        world.constrain(session);
     }
     for len in [8, 100, 1000] {
         world.compare(&format!("messages of {len} bytes in time stamp order"), |world| {
