@@ -8,6 +8,7 @@ use std::sync::Arc;
 use hemiola_hla::{OrderType, ResignAction, Switch};
 
 use crate::memory;
+use crate::mim;
 use crate::problem::{Place, Source, Span};
 use crate::word::{Capability, Endian, Ownership, Sharing, UpdateType};
 
@@ -71,6 +72,12 @@ impl Module {
     #[must_use]
     pub fn place(&self, span: Span) -> Place {
         Place { source: Arc::clone(&self.source), span }
+    }
+
+    /// Whether this is a standard management module, which every object model has.
+    #[must_use]
+    pub fn is_standard(&self) -> bool {
+        mim::is_standard(self)
     }
 
     /// Returns an estimate of the memory that the module takes with its text, in bytes.

@@ -32,6 +32,17 @@ pub enum FomModule {
     Url(String),
 }
 
+impl FomModule {
+    /// Returns its designator: the name that the federate gave, which an archive has not.
+    #[must_use]
+    pub fn designator(&self) -> &str {
+        match self {
+            Self::File { name, .. } | Self::Url(name) => name,
+            Self::Compressed(_) => "",
+        }
+    }
+}
+
 /// The credentials of a federate (clause 4.2).
 #[derive(Clone, PartialEq, Eq)]
 pub struct Credentials {

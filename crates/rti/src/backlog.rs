@@ -55,6 +55,11 @@ impl Backlog {
         self.ordered.len() + self.held.len()
     }
 
+    /// Returns the number of messages in receive order.
+    pub(crate) fn held_count(&self) -> usize {
+        self.held.len()
+    }
+
     /// Returns the approximate size of the messages in bytes. A message that is queued for several federates counts for
     /// each.
     pub(crate) const fn len(&self) -> usize {

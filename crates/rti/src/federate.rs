@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use hemiola_fom::Model;
+use hemiola_fom::module::Module;
 use hemiola_hla::data::AttributeValues;
 use hemiola_hla::{
     AttributeHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle, OrderType,
@@ -38,6 +39,8 @@ pub(crate) struct Federate {
     /// Number of its unfinished jobs.
     pub(crate) jobs: u32,
     pub(crate) presence: Presence,
+    /// The object model modules that it brought when it joined.
+    pub(crate) modules: Vec<Arc<Module>>,
     pub(crate) owned: Owned,
     /// When each attribute that is subscribed at a limited rate was last reflected.
     pub(crate) last_reflected: BTreeMap<(ObjectInstanceHandle, AttributeHandle), Instant>,
@@ -178,7 +181,7 @@ pub(crate) mod table {
     use hemiola_units::Instant;
 
     use super::{Activity, Rate, Subscription};
-    use crate::memory::{entry_len, node_len};
+    use crate::memory::{ALLOCATION, entry_len, node_len};
 
     type Set = BTreeSet<AttributeHandle>;
 
@@ -213,6 +216,11 @@ pub(crate) mod table {
     pub(crate) const INTERACTION: usize = 3 * entry_len::<InteractionClassHandle, Activity>();
     pub(crate) const DEFAULT: usize =
         entry_len::<(ObjectClassHandle, AttributeHandle), OrderType>();
+    /// The modules that a federate brought; their content counts with the object model.
+    pub(crate) const fn modules(count: usize) -> usize {
+        if count == 0 { 0 } else { ALLOCATION + count * size_of::<usize>() }
+    }
+
     pub(crate) const KNOWN_SINCE: usize = entry_len::<ObjectInstanceHandle, u64>();
     pub(crate) const REFLECTED: usize =
         entry_len::<(ObjectInstanceHandle, AttributeHandle), Instant>();
@@ -247,8 +255,15 @@ impl Federate {
             last_reflected: BTreeMap::new(),
             jobs: 0,
             presence: Presence::Staying,
+            modules: Vec::new(),
             owned: Owned::default(),
         }
+    }
+
+    /// It has brought these modules.
+    pub(crate) fn bring(&mut self, modules: Vec<Arc<Module>>) {
+        self.charge.grow(table::modules(modules.len()));
+        self.modules = modules;
     }
 
     /// Whether it is not about to leave the federation.
@@ -311,6 +326,7 @@ impl Federate {
             + self.defaults.len() * table::DEFAULT
             + self.known_since.len() * table::KNOWN_SINCE
             + self.last_reflected.len() * table::REFLECTED
+            + table::modules(self.modules.len())
             + reserved
     }
 

@@ -22,6 +22,7 @@ use crate::members::Members;
 use crate::memory::{
     ALLOCATION, Account, Allowance, Charge, Quota, Refusals, Share, entry_len, name_len,
 };
+use crate::mom::{self, Mom};
 use crate::notice::Notice;
 use crate::services::federation::SynchronizationPoint;
 use crate::services::ownership::{self, Negotiation};
@@ -91,7 +92,7 @@ pub(crate) struct Federation {
     /// Whether subscriptions are evaluated at delivery instead of at sending.
     pub(crate) delays_evaluation: bool,
     /// Whether federates of 1516-2010 learn who produced what they receive.
-    conveys_producer: bool,
+    pub(crate) conveys_producer: bool,
     /// Whether update advisories use the class an instance is known as instead of the class it was registered as.
     pub(crate) advises_by_known_class: bool,
     pub(crate) schedule: Schedule,
@@ -99,6 +100,10 @@ pub(crate) struct Federation {
     pub(crate) time_changed: bool,
     /// Federates with too many undelivered messages.
     pub(crate) overflowed: BTreeSet<FederateHandle>,
+    /// The designator of a management module that the creator brought.
+    pub(crate) mim: Option<String>,
+    /// The management object model, once a federate takes an interest in it.
+    pub(crate) mom: Option<Box<Mom>>,
 }
 
 /// A receiver of an interaction, and the class it receives it as.
@@ -165,6 +170,8 @@ impl Federation {
             schedule: Schedule::default(),
             time_changed: false,
             overflowed: BTreeSet::new(),
+            mim: None,
+            mom: None,
         }
     }
 
@@ -245,6 +252,7 @@ impl Federation {
             held += instance.charge.len();
         }
         held += self.points.values().map(|point| point.charged_len()).sum::<usize>();
+        held += self.mom.as_ref().map_or(0, |mom| mom.check_memory());
         held += self.negotiations.values().map(Negotiation::charged_len).sum::<usize>();
         held += parcels.values().sum::<usize>();
         assert_eq!(self.account.federation_held(), held, "what is charged is held");
@@ -260,19 +268,25 @@ impl Federation {
         self.joined.iter().map(|handle| (*handle, self.federate(*handle)))
     }
 
-    /// Returns a joined federate.
+    /// Returns a joined federate, or the RTI as one.
     pub(crate) fn federate(&self, handle: FederateHandle) -> &Federate {
-        self.joined_federate(handle).expect("only handles of joined federates are kept")
+        self.joined_federate(handle).unwrap_or_else(|| mom::rti(self, handle))
     }
 
-    /// Returns a joined federate.
+    /// Returns a joined federate, or the RTI as one.
     pub(crate) fn federate_mut(&mut self, handle: FederateHandle) -> &mut Federate {
-        self.federates.get_mut(handle).expect("only handles of joined federates are kept")
+        match self.federates.get_mut(handle) {
+            Some(federate) => federate,
+            None => mom::rti_mut(&mut self.mom, handle),
+        }
     }
 
     /// Returns a federate's time state for a change that may concern the schedule.
     pub(crate) fn time_mut(&mut self, handle: FederateHandle) -> &mut TimeState {
         self.schedule.mark_changed(handle);
+        if let Some(mom) = &mut self.mom {
+            mom.touch(handle);
+        }
         &mut self.federate_mut(handle).time
     }
 
@@ -333,7 +347,8 @@ impl Federation {
     }
 
     pub(crate) fn is_on(&self, switch: Switch) -> bool {
-        self.model.is_enabled(switch)
+        let set = self.mom.as_ref().and_then(|mom| mom.set_switch(switch));
+        set.unwrap_or_else(|| self.model.is_enabled(switch))
     }
 
     /// Sends a callback to one federate.
@@ -345,13 +360,16 @@ impl Federation {
     pub(crate) fn send_notice(&mut self, to: FederateHandle, notice: Arc<Notice>) {
         let federate = self.federate(to);
         if !federate.is_staying() {
-            return;
+            return mom::tell(self, to, notice);
         }
         let notice = match federate.edition {
             Edition::Hla4 => notice,
             Edition::Evolved => self.evolved(notice),
         };
         let session = federate.session;
+        if self.mom.is_some() {
+            mom::delivered(self, to, notice.callback());
+        }
         self.outbox.push(Effect::Callback(session, notice));
         self.spend(CALLBACK);
     }
@@ -546,7 +564,7 @@ impl Federation {
             assert!(self.of_class[&instance.class].contains(handle));
             assert!(instance.known_by().is_sorted_by_key(|one| one.federate));
             for KnownBy { federate, class } in instance.known_by() {
-                assert!(self.joined.contains(federate));
+                assert!(self.joined.contains(federate) || *federate == mom::RTI);
                 assert!(self.model.is_object_class(instance.class, *class));
             }
             for attribute in &instance.attributes {

@@ -20,6 +20,7 @@ use hemiola_hla::{
 use crate::federate::Presence;
 use crate::federation::Federation;
 use crate::input::{CallId, SessionId};
+use crate::mom::{Deletable, RTI};
 use crate::services::federation::Leave;
 use crate::services::ownership::Negotiations;
 use crate::services::time::{Flush, Grant, Regulate};
@@ -59,6 +60,8 @@ pub(crate) enum Task {
         attributes: Vec<AttributeHandle>,
         tag: Data,
     },
+    /// The instances that a federate may delete, counted for a report.
+    CountDeletable(Box<Deletable>),
     /// Offers to a federate that publishes more attributes of a class.
     Offer {
         class: ObjectClassHandle,
@@ -157,6 +160,7 @@ impl Task {
             Self::Grant(grant) => grant.step(federation, me),
             Self::Flush(flush) => flush.step(federation, me),
             Self::Regulate(regulate) => regulate.step(federation, me),
+            Self::CountDeletable(deletable) => deletable.step(federation),
             Self::Unconstrain { newest } => time::unconstrain_step(federation, me, *newest),
             Self::DropUnwanted { due } => crate::message::drop_step(federation, me, *due),
             Self::Prune { from } => time::prune_step(federation, me, from),
@@ -235,7 +239,7 @@ impl Federation {
     /// A federate has one job less. Without jobs it can be granted time again.
     fn job_ended(&mut self, me: FederateHandle) {
         self.time_changed = true;
-        if self.joined_federate(me).is_some() {
+        if self.joined_federate(me).is_some() || me == RTI {
             let federate = self.federate_mut(me);
             federate.jobs -= 1;
             let is_queued = federate.jobs == 0 && federate.time.backlog.has_held();

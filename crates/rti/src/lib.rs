@@ -74,9 +74,9 @@
 //!
 //! # Limits of this crate
 //!
-//! It reads no clock, starts no thread and knows no protocol. Saving and restoring (clauses 4.19 to 4.35), data
-//! distribution (9) and the management object model (11) are not implemented; their calls are refused with
-//! `RTIinternalError`.
+//! It reads no clock, starts no thread and knows no protocol. Saving and restoring (clauses 4.19 to 4.35) and data
+//! distribution (9) are not implemented; their calls are refused with `RTIinternalError`. Of the management object
+//! model (11), the instances and the requests for reports are there.
 //!
 //! The simulation test runs seeded worlds of federates that act in any order. To replay one seed:
 //! `HEMIOLA_SEED=n cargo test -p hemiola-rti --test main -- simulation`.
@@ -97,6 +97,7 @@ mod limits;
 mod members;
 mod memory;
 mod message;
+mod mom;
 mod notice;
 mod operator;
 mod prepare;

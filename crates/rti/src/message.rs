@@ -13,6 +13,7 @@ use crate::federate::Federate;
 use crate::federation::Federation;
 use crate::job::{DONE, Step, Task};
 use crate::memory::{Charge, Parcels, Share, can_hold};
+use crate::mom;
 use crate::notice::Notice;
 use crate::services::object;
 use crate::time::{Sent, TimeState};
@@ -105,7 +106,7 @@ impl Message {
     fn callback(&self, received: OrderType) -> Callback {
         let Self { body, tag, transportation, producer, stamp } = self;
         let (user_supplied_tag, transportation_type, producing_federate) =
-            (tag.clone(), *transportation, *producer);
+            (tag.clone(), *transportation, mom::shown(*producer));
         let sent_regions = None;
         let (time, sent) = match stamp {
             Stamp::None => return self.without_time(),
@@ -172,7 +173,7 @@ impl Message {
     fn without_time(&self) -> Callback {
         let Self { body, tag, transportation, producer, .. } = self;
         let (user_supplied_tag, transportation_type, producing_federate) =
-            (tag.clone(), *transportation, *producer);
+            (tag.clone(), *transportation, mom::shown(*producer));
         let sent_regions = None;
         match body.clone() {
             Body::Reflect { instance: object_instance, values: attribute_values } => {
@@ -255,6 +256,10 @@ pub(crate) fn dispatch(
     for receiver in receivers {
         let federate = federation.federate(*receiver);
         if !federate.is_staying() {
+            if *receiver == mom::RTI {
+                let notice = Arc::new(Notice::new(message.callback(OrderType::Receive)));
+                federation.send_notice(*receiver, notice);
+            }
             continue;
         }
         let time = ordering_for(federate, message.stamp);
@@ -288,6 +293,11 @@ pub(crate) fn dispatch_unevaluated(
     let mut others: Vec<FederateHandle> = federation.joined().iter().copied().collect();
     let (producer, mut parcels) = (message.producer, Parcels::default());
     others.retain(|one| *one != producer && federation.federate(*one).is_staying());
+    if federation.mom.is_some() && producer != mom::RTI {
+        let wanted = object::evaluate(federation, mom::RTI, &message);
+        let notice = wanted.map(|message| Notice::new(message.callback(OrderType::Receive)));
+        notice.into_iter().for_each(|notice| federation.send_notice(mom::RTI, Arc::new(notice)));
+    }
     let message = Arc::new(message);
     others.retain(|receiver| {
         let federate = federation.federate(*receiver);

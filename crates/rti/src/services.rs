@@ -24,13 +24,22 @@ use crate::federation::Federation;
 use crate::input::{Effect, SessionId};
 use crate::kernel::SPARE_EFFECTS;
 use crate::limits::Limits;
+use crate::mom;
 use crate::session::{self, Session};
 
 /// The result of a service.
 pub(crate) type Answer = Result<Reply, Refusal>;
 
-/// Dispatches a call of a joined federate.
+/// Carries out a call of a joined federate. Where the management object model is in use, it observes the call.
 pub(crate) fn call(federation: &mut Federation, me: FederateHandle, call: Call) -> Answer {
+    if federation.mom.is_some() || mom::concerns(federation, &call) {
+        return mom::observe(federation, me, call);
+    }
+    dispatch(federation, me, call)
+}
+
+/// Dispatches a call of a joined federate.
+pub(crate) fn dispatch(federation: &mut Federation, me: FederateHandle, call: Call) -> Answer {
     let name = call.name();
     match call {
         Call::Federation(call) => federation::call(federation, me, call),
@@ -58,7 +67,12 @@ pub(crate) fn follow_up(
             let released = std::mem::take(&mut federation.released);
             released.into_iter().for_each(|federate| time::release_rest(federation, federate));
         }
-        let Some(federate) = federation.overflowed.pop_first() else { break };
+        let Some(federate) = federation.overflowed.pop_first() else {
+            if mom::work(federation, sessions) {
+                continue;
+            }
+            break;
+        };
         if federation.joined_federate(federate).is_some_and(Federate::is_staying) {
             let reason = "it has too many undelivered messages";
             self::federation::evict(federation, federate, reason, sessions);

@@ -20,8 +20,8 @@ use super::Answer;
 use crate::federation::Federation;
 use crate::instance::Instance;
 use crate::memory::{Parcels, has_room};
-use instance::{delete_object_instance, local_delete_object_instance, register_object_instance};
-use interaction::{send_directed_interaction, send_interaction};
+use instance::{delete_object_instance, local_delete_object_instance};
+use interaction::send_directed_interaction;
 use name::{
     release_object_instance_names, reserve_multiple_object_instance_names,
     reserve_object_instance_name,
@@ -32,17 +32,18 @@ use transportation::{
     query_interaction_transportation_type, request_attribute_transportation_type_change,
     request_interaction_transportation_type_change,
 };
-use update::update_attribute_values;
 
 pub(crate) use instance::{
     delete, deletion_is_final, disown, forget, interest_changed, interest_step, leave,
-    offer_published, offer_step, owners_changed, undelete,
+    offer_published, offer_step, owners_changed, register_object_instance, undelete,
 };
+pub(crate) use interaction::send_interaction;
 pub(crate) use interest::{evaluate, is_wanted};
 pub(crate) use name::reserved_len;
 pub(crate) use provide::provide_step;
 pub(crate) use relevance::{advise_of_scope, advise_of_updates};
 pub(crate) use unpublish::{check_unpublish_step, unpublish, unpublish_step};
+pub(crate) use update::update_attribute_values;
 
 /// Dispatches a call of this clause.
 pub(crate) fn call(federation: &mut Federation, me: FederateHandle, call: ObjectCall) -> Answer {

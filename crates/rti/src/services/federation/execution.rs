@@ -69,6 +69,7 @@ pub(super) fn create_federation_execution(
     let (limits, now) = (kernel.limits, kernel.now);
     let mut federation = Federation::new(name.clone(), model, implementation, limits, account, now);
     federation.creation = creation;
+    federation.mim = mim.map(|mim| mim.designator().to_owned());
     federation.allowance =
         Allowance { room: kernel.room, by_others: kernel.memory.held, elsewhere };
     if let Err(refusal) = has_room_for(&federation, &creator, len) {

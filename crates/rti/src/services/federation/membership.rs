@@ -10,6 +10,7 @@ use crate::federation::Federation;
 use crate::input::SessionId;
 use crate::kernel::Kernel;
 use crate::memory::{Allowance, Charge, has_room_for};
+use crate::mom;
 use crate::prepare::are_few;
 use crate::services::{beyond, follow_up};
 use crate::session::Member;
@@ -71,9 +72,14 @@ pub(super) fn join_federation_execution(
     let model = &federation.model;
     let federate = Federate::new(name, federate_type, session, edition, model, time, account);
     let federate = federation.join(federate);
+    let own = before
+        .as_ref()
+        .map_or_else(Vec::new, |before| mom::brought(&federation.model, before, modules));
+    federation.federate_mut(federate).bring(own);
     let member = Member { federation: id, federate };
     kernel.sessions.entry(session).or_default().member = Some(member);
     synchronization::joined(federation, federate);
+    mom::joined(federation, federate, before.is_some());
     follow_up(federation, &mut kernel.sessions, &mut kernel.after_reply);
     if let Some(before) = before {
         kernel.retire(before);

@@ -13,6 +13,7 @@ use crate::federation::{Federation, NameUse};
 use crate::input::{Effect, SessionId};
 use crate::job::{All, DONE, Step, Task};
 use crate::kernel::Kernel;
+use crate::mom;
 use crate::services::{declaration, follow_up, object, ownership};
 use crate::session::{Member, Session};
 
@@ -241,6 +242,7 @@ impl Leave {
                 if federation.federate_mut(me).take_entry() {
                     None
                 } else {
+                    mom::resigned(federation, me);
                     let Federate { session, presence, .. } = *federation.leave(me);
                     let is_resigning = presence == Presence::Resigning;
                     federation.departed.extend(is_resigning.then_some(session));

@@ -29,6 +29,11 @@ pub(crate) struct SynchronizationPoint {
 impl SynchronizationPoint {
     const MEMBER_LEN: usize = entry_len::<FederateHandle, Option<bool>>();
 
+    /// Whether a federate has achieved it, and how; `None` if it is not one of its federates.
+    pub(crate) fn achieved(&self, federate: FederateHandle) -> Option<Option<bool>> {
+        self.members.get(&federate).copied()
+    }
+
     /// Its charge.
     pub(crate) const fn charged_len(&self) -> usize {
         self.charge.len()

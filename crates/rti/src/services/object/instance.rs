@@ -14,10 +14,11 @@ use crate::instance::{Deletion, Instance, InstanceAttribute};
 use crate::job::{Below, DONE, Step, Task};
 use crate::memory::has_room;
 use crate::message::{Body, Message, Stamp, dispatch, drop_stale, store_for_retraction};
+use crate::mom;
 use crate::services::{beyond, declaration, ownership};
 
 /// Clause 6.8, both forms. The federate owns the attributes of the class that it publishes.
-pub(super) fn register_object_instance(
+pub(crate) fn register_object_instance(
     federation: &mut Federation,
     me: FederateHandle,
     class: ObjectClassHandle,
@@ -110,7 +111,7 @@ fn discover(federation: &mut Federation, me: FederateHandle, handle: ObjectInsta
         object_instance: handle,
         object_class: class,
         object_instance_name: instance.name.clone(),
-        producing_federate: instance.registered_by,
+        producing_federate: mom::shown(instance.registered_by),
     };
     federation.send_callback(me, callback);
     mark_known(federation, me, handle, class);

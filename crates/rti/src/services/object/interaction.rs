@@ -16,7 +16,7 @@ use crate::message::{Body, Message, Stamp, dispatch, dispatch_unevaluated, store
 use crate::services::declaration;
 
 /// Clause 6.12, both forms.
-pub(super) fn send_interaction(
+pub(crate) fn send_interaction(
     federation: &mut Federation,
     me: FederateHandle,
     class: InteractionClassHandle,

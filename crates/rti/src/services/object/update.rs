@@ -16,7 +16,7 @@ use crate::message::{Body, Message, Stamp, dispatch, dispatch_unevaluated, store
 type SendOptions = (OrderType, TransportationTypeHandle);
 
 /// Clause 6.10, both forms. Values with the same sending options are reflected together.
-pub(super) fn update_attribute_values(
+pub(crate) fn update_attribute_values(
     federation: &mut Federation,
     me: FederateHandle,
     handle: ObjectInstanceHandle,

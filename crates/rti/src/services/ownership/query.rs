@@ -7,6 +7,7 @@ use hemiola_hla::{
 use super::{Answer, known_attributes};
 use crate::federation::Federation;
 use crate::group::Groups;
+use crate::mom;
 
 /// Clause 7.17. The results are the callbacks of clause 7.18.
 pub(super) fn query_attribute_ownership(
@@ -23,6 +24,8 @@ pub(super) fn query_attribute_ownership(
     for (federate, attributes) in groups {
         let callback = if federate == FederateHandle::INVALID {
             Callback::AttributeIsNotOwned { object_instance, attributes }
+        } else if federate == mom::RTI {
+            Callback::AttributeIsOwnedByRTI { object_instance, attributes }
         } else {
             Callback::InformAttributeOwnership { object_instance, attributes, federate }
         };

@@ -1,0 +1,56 @@
+//! The part of a federate's state whose changes are reported at once: the conditional attributes of `HLAfederate`.
+
+use hemiola_hla::{FederateHandle, Switch};
+
+use crate::federate::Federate;
+use crate::federation::Federation;
+
+/// The attributes, each with its value: all of them are enumerated with 32 bits.
+const ATTRIBUTES: [(&str, Value); 14] = [
+    ("HLAtimeConstrained", |one| i32::from(one.time.constrained)),
+    ("HLAtimeRegulating", |one| i32::from(one.time.regulation().is_some())),
+    ("HLAasynchronousDelivery", |one| i32::from(one.time.asynchronous_delivery)),
+    ("HLAfederateState", |_| ACTIVE),
+    ("HLAtimeManagerState", |one| i32::from(one.time.advance().is_some())),
+    ("HLAobjectClassRelevanceAdvisory", |one| on(one, Switch::ObjectClassRelevanceAdvisory)),
+    ("HLAattributeRelevanceAdvisory", |one| on(one, Switch::AttributeRelevanceAdvisory)),
+    ("HLAattributeScopeAdvisory", |one| on(one, Switch::AttributeScopeAdvisory)),
+    ("HLAinteractionRelevanceAdvisory", |one| on(one, Switch::InteractionRelevanceAdvisory)),
+    ("HLAconveyRegionDesignatorSets", |one| on(one, Switch::ConveyRegionDesignatorSets)),
+    ("HLAautomaticResignAction", |one| one.resign_action.number()),
+    ("HLAserviceReporting", |one| on(one, Switch::ServiceReporting)),
+    ("HLAexceptionReporting", |one| on(one, Switch::ExceptionReporting)),
+    ("HLAsendServiceReportsToFile", |one| on(one, Switch::SendServiceReportsToFile)),
+];
+
+/// Reads a value from the state of a federate.
+type Value = fn(&Federate) -> i32;
+
+/// The federate neither saves nor restores.
+const ACTIVE: i32 = 1;
+
+fn on(federate: &Federate, switch: Switch) -> i32 {
+    i32::from(federate.is_on(switch))
+}
+
+/// The values of all conditional attributes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Conditions([i32; ATTRIBUTES.len()]);
+
+impl Conditions {
+    /// The present values of a joined federate.
+    pub(super) fn of(federation: &Federation, federate: FederateHandle) -> Self {
+        let federate = federation.federate(federate);
+        Self(ATTRIBUTES.map(|(_, value)| value(federate)))
+    }
+
+    /// Returns the value of an attribute, if it is one of these.
+    pub(super) fn value(&self, name: &str) -> Option<i32> {
+        ATTRIBUTES.iter().position(|(one, _)| *one == name).map(|at| self.0[at])
+    }
+
+    /// Whether an attribute has another value than before.
+    pub(super) fn differs(&self, before: &Self, name: &str) -> bool {
+        self.value(name) != before.value(name)
+    }
+}

@@ -1,0 +1,240 @@
+//! The instances of `HLAfederation` and `HLAfederate` (clause 11.2).
+
+use std::collections::BTreeSet;
+
+use hemiola_hla::call::{OwnershipCall, SupportCall};
+use hemiola_hla::encoding::{HLAinteger32BE, HLAlogicalTime, HLAunicodeString, HLAvariableArray};
+use hemiola_hla::{Callback, FederateHandle, ResignAction};
+
+use super::{FEDERATE, FEDERATION, editions, encoded, model};
+use crate::world::{World, time};
+use hemiola_rti::Limits;
+
+/// Attributes whose values this kernel does not know yet.
+const WITHOUT_VALUE: [&str; 5] = [
+    "HLAcurrentFDD",
+    "HLAfederateHost",
+    "HLAreportServiceFile",
+    "HLAtimeAdvancingTime",
+    "HLAtimeGrantedTime",
+];
+
+#[test]
+fn every_attribute_of_both_editions_has_a_value_of_its_data_type() {
+    for (edition, text) in editions() {
+        let mut world = World::with(Limits::default(), &text);
+        let model = model(&text);
+        let manager = world.federate("manager");
+        for class in [FEDERATION, FEDERATE] {
+            world.watch(manager, class);
+            world.notices(manager);
+            world.request(manager, class);
+            let received = world.received(manager);
+            assert_eq!(received.len(), 1, "{edition} {class}: one instance, one reflection");
+            let attributes =
+                &model.object_class(model.object_class_named(class).unwrap()).unwrap().attributes;
+            for attribute in attributes {
+                let definition = model.attribute(*attribute).unwrap();
+                if WITHOUT_VALUE.contains(&definition.name.as_str()) {
+                    continue;
+                }
+                let value = received[0].values.get(&definition.name);
+                let value = value.unwrap_or_else(|| panic!("{edition}: {}", definition.name));
+                encoded::check(&model, definition.datatype.as_deref().unwrap(), value);
+            }
+        }
+        let of_2010 = model.attribute_named(
+            model.object_class_named(FEDERATE).unwrap(),
+            "HLAconveyProducingFederate",
+        );
+        assert_eq!(of_2010.is_some(), edition == "2010");
+    }
+}
+
+#[test]
+fn instances_are_discovered_like_any_others() {
+    let mut world = World::new();
+    let car = world.federate("car");
+    let manager = world.federate("manager");
+    world.watch(manager, FEDERATION);
+    assert_eq!(world.discovered(manager, FEDERATION).len(), 1);
+    world.watch(manager, FEDERATE);
+    assert_eq!(world.discovered(manager, FEDERATE).len(), 2);
+    // A federate that joins later is discovered when it joins, and removed when it has resigned.
+    let late = world.federate("late");
+    assert_eq!(world.discovered(manager, FEDERATE).len(), 1);
+    world.resign(late, ResignAction::NoAction);
+    let removed = world.notices(manager);
+    let removals = removed
+        .iter()
+        .filter(|one| matches!(one.callback(), Callback::RemoveObjectInstance { .. }));
+    assert_eq!(removals.count(), 1);
+    world.lose(car);
+    let removed = world.notices(manager);
+    let is_removal = |one: &_| matches!(one, Callback::RemoveObjectInstance { .. });
+    assert!(removed.iter().any(|one| is_removal(one.callback())));
+}
+
+#[test]
+fn no_federate_produces_the_instances_and_the_rti_owns_their_attributes() {
+    let mut world = World::new();
+    let manager = world.federate("manager");
+    world.watch(manager, FEDERATION);
+    let notices = world.notices(manager);
+    let [discovery] = &notices[..] else { panic!("{notices:?}") };
+    let Callback::DiscoverObjectInstance { object_instance, producing_federate, .. } =
+        discovery.callback()
+    else {
+        panic!("{discovery:?}")
+    };
+    assert_eq!(*producing_federate, FederateHandle::INVALID);
+    let class = world.class(FEDERATION);
+    let name = world.model.attribute_named(class, "HLAfederationName").unwrap();
+    let (object_instance, attributes) = (*object_instance, vec![name]);
+    world.ok(
+        manager,
+        OwnershipCall::QueryAttributeOwnership { object_instance, attributes: attributes.clone() },
+    );
+    let answers = world.notices(manager);
+    let expected = Callback::AttributeIsOwnedByRTI { object_instance, attributes };
+    assert_eq!(answers[0].callback(), &expected);
+}
+
+#[test]
+fn federates_are_told_of_changes_at_once_and_of_nothing_else() {
+    let mut world = World::new();
+    let manager = world.federate("manager");
+    world.watch(manager, FEDERATE);
+    let car = world.federate("car");
+    world.notices(manager);
+    world.constrain(car);
+    let changed = |world: &mut World| -> Vec<(String, i32)> {
+        let received = world.received(manager);
+        let pairs = received.iter().flat_map(|one| {
+            one.values.keys().map(|name| (name.clone(), one.get::<HLAinteger32BE>(name).0))
+        });
+        pairs.collect()
+    };
+    let one = |name: &str, value| vec![(name.to_owned(), value)];
+    assert_eq!(changed(&mut world), one("HLAtimeConstrained", 1));
+    world.regulate(car, 10);
+    assert_eq!(changed(&mut world), one("HLAtimeRegulating", 1));
+    world.ok(car, hemiola_hla::call::TimeCall::EnableAsynchronousDelivery);
+    assert_eq!(changed(&mut world), one("HLAasynchronousDelivery", 1));
+    world.ok(car, SupportCall::SetAttributeRelevanceAdvisorySwitch { value: true });
+    assert_eq!(changed(&mut world), one("HLAattributeRelevanceAdvisory", 1));
+    let value = Some(ResignAction::DeleteObjects);
+    world.ok(car, SupportCall::SetAutomaticResignDirective { value });
+    assert_eq!(changed(&mut world), one("HLAautomaticResignAction", 1));
+    // Another regulating federate keeps the car waiting until it advances itself.
+    let slow = world.federate("slow");
+    world.regulate(slow, 10);
+    world.notices(manager);
+    world.tar(car, 50);
+    assert_eq!(changed(&mut world), one("HLAtimeManagerState", 1));
+    world.ok(slow, hemiola_hla::call::TimeCall::QueryLogicalTime);
+    assert_eq!(changed(&mut world), []);
+    world.tar(slow, 50);
+    assert_eq!(changed(&mut world), one("HLAtimeManagerState", 0));
+}
+
+#[test]
+fn values_say_what_the_federates_and_the_federation_are() {
+    let mut world = World::new();
+    let manager = world.federate("manager");
+    world.watch(manager, FEDERATE);
+    world.watch(manager, FEDERATION);
+    let car = world.in_time("car", 10);
+    world.tar(car, 50);
+    world.notices(manager);
+    world.request(manager, FEDERATE);
+    let all = world.received(manager);
+    let of_car =
+        all.iter().find(|one| one.get::<HLAunicodeString>("HLAfederateName").0 == "car").unwrap();
+    assert_eq!(of_car.get::<FederateHandle>("HLAfederateHandle"), car.handle);
+    assert_eq!(of_car.get::<HLAunicodeString>("HLAfederateType").0, "test");
+    assert_eq!(of_car.get::<HLAinteger32BE>("HLAtimeRegulating").0, 1);
+    assert_eq!(of_car.get::<HLAlogicalTime>("HLAlogicalTime").0, time(50).into());
+    world.request(manager, FEDERATION);
+    let [federation] = &world.received(manager)[..] else { panic!() };
+    assert_eq!(federation.get::<HLAunicodeString>("HLAfederationName").0, "Yard");
+    assert_eq!(
+        federation.get::<HLAunicodeString>("HLAtimeImplementationName").0,
+        "HLAinteger64Time"
+    );
+    assert_eq!(federation.get::<HLAunicodeString>("HLAMIMdesignator").0, "HLAstandardMIM");
+    let modules =
+        federation.get::<HLAvariableArray<HLAunicodeString>>("HLAFOMmoduleDesignatorList");
+    assert_eq!(modules.0, [HLAunicodeString::from("world.xml")]);
+    let members = federation.get::<HLAvariableArray<FederateHandle>>("HLAfederatesInFederation");
+    assert_eq!(members.0, [manager.handle, car.handle]);
+}
+
+#[test]
+fn counts_are_those_of_the_calls_and_callbacks() {
+    let mut world = World::new();
+    let manager = world.federate("manager");
+    world.watch(manager, FEDERATE);
+    let (car, viewer) = (world.federate("car"), world.federate("viewer"));
+    world.publish(car, "Vehicle.Car", "Position Load Driver");
+    world.publish_interaction(car, "Command.Stop");
+    world.subscribe(viewer, "Vehicle", "Position Load");
+    world.subscribe_interaction(viewer, "Command");
+    let (one, other) = (world.register(car, "Vehicle.Car"), world.register(car, "Vehicle.Car"));
+    world.update(car, one, "Position Load");
+    world.update(car, one, "Position");
+    world.update(car, other, "Position");
+    world.send(car, "Command.Stop", "What");
+    world.delete(car, other);
+    world.notices(manager);
+    world.request(manager, FEDERATE);
+    let all = world.received(manager);
+    let counts = |name: &str| -> Vec<(String, i32)> {
+        let of = all
+            .iter()
+            .find(|one| one.get::<HLAunicodeString>("HLAfederateName").0 == name)
+            .unwrap();
+        let counting: BTreeSet<&str> = [
+            "HLAupdatesSent",
+            "HLAreflectionsReceived",
+            "HLAinteractionsSent",
+            "HLAinteractionsReceived",
+            "HLAobjectInstancesRegistered",
+            "HLAobjectInstancesDiscovered",
+            "HLAobjectInstancesUpdated",
+            "HLAobjectInstancesReflected",
+            "HLAobjectInstancesDeleted",
+            "HLAobjectInstancesRemoved",
+            "HLAobjectInstancesThatCanBeDeleted",
+        ]
+        .into();
+        let values =
+            counting.into_iter().map(|count| (count.to_owned(), of.get::<HLAinteger32BE>(count).0));
+        values.filter(|(_, value)| *value != 0).collect()
+    };
+    let expected = |pairs: &[(&str, i32)]| -> Vec<(String, i32)> {
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect()
+    };
+    // The first update has a part for each of two transportation types.
+    assert_eq!(
+        counts("car"),
+        expected(&[
+            ("HLAinteractionsSent", 1),
+            ("HLAobjectInstancesDeleted", 1),
+            ("HLAobjectInstancesRegistered", 2),
+            ("HLAobjectInstancesThatCanBeDeleted", 1),
+            ("HLAobjectInstancesUpdated", 2),
+            ("HLAupdatesSent", 4),
+        ])
+    );
+    assert_eq!(
+        counts("viewer"),
+        expected(&[
+            ("HLAinteractionsReceived", 1),
+            ("HLAobjectInstancesDiscovered", 2),
+            ("HLAobjectInstancesReflected", 2),
+            ("HLAobjectInstancesRemoved", 1),
+            ("HLAreflectionsReceived", 4),
+        ])
+    );
+}
