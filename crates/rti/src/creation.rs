@@ -30,6 +30,13 @@ impl Kernel {
         }
     }
 
+    /// Says where the client of a session is: a host, or an address on it. The management object model reports it.
+    pub fn set_host(&mut self, session: SessionId, host: &str) {
+        if let Some(session) = self.sessions.get_mut(&session) {
+            session.host = host.into();
+        }
+    }
+
     /// Destroys the federations that were abandoned at or before this time: they have no federate, and the session that
     /// created them has ended. Returns their names.
     pub fn destroy_abandoned(&mut self, until: Instant) -> Vec<String> {

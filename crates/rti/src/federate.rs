@@ -21,6 +21,8 @@ use crate::time::TimeState;
 pub(crate) struct Federate {
     pub(crate) name: String,
     pub(crate) federate_type: String,
+    /// Where its client is; the session pays for it.
+    pub(crate) host: Arc<str>,
     pub(crate) session: SessionId,
     pub(crate) account: Arc<Account>,
     /// For itself and its tables, except the queued messages, which their senders pay.
@@ -242,6 +244,7 @@ impl Federate {
             account,
             name,
             federate_type,
+            host: Arc::from(""),
             session,
             edition,
             published: Published::default(),

@@ -20,7 +20,7 @@ use hemiola_hla::{
 use crate::federate::Presence;
 use crate::federation::Federation;
 use crate::input::{CallId, SessionId};
-use crate::mom::{Deletable, RTI};
+use crate::mom::{self, Deletable, RTI};
 use crate::services::federation::Leave;
 use crate::services::ownership::Negotiations;
 use crate::services::time::{Flush, Grant, Regulate};
@@ -271,7 +271,7 @@ impl Federation {
 
     /// Whether anything is left to be done without a further input.
     pub(crate) fn has_work(&self) -> bool {
-        !self.jobs.is_empty() || self.time_changed
+        !self.jobs.is_empty() || self.time_changed || mom::is_due(self)
     }
 
     /// Whether publishers are still to be advised that a federate has left.

@@ -12,6 +12,7 @@ use crate::federation::Federation;
 use crate::input::{CallId, Effect, Input, SessionId};
 use crate::limits::Limits;
 use crate::memory::{Allowance, KernelMemory, Room};
+use crate::mom;
 use crate::prepare::Prepared;
 use crate::services::{self, Answer};
 use crate::session::{self, FederationId, Member, Session};
@@ -111,6 +112,7 @@ impl Kernel {
                     let federation = self.federations.get_mut(&id);
                     let federation = federation.expect("a federation with members exists");
                     federation.budget = self.budget;
+                    mom::lost(federation, federate);
                     services::federation::resign_lost(federation, federate);
                     services::follow_up(federation, &mut self.sessions, out);
                     self.note_work();
@@ -120,7 +122,12 @@ impl Kernel {
             }
             Input::Tick(now) => {
                 self.now = now;
-                self.federations.values_mut().for_each(|federation| federation.now = now);
+                for (id, federation) in &mut self.federations {
+                    federation.now = now;
+                    if mom::is_due(federation) {
+                        self.working.insert(*id);
+                    }
+                }
             }
         }
         if !self.after_reply.is_empty() {
@@ -174,6 +181,14 @@ impl Kernel {
     #[must_use]
     pub fn has_work(&self) -> bool {
         !self.working.is_empty()
+    }
+
+    /// Returns when federates' periodic reports of the management object model are next due. A tick at or after that
+    /// time is work to be done.
+    #[must_use]
+    pub fn next_report(&self) -> Option<Instant> {
+        let due = self.federations.values().filter_map(|one| one.mom.as_ref());
+        due.map(|mom| mom.next_due()).min().filter(|due| *due < Instant::MAX)
     }
 
     /// Whether the next call of this session must wait until its unfinished work is done.

@@ -10,35 +10,40 @@
 //! interactions. Before, a federation has no instance of the model and counts nothing (decision 0034). From then on,
 //! the RTI observes calls in [`observe`] and callbacks in [`delivered`].
 
+mod adjust;
+mod argument;
 mod condition;
 mod count;
+mod invocation;
 mod parameters;
 mod report;
 mod request;
+mod service;
 mod value;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use hemiola_fom::Model;
-use hemiola_fom::Sharing;
+use hemiola_fom::model::Attribute;
 use hemiola_fom::module::Module;
+use hemiola_fom::{Model, Sharing, UpdateType};
 use hemiola_hla::call::{DeclarationCall, DistributionCall};
 use hemiola_hla::data::{Data, FomModule};
 use hemiola_hla::{
     AttributeHandle, Call, Callback, FederateHandle, InteractionClassHandle, ObjectClassHandle,
     ObjectInstanceHandle, Reply, Switch,
 };
+use hemiola_units::{Instant, Span};
 
 use crate::federate::{Activity, Edition, Federate, Presence};
 use crate::federation::Federation;
 use crate::input::SessionId;
-use crate::memory::{ALLOCATION, Charge, entry_len};
+use crate::memory::{ALLOCATION, Charge, Parcels, entry_len};
 use crate::notice::Notice;
 use crate::services::{Answer, dispatch, object};
-use crate::session::Session;
 use condition::Conditions;
 use count::Counts;
+use invocation::{Invocation, Pending};
 use parameters::{Fault, Parameters};
 pub(crate) use request::Deletable;
 
@@ -61,10 +66,29 @@ pub(crate) struct Mom {
     /// The federates by their instances.
     subjects: BTreeMap<ObjectInstanceHandle, FederateHandle>,
     /// What the RTI was sent and has not handled yet.
-    inbox: VecDeque<Arc<Notice>>,
+    inbox: VecDeque<Letter>,
     /// Federates whose state may have changed.
     touched: BTreeSet<FederateHandle>,
+    /// Reports on service invocations that are to be sent.
+    invocations: VecDeque<Invocation>,
+    /// Whether such a report is being sent. Callbacks that deliver it are not reported.
+    is_reporting: bool,
+    /// The switch of the federation, if a federate has set it.
+    auto_provide: Option<bool>,
+    /// When the next periodic update is due.
+    next_due: Instant,
 }
+
+/// A callback to the RTI.
+#[derive(Debug)]
+struct Letter {
+    notice: Arc<Notice>,
+    /// For the notice.
+    charge: Charge,
+}
+
+/// The greatest number of callbacks that wait while the federate that they concern is busy.
+const INBOX_MAX: usize = 1024;
 
 /// A joined federate, as the model shows it.
 #[derive(Debug)]
@@ -74,6 +98,27 @@ struct Member {
     /// The state that its subscribers have been told.
     told: Conditions,
     counts: Counts,
+    /// When its periodic attributes are next updated, and their period.
+    due: Option<(Instant, Span)>,
+    /// How long it has been advancing, and how long not, since these were last reported.
+    advancing: Span,
+    granted: Span,
+    /// Up to when these are counted.
+    counted_until: Instant,
+    /// Number of the next report on a service invocation.
+    serial: i32,
+}
+
+impl Member {
+    /// Adds the time until now to the state that it was in.
+    fn count_time(&mut self, now: Instant) {
+        let passed = now - std::mem::replace(&mut self.counted_until, now);
+        if self.told.is_advancing() {
+            self.advancing += passed;
+        } else {
+            self.granted += passed;
+        }
+    }
 }
 
 impl Mom {
@@ -87,8 +132,19 @@ impl Mom {
     }
 
     /// Returns a switch of the federation that a federate has set.
-    pub(crate) const fn set_switch(&self, _switch: Switch) -> Option<bool> {
-        None
+    pub(crate) fn set_switch(&self, switch: Switch) -> Option<bool> {
+        self.auto_provide.filter(|_| switch == Switch::AutoProvide)
+    }
+
+    /// When the next periodic update is due.
+    pub(crate) const fn next_due(&self) -> Instant {
+        self.next_due
+    }
+
+    /// A period has changed.
+    fn note_due(&mut self) {
+        let due = self.members.values().filter_map(|member| member.due);
+        self.next_due = due.map(|(due, _)| due).min().unwrap_or(Instant::MAX);
     }
 
     /// Checks its charges. Returns what is charged.
@@ -96,8 +152,9 @@ impl Mom {
         let members = self.members.values().map(|member| Self::MEMBER_LEN + member.counts.len());
         assert_eq!(self.charge.len(), Self::LEN + members.sum::<usize>());
         assert_eq!(self.rti.charge.len(), self.rti.counted_len(0));
-        assert!(self.inbox.is_empty() && self.touched.is_empty());
-        self.charge.len() + self.rti.charge.len()
+        assert!(self.touched.is_empty() && self.invocations.is_empty());
+        let inbox = self.inbox.iter().map(|letter| letter.charge.len());
+        self.charge.len() + self.rti.charge.len() + inbox.sum::<usize>()
     }
 }
 
@@ -197,6 +254,10 @@ fn begin(federation: &mut Federation) {
         subjects: BTreeMap::new(),
         inbox: VecDeque::new(),
         touched: BTreeSet::new(),
+        invocations: VecDeque::new(),
+        is_reporting: false,
+        auto_provide: None,
+        next_due: Instant::MAX,
     }));
     federation.forget_receivers();
     let instance = register(federation, "HLAobjectRoot.HLAmanager.HLAfederation");
@@ -238,7 +299,16 @@ fn add(federation: &mut Federation, federate: FederateHandle) {
         return;
     };
     let told = Conditions::of(federation, federate);
-    let member = Member { instance, told, counts: Counts::default() };
+    let member = Member {
+        instance,
+        told,
+        counts: Counts::default(),
+        due: None,
+        advancing: Span::ZERO,
+        granted: Span::ZERO,
+        counted_until: federation.now,
+        serial: 0,
+    };
     let mom = mom(federation);
     mom.charge.grow(Mom::MEMBER_LEN + member.counts.len());
     mom.subjects.insert(instance, federate);
@@ -253,10 +323,10 @@ pub(crate) fn joined(federation: &mut Federation, federate: FederateHandle, with
     add(federation, federate);
     if let Some(member) = mom(federation).members.get(&federate) {
         let instance = member.instance;
-        update(federation, instance, value::is_told_at_once);
+        update(federation, instance, |attribute| value::is_told_at_once(&attribute.name));
     }
     let Some(instance) = mom(federation).federation else { return };
-    update(federation, instance, |name| match name {
+    update(federation, instance, |attribute| match attribute.name.as_str() {
         "HLAfederatesInFederation" => true,
         "HLAFOMmoduleDesignatorList" | "HLAcurrentFDD" => with_modules,
         _ => false,
@@ -270,10 +340,11 @@ pub(crate) fn resigned(federation: &mut Federation, federate: FederateHandle) {
     let Some(member) = mom.members.remove(&federate) else { return };
     mom.subjects.remove(&member.instance);
     mom.charge.shrink(Mom::MEMBER_LEN + member.counts.len());
+    mom.note_due();
     let instance = mom.federation;
     object::delete(federation, RTI, member.instance, Data::new(), None);
     if let Some(instance) = instance {
-        update(federation, instance, |name| name == "HLAfederatesInFederation");
+        update(federation, instance, |attribute| attribute.name == "HLAfederatesInFederation");
     }
 }
 
@@ -292,7 +363,9 @@ pub(crate) fn observe(federation: &mut Federation, me: FederateHandle, call: Cal
         begin(federation);
     }
     let sent = count::Sent::of(federation, me, &call);
+    let pending = Pending::of(federation, me, &call);
     let answer = dispatch(federation, me, call);
+    pending.into_iter().for_each(|pending| pending.ended(federation, me, &answer));
     if let Some(mom) = &mut federation.mom {
         mom.touch(me);
         if let (Ok(_), Some(member)) = (&answer, mom.members.get_mut(&me)) {
@@ -321,31 +394,108 @@ pub(crate) fn delivered(federation: &mut Federation, to: FederateHandle, callbac
     let before = member.counts.len();
     member.counts.note_received(callback, class);
     mom.charge.change(before, member.counts.len());
+    if !mom.is_reporting {
+        invocation::callback(federation, to, callback);
+    }
+}
+
+/// A federate has lost its connection.
+pub(crate) fn lost(federation: &mut Federation, federate: FederateHandle) {
+    if federation.mom.is_none() {
+        return;
+    }
+    let state = federation.federate(federate);
+    let values = vec![
+        ("HLAfederateName", value::text(&state.name)),
+        ("HLAtimeStamp", value::time(Some(state.time.now()))),
+        ("HLAfaultDescription", value::text("the connection to the federate was lost")),
+    ];
+    report::of_federate(federation, federate, "HLAreportFederateLost", values);
 }
 
 /// A callback to a federate that has no session: the RTI handles it later, and others get nothing.
 #[cold]
 pub(crate) fn tell(federation: &mut Federation, to: FederateHandle, notice: Arc<Notice>) {
+    let len = federation.allowance.room.call_len + Parcels::OVERHEAD;
+    let charge = Charge::new(&federation.account, len);
     if let Some(mom) = federation.mom.as_mut().filter(|_| to == RTI) {
-        mom.inbox.push_back(notice);
+        mom.inbox.push_back(Letter { notice, charge });
     }
 }
 
-/// Handles everything that the RTI was sent, and tells subscribers what has changed. Returns whether there was
-/// anything.
-pub(crate) fn work(
-    federation: &mut Federation,
-    _sessions: &mut BTreeMap<SessionId, Session>,
-) -> bool {
+/// Handles everything that the RTI was sent, and tells subscribers what has changed, one thing at a time. Returns
+/// whether there was anything that can be done now.
+pub(crate) fn work(federation: &mut Federation) -> bool {
+    let now = federation.now;
     let Some(mom) = &mut federation.mom else { return false };
-    if let Some(notice) = mom.inbox.pop_front() {
-        handle(federation, notice.callback());
-        return true;
+    if let Some(federate) = mom.touched.pop_first() {
+        tell_changes(federation, federate);
+    } else if let Some(invocation) = mom.invocations.pop_front() {
+        mom.is_reporting = true;
+        invocation::send(federation, invocation);
+        self::mom(federation).is_reporting = false;
+    } else if let Some(letter) = next_letter(federation) {
+        handle(federation, letter.notice.callback());
+    } else if is_due(federation) && federation.budget > 0 {
+        update_next(federation, now);
+    } else {
+        return false;
     }
-    let Some(federate) = mom.touched.pop_first() else { return false };
-    tell_changes(federation, federate);
     true
 }
+
+/// Whether a periodic update is due.
+pub(crate) fn is_due(federation: &Federation) -> bool {
+    federation.mom.as_ref().is_some_and(|mom| mom.next_due <= federation.now)
+}
+
+/// Takes the first callback from the inbox, unless it concerns a federate that is busy with earlier work.
+fn next_letter(federation: &mut Federation) -> Option<Letter> {
+    let mom = federation.mom.as_ref()?;
+    let first = mom.inbox.front()?;
+    if mom.inbox.len() < INBOX_MAX && !federation.jobs.is_empty() {
+        let subject = concerned(&federation.model, first.notice.callback());
+        let subject = subject.filter(|one| federation.joined_federate(*one).is_some());
+        if subject.is_some_and(|one| federation.is_busy(one)) {
+            return None;
+        }
+    }
+    self::mom(federation).inbox.pop_front()
+}
+
+/// The federate that an interaction concerns.
+fn concerned(model: &Model, callback: &Callback) -> Option<FederateHandle> {
+    let (Callback::ReceiveInteraction {
+        interaction_class: class, parameter_values: values, ..
+    }
+    | Callback::ReceiveInteractionWithTime {
+        interaction_class: class,
+        parameter_values: values,
+        ..
+    }) = callback
+    else {
+        return None;
+    };
+    Parameters { model, class: *class, values }.optional("HLAfederate").ok().flatten()
+}
+
+/// Updates the periodic attributes of the first federate for which that is due. Periods that have passed without an
+/// update are left out.
+fn update_next(federation: &mut Federation, now: Instant) {
+    let mom = mom(federation);
+    let is_due = |member: &&mut Member| member.due.is_some_and(|(due, _)| due <= now);
+    let Some(member) = mom.members.values_mut().find(is_due) else { return mom.note_due() };
+    let (due, period) = member.due.expect("just seen");
+    let next = due + period;
+    member.due = Some((if next > now { next } else { now + period }, period));
+    let instance = member.instance;
+    mom.note_due();
+    update(federation, instance, |attribute| attribute.update_type == Some(UpdateType::Periodic));
+    federation.spend(PERIODIC);
+}
+
+/// The cost of a periodic update, in units of work, besides its callbacks.
+const PERIODIC: u64 = 40;
 
 /// Handles one callback to the RTI.
 fn handle(federation: &mut Federation, callback: &Callback) {
@@ -367,7 +517,7 @@ fn handle(federation: &mut Federation, callback: &Callback) {
         } => {
             let model = Arc::clone(&federation.model);
             let parameters = Parameters { model: &model, class: *class, values };
-            if let Err(fault) = obey(federation, &parameters) {
+            if let Err(fault) = obey(federation, *sender, &parameters) {
                 let name = &model.interaction_class(*class).expect("it was sent").name;
                 report::mom_exception(federation, *sender, name, fault);
             }
@@ -378,13 +528,24 @@ fn handle(federation: &mut Federation, callback: &Callback) {
 }
 
 /// Does what an interaction asks.
-fn obey(federation: &mut Federation, parameters: &Parameters<'_>) -> Result<(), Fault> {
+fn obey(
+    federation: &mut Federation,
+    sender: FederateHandle,
+    parameters: &Parameters<'_>,
+) -> Result<(), Fault> {
     let class = parameters.model.interaction_class(parameters.class).expect("it was sent");
     let path: Vec<&str> = class.name.split('.').skip(2).collect();
     let is_done = match path[..] {
         ["HLAfederate", "HLArequest", request] => {
             request::of_federate(federation, request, parameters)?
         }
+        ["HLAfederate", "HLAadjust", name] => {
+            adjust::federate(federation, sender, name, parameters)?
+        }
+        ["HLAfederate", "HLAservice", name] => {
+            service::invoke(federation, sender, name, parameters)?
+        }
+        ["HLAfederation", "HLAadjust", name] => adjust::federation(federation, name, parameters)?,
         ["HLAfederation", "HLArequest", request] => {
             request::of_federation(federation, request, parameters)?
         }
@@ -400,24 +561,26 @@ fn tell_changes(federation: &mut Federation, federate: FederateHandle) {
         return;
     }
     let now = Conditions::of(federation, federate);
+    let until = federation.now;
     let Some(member) = mom(federation).members.get_mut(&federate) else { return };
+    member.count_time(until);
     let before = std::mem::replace(&mut member.told, now);
     let instance = member.instance;
     if before != now {
-        update(federation, instance, |name| now.differs(&before, name));
+        update(federation, instance, |attribute| now.differs(&before, &attribute.name));
     }
 }
 
-/// Updates the attributes of an instance that are selected by name.
+/// Updates the attributes of an instance that are selected.
 fn update(
     federation: &mut Federation,
     instance: ObjectInstanceHandle,
-    selects: impl Fn(&str) -> bool,
+    selects: impl Fn(&Attribute) -> bool,
 ) {
     let Some(definition) = federation.instances.get(&instance) else { return };
-    let owned = definition.owned_by(RTI).filter(|one| {
-        federation.model.attribute(*one).is_some_and(|attribute| selects(&attribute.name))
-    });
+    let owned = definition
+        .owned_by(RTI)
+        .filter(|one| federation.model.attribute(*one).is_some_and(&selects));
     let attributes: Vec<AttributeHandle> = owned.collect();
     update_attributes(federation, instance, &attributes);
 }
@@ -432,14 +595,29 @@ fn update_attributes(
     if definition.known_by().len() < 2 {
         return;
     }
-    let values: Vec<_> = attributes
-        .iter()
-        .filter_map(|attribute| Some((*attribute, value::of(federation, instance, *attribute)?)))
-        .collect();
-    if !values.is_empty() {
-        let sent =
-            object::update_attribute_values(federation, RTI, instance, values, Data::new(), None);
-        sent.expect("the RTI owns the attributes of its instances");
+    let (galts, now) = (federation.galts(), federation.now);
+    let federate = subject(federation, instance);
+    let member = federate.and_then(|federate| mom(federation).members.get_mut(&federate));
+    member.into_iter().for_each(|member| member.count_time(now));
+    let value = |attribute| value::of(federation, galts, instance, attribute);
+    let values = attributes.iter().filter_map(|one| Some((*one, value(*one)?)));
+    let values: Vec<_> = values.collect();
+    if values.is_empty() {
+        return;
+    }
+    let names = values.iter().filter_map(|(one, _)| federation.model.attribute(*one));
+    let reported: Vec<String> = names.map(|one| one.name.clone()).collect();
+    let sent =
+        object::update_attribute_values(federation, RTI, instance, values, Data::new(), None);
+    sent.expect("the RTI owns the attributes of its instances");
+    let Some(federate) = federate else { return };
+    let Some(member) = mom(federation).members.get_mut(&federate) else { return };
+    for name in reported {
+        match name.as_str() {
+            "HLAtimeGrantedTime" => member.granted = Span::ZERO,
+            "HLAtimeAdvancingTime" => member.advancing = Span::ZERO,
+            _ => {}
+        }
     }
 }
 

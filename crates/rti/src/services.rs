@@ -68,7 +68,7 @@ pub(crate) fn follow_up(
             released.into_iter().for_each(|federate| time::release_rest(federation, federate));
         }
         let Some(federate) = federation.overflowed.pop_first() else {
-            if mom::work(federation, sessions) {
+            if mom::work(federation) {
                 continue;
             }
             break;

@@ -1,6 +1,7 @@
 //! One session: whether its federate is connected, and which federation it joined.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use hemiola_hla::{Exception, FederateHandle};
 
@@ -19,6 +20,8 @@ pub(crate) struct Session {
     /// The federations that it creates count against the quota of this owner.
     pub(crate) owner: Owner,
     pub(crate) accounts: SessionAccounts,
+    /// Where its client is, as the shell says.
+    pub(crate) host: Arc<str>,
 }
 
 impl Session {

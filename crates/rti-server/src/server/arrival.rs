@@ -207,7 +207,7 @@ impl Server {
         let peer = connection.peer.clone();
         self.connections.shares.withdraw(peer.address, id);
         self.sessions.shares.take(peer.address);
-        let owner = peer.address.into();
+        let (owner, host) = (peer.address.into(), peer.name.clone());
         if let Some(deadline) = protocol.deadline() {
             self.schedule.wake_by(deadline);
         }
@@ -216,6 +216,7 @@ impl Server {
         network.watch_process(id, session);
         self.input(Input::Opened(session));
         self.kernel.set_owner(session, owner);
+        self.kernel.set_host(session, &host);
         self.offer_session(session);
         self.mark(session, PendingOutput::Urgent);
         self.drive(network, session);

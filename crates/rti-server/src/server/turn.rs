@@ -59,7 +59,11 @@ impl Server {
             }
         }
         self.schedule.unarmed = unarmed;
-        if self.is_idle() { self.schedule.deadline } else { Instant::ZERO }
+        if !self.is_idle() {
+            return Instant::ZERO;
+        }
+        let report = self.kernel.next_report();
+        report.map_or(self.schedule.deadline, |report| report.min(self.schedule.deadline))
     }
 
     fn is_idle(&self) -> bool {

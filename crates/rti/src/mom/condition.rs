@@ -49,6 +49,11 @@ impl Conditions {
         ATTRIBUTES.iter().position(|(one, _)| *one == name).map(|at| self.0[at])
     }
 
+    /// Whether the federate is advancing.
+    pub(super) fn is_advancing(&self) -> bool {
+        self.value("HLAtimeManagerState") == Some(1)
+    }
+
     /// Whether an attribute has another value than before.
     pub(super) fn differs(&self, before: &Self, name: &str) -> bool {
         self.value(name) != before.value(name)

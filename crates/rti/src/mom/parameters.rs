@@ -58,6 +58,10 @@ impl Parameters<'_> {
         let handle: FederateHandle = self.get(NAME)?;
         let federate = federation.joined_federate(handle);
         match federate.filter(|federate| Federate::is_staying(federate)) {
+            Some(_) if federation.is_busy(handle) => {
+                let reason = "too much waits for this federate, which is busy".to_owned();
+                Err(Fault { in_parameters: false, reason })
+            }
             Some(_) => Ok(handle),
             None => Err(Fault::parameter(NAME, format!("no federate {handle} is joined"))),
         }

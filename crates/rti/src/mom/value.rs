@@ -10,6 +10,8 @@ use hemiola_hla::encoding::{
 };
 use hemiola_hla::{AttributeHandle, FederateHandle, LogicalTime, ObjectInstanceHandle, Switch};
 
+use hemiola_units::Span;
+
 use super::condition::Conditions;
 use super::count::{Counts, total};
 use super::subject;
@@ -38,6 +40,11 @@ pub(super) fn integer(value: i32) -> Data {
 /// Encodes a count of a table.
 pub(super) fn number(count: usize) -> Data {
     integer(i32::try_from(count).unwrap_or(i32::MAX))
+}
+
+/// Encodes a length of time as `HLAmsec`.
+fn milliseconds(span: Span) -> Data {
+    integer(i32::try_from(span.nanos() / 1_000_000).unwrap_or(i32::MAX))
 }
 
 /// Encodes an array of these elements.
@@ -77,12 +84,13 @@ pub(super) fn is_told_at_once(name: &str) -> bool {
 /// Returns the value of an attribute of an instance of the RTI.
 pub(super) fn of(
     federation: &Federation,
+    galts: Galts,
     instance: ObjectInstanceHandle,
     attribute: AttributeHandle,
 ) -> Option<Data> {
     let name = federation.model.attribute(attribute)?.name.as_str();
     match subject(federation, instance) {
-        Some(federate) => of_federate(federation, federate, name),
+        Some(federate) => of_federate(federation, galts, federate, name),
         None => of_federation(federation, name),
     }
 }
@@ -121,17 +129,28 @@ pub(super) fn modules(federation: &Federation) -> impl Iterator<Item = &Arc<Modu
 }
 
 /// Returns the value of an attribute of `HLAfederate`.
-fn of_federate(federation: &Federation, handle: FederateHandle, name: &str) -> Option<Data> {
+fn of_federate(
+    federation: &Federation,
+    galts: Galts,
+    handle: FederateHandle,
+    name: &str,
+) -> Option<Data> {
     let federate = federation.joined_federate(handle)?;
     let state = &federate.time;
     if let Some(value) = Conditions::of(federation, handle).value(name) {
         return Some(integer(value));
     }
-    let galt = || Galts::of(federation).galt(handle).map(Bound::time);
+    let member = federation.mom.as_ref().and_then(|mom| mom.members.get(&handle));
+    let galt = || galts.galt(handle).map(Bound::time);
     Some(match name {
         "HLAfederateHandle" => data(&handle),
         "HLAfederateName" => text(&federate.name),
         "HLAfederateType" => text(&federate.federate_type),
+        "HLAfederateHost" => text(&federate.host),
+        // Service reports are not written to files.
+        "HLAreportServiceFile" => text(""),
+        "HLAtimeGrantedTime" => milliseconds(member?.granted),
+        "HLAtimeAdvancingTime" => milliseconds(member?.advancing),
         "HLARTIversion" => text(VERSION),
         "HLAFOMmoduleDesignatorList" => designators(&federate.modules),
         "HLAlogicalTime" => time(Some(state.now())),
@@ -146,7 +165,7 @@ fn of_federate(federation: &Federation, handle: FederateHandle, name: &str) -> O
         "HLAobjectInstancesThatCanBeDeleted" => number(federate.owned.deletable),
         "HLAconveyProducingFederate" => integer(i32::from(federation.conveys_producer)),
         "HLAprivilegeToDeleteObject" => Data::new(),
-        _ => integer(counted(&federation.mom.as_ref()?.members.get(&handle)?.counts, name)?),
+        _ => integer(counted(&member?.counts, name)?),
     })
 }
 

@@ -25,7 +25,7 @@ use resignation::resign_federation_execution;
 use synchronization::{register_federation_synchronization_point, synchronization_point_achieved};
 
 pub(crate) use execution::{does_not_exist, may_create};
-pub(crate) use resignation::{Leave, evict, resign_lost};
+pub(crate) use resignation::{Leave, evict, resign_for, resign_lost};
 pub(crate) use synchronization::SynchronizationPoint;
 
 /// Dispatches a call that needs no joined federate or ends its membership. Returns other calls.

@@ -1,8 +1,11 @@
 //! The management object model (clause 11), seen by federates that manage.
 
+mod adjust;
 mod encoded;
 mod objects;
+mod reporting;
 mod requests;
+mod service;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

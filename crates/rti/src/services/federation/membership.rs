@@ -1,5 +1,7 @@
 //! Joining a federation execution (clause 4.11).
 
+use std::sync::Arc;
+
 use hemiola_hla::data::{FomModule, JoinResult};
 use hemiola_hla::{Exception, Reply};
 
@@ -76,6 +78,8 @@ pub(super) fn join_federation_execution(
         .as_ref()
         .map_or_else(Vec::new, |before| mom::brought(&federation.model, before, modules));
     federation.federate_mut(federate).bring(own);
+    let host = kernel.sessions.get(&session).map(|session| Arc::clone(&session.host));
+    federation.federate_mut(federate).host = host.unwrap_or_default();
     let member = Member { federation: id, federate };
     kernel.sessions.entry(session).or_default().member = Some(member);
     synchronization::joined(federation, federate);

@@ -111,6 +111,41 @@ pub(crate) fn evict(
     reason: &str,
     sessions: &mut BTreeMap<SessionId, Session>,
 ) {
+    let edition = federation.federate(federate).edition;
+    let session = tell_evicted(federation, federate, reason);
+    resign_lost(federation, federate);
+    if let Some(state) = sessions.get_mut(&session) {
+        state.member = None;
+        if edition == Edition::Evolved {
+            state.connected = None;
+        }
+    }
+}
+
+/// Resigns a federate because another one asks for it through the management object model (clause 11.4).
+pub(crate) fn resign_for(
+    federation: &mut Federation,
+    federate: FederateHandle,
+    action: ResignAction,
+) -> Result<(), Refusal> {
+    may_leave_owned(federation, federate, action)?;
+    let mut negotiations = ownership::Negotiations::default();
+    while let Some((handle, attribute)) = negotiations.next(federation) {
+        if !steps_of(action).cancels && ownership::seeks(federation, federate, handle, attribute) {
+            let details = format!("{action} keeps pending acquisitions");
+            return Err(Exception::OwnershipAcquisitionPending.because(details));
+        }
+    }
+    let reason = "a federate asked for it through the management object model";
+    federation.federate_mut(federate).resign_action = action;
+    let session = tell_evicted(federation, federate, reason);
+    resign_lost(federation, federate);
+    federation.departed.push(session);
+    Ok(())
+}
+
+/// Tells a federate that the RTI resigns it. Returns its session.
+fn tell_evicted(federation: &mut Federation, federate: FederateHandle, reason: &str) -> SessionId {
     let Federate { session, edition, .. } = *federation.federate(federate);
     match edition {
         Edition::Hla4 => {
@@ -122,13 +157,7 @@ pub(crate) fn evict(
         Edition::Evolved => federation.outbox.push(Effect::Close(session)),
     }
     federation.refuse_call(federate);
-    resign_lost(federation, federate);
-    if let Some(state) = sessions.get_mut(&session) {
-        state.member = None;
-        if edition == Edition::Evolved {
-            state.connected = None;
-        }
-    }
+    session
 }
 
 /// The federate begins to leave: from here on, no message or callback is for it, and its name is free. It publishes,

@@ -1,0 +1,194 @@
+//! Reports on service invocations, exceptions and lost federates (clause 11.5).
+
+use hemiola_hla::call::{DeclarationCall, ObjectCall, SupportCall, TimeCall};
+use hemiola_hla::encoding::{
+    HLAboolean, HLAfixedRecord, HLAinteger16BE, HLAinteger32BE, HLAunicodeString, HLAvariableArray,
+};
+use hemiola_hla::{Exception, FederateHandle, ObjectInstanceHandle};
+use hemiola_rti::Limits;
+
+use super::{INTERACTIONS, Received, editions, encoded, model};
+use crate::world::{Fed, World};
+
+type Argument = HLAfixedRecord<(HLAinteger32BE, HLAunicodeString, HLAunicodeString)>;
+
+fn arguments(report: &Received) -> Vec<(i32, String, String)> {
+    let list = report.get::<HLAvariableArray<Argument>>("HLAsuppliedArguments").0;
+    let argument = |one: Argument| {
+        let HLAfixedRecord((kind, name, value)) = one;
+        (kind.0, name.0, value.0)
+    };
+    list.into_iter().map(argument).collect()
+}
+
+fn watched(text: &str) -> (World, Fed, Fed) {
+    let mut world = World::with(Limits::default(), text);
+    let manager = world.federate("manager");
+    world.listen_to_reports(manager);
+    let car = world.federate("car");
+    world.ok(car, SupportCall::SetServiceReportingSwitch { value: true });
+    world.received(manager);
+    (world, manager, car)
+}
+
+fn reports(world: &mut World, manager: Fed) -> Vec<Received> {
+    let mut received = world.received(manager);
+    received.retain(|one| one.class.ends_with("HLAreportServiceInvocation"));
+    received
+}
+
+#[test]
+fn calls_and_callbacks_are_reported_in_their_order_with_arguments_and_results() {
+    let (mut world, manager, car) = watched(&editions()[0].1);
+    world.publish(car, "Vehicle.Car", "Position");
+    let instance = world.register(car, "Vehicle.Car");
+    let refused = TimeCall::QueryLookahead;
+    assert_eq!(world.refused(car, refused), Exception::TimeRegulationIsNotEnabled);
+    world.regulate(car, 10);
+    let reports = reports(&mut world, manager);
+    let seen: Vec<(String, i16, bool)> = reports
+        .iter()
+        .map(|one| {
+            let service = one.get::<HLAunicodeString>("HLAservice").0;
+            let group = one.get::<HLAinteger16BE>("HLAserviceType").0;
+            (service, group, one.get::<HLAboolean>("HLAsuccessIndicator").0)
+        })
+        .collect();
+    let one = |service: &str, group, done| (service.to_owned(), group, done);
+    assert_eq!(
+        seen,
+        [
+            one("Publish Object Class Attributes", 1, true),
+            one("Register Object Instance", 2, true),
+            one("Query Lookahead", 4, false),
+            one("Time Regulation Enabled", 4, true),
+            one("Enable Time Regulation", 4, true),
+        ]
+    );
+    let serials: Vec<i32> =
+        reports.iter().map(|one| one.get::<HLAinteger32BE>("HLAserialNumber").0).collect();
+    assert!(serials.windows(2).all(|pair| pair[1] == pair[0] + 1), "{serials:?}");
+    let class = world.class("Vehicle.Car").to_string();
+    let position = world.attribute("Position").to_string();
+    assert_eq!(
+        arguments(&reports[0]),
+        [
+            (36, "object_class".into(), class.clone()),
+            (1, "attributes".into(), format!("[{position}]")),
+        ]
+    );
+    let HLAfixedRecord((kind, _, value)) = reports[1].get::<Argument>("HLAreturnedArgument");
+    assert_eq!((kind.0, value.0), (37, instance.to_string()));
+    let exception = reports[2].get::<HLAunicodeString>("HLAexception").0;
+    assert!(exception.starts_with("TimeRegulationIsNotEnabled"), "{exception}");
+    assert_eq!(reports[0].get::<FederateHandle>("HLAfederate"), car.handle);
+}
+
+#[test]
+fn every_parameter_of_the_unasked_reports_has_its_data_type_in_both_editions() {
+    for (edition, text) in editions() {
+        let (mut world, manager, car) = watched(&text);
+        let model = model(&text);
+        world.ok(car, SupportCall::SetExceptionReportingSwitch { value: true });
+        world.refused(car, TimeCall::QueryLookahead);
+        world.ask(manager, "HLAfederate.HLArequest.HLArequestPublications", &[]);
+        world.lose(car);
+        let received = world.received(manager);
+        for report in [
+            "HLAreportException",
+            "HLAreportServiceInvocation",
+            "HLAreportMOMexception",
+            "HLAreportFederateLost",
+        ] {
+            let one = received.iter().find(|one| one.class.ends_with(report));
+            let one = one.unwrap_or_else(|| panic!("{edition}: no {report}"));
+            let class = model.interaction_class_named(&format!("{INTERACTIONS}.{}", one.class));
+            for parameter in &model.interaction_class(class.unwrap()).unwrap().parameters {
+                let definition = model.parameter(*parameter).unwrap();
+                // In 2010, a list took the place of the returned argument.
+                if definition.name == "HLAreturnedArguments" {
+                    continue;
+                }
+                let value = one.values.get(&definition.name);
+                let value =
+                    value.unwrap_or_else(|| panic!("{edition} {report}: {}", definition.name));
+                encoded::check(&model, definition.datatype.as_deref().unwrap(), value);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_manager_of_2010_receives_arguments_as_texts() {
+    let text = &editions()[1].1;
+    let mut world = World::with(Limits::default(), text);
+    let manager = world.connect_evolved();
+    let manager = world.join(manager, "manager");
+    world.listen_to_reports(manager);
+    let car = world.federate("car");
+    world.ok(car, SupportCall::SetServiceReportingSwitch { value: true });
+    world.received(manager);
+    world.publish(car, "Vehicle.Car", "Position");
+    let instance = world.register(car, "Vehicle.Car");
+    let reports = reports(&mut world, manager);
+    let texts = |name| reports[1].get::<HLAvariableArray<HLAunicodeString>>(name).0;
+    let class = world.class("Vehicle.Car").to_string();
+    assert_eq!(texts("HLAsuppliedArguments"), [HLAunicodeString(class)]);
+    assert_eq!(texts("HLAreturnedArguments"), [HLAunicodeString(instance.to_string())]);
+}
+
+#[test]
+fn exceptions_are_reported_where_the_switch_says_so() {
+    let mut world = World::new();
+    let manager = world.federate("manager");
+    world.listen_to_reports(manager);
+    let car = world.federate("car");
+    let unknown =
+        ObjectCall::LocalDeleteObjectInstance { object_instance: ObjectInstanceHandle::new(77) };
+    world.refused(car, unknown.clone());
+    assert_eq!(world.received(manager).len(), 0);
+    world.ok(car, SupportCall::SetExceptionReportingSwitch { value: true });
+    world.refused(car, unknown);
+    let [report] = &world.received(manager)[..] else { panic!() };
+    assert_eq!(report.class, "HLAfederate.HLAreport.HLAreportException");
+    assert_eq!(report.get::<HLAunicodeString>("HLAservice").0, "Local Delete Object Instance");
+    assert!(report.get::<HLAunicodeString>("HLAexception").0.starts_with("ObjectInstanceNotKnown"));
+}
+
+#[test]
+fn a_federate_whose_calls_are_reported_may_not_subscribe_to_the_reports() {
+    let (mut world, manager, car) = watched(&editions()[0].1);
+    let interaction_class = world.mom_class("HLAfederate.HLAreport.HLAreportServiceInvocation");
+    let subscribe = DeclarationCall::SubscribeInteractionClass { interaction_class };
+    let banned = Exception::FederateServiceInvocationsAreBeingReportedViaMOM;
+    assert_eq!(world.refused(car, subscribe), banned);
+    let report = SupportCall::SetServiceReportingSwitch { value: true };
+    assert_eq!(world.refused(manager, report), Exception::ReportServiceInvocationsAreSubscribed);
+}
+
+#[test]
+fn a_federate_that_receives_its_own_reports_as_a_superclass_gets_no_reports_on_reports() {
+    let mut world = World::new();
+    let car = world.federate("car");
+    let reports = format!("{INTERACTIONS}.HLAfederate.HLAreport");
+    world.subscribe_interaction(car, &reports);
+    world.ok(car, SupportCall::SetServiceReportingSwitch { value: true });
+    world.notices(car);
+    world.ok(car, TimeCall::QueryLogicalTime);
+    assert_eq!(world.notices(car).len(), 1, "the report on the call, and none on its callback");
+}
+
+#[test]
+fn a_lost_federate_is_reported_with_its_time() {
+    let mut world = World::new();
+    let manager = world.federate("manager");
+    world.listen_to_reports(manager);
+    let car = world.in_time("car", 10);
+    world.tar(car, 30);
+    world.lose(car);
+    let received = world.received(manager);
+    let [report] = &received[..] else { panic!("{received:?}") };
+    assert_eq!(report.class, "HLAfederate.HLAreport.HLAreportFederateLost");
+    assert_eq!(report.get::<FederateHandle>("HLAfederate"), car.handle);
+    assert_eq!(report.get::<HLAunicodeString>("HLAfederateName").0, "car");
+}
