@@ -1,0 +1,127 @@
+//! Columns: one scalar of every row of a table.
+
+use crate::scalar::{Scalar, ScalarType};
+
+/// One scalar of every row.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Column {
+    /// Truth values.
+    Boolean(Vec<bool>),
+    /// Whole numbers.
+    Integer(Vec<i32>),
+    /// `real32`
+    Single(Vec<f32>),
+    /// `real`
+    Double(Vec<f64>),
+    /// Texts by their numbers.
+    Text(Vec<u64>),
+}
+
+/// Does the same with the vector of any column.
+macro_rules! each {
+    ($column:expr, $vector:ident => $work:expr) => {
+        match $column {
+            Column::Boolean($vector) => $work,
+            Column::Integer($vector) => $work,
+            Column::Single($vector) => $work,
+            Column::Double($vector) => $work,
+            Column::Text($vector) => $work,
+        }
+    };
+}
+
+impl Column {
+    /// A column without rows.
+    #[must_use]
+    pub const fn new(ty: ScalarType) -> Self {
+        match ty {
+            ScalarType::Boolean => Self::Boolean(Vec::new()),
+            ScalarType::Integer => Self::Integer(Vec::new()),
+            ScalarType::Single => Self::Single(Vec::new()),
+            ScalarType::Double => Self::Double(Vec::new()),
+            ScalarType::Text => Self::Text(Vec::new()),
+        }
+    }
+
+    /// Rows.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        each!(self, rows => rows.len())
+    }
+
+    /// Whether it has no rows.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The scalar of a row.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    #[must_use]
+    pub fn get(&self, row: usize) -> Scalar {
+        match self {
+            Self::Boolean(rows) => Scalar::Boolean(rows[row]),
+            Self::Integer(rows) => Scalar::Integer(rows[row]),
+            Self::Single(rows) => Scalar::Single(rows[row]),
+            Self::Double(rows) => Scalar::Double(rows[row]),
+            Self::Text(rows) => Scalar::Text(rows[row]),
+        }
+    }
+
+    /// Changes the scalar of a row. A value that is not a number gets its one bit pattern.
+    ///
+    /// # Panics
+    /// If there is no such row, or the scalar has another type.
+    pub fn set(&mut self, row: usize, scalar: Scalar) {
+        match (self, scalar) {
+            (Self::Boolean(rows), Scalar::Boolean(value)) => rows[row] = value,
+            (Self::Integer(rows), Scalar::Integer(value)) => rows[row] = value,
+            (Self::Single(rows), Scalar::Single(value)) => rows[row] = canonical_single(value),
+            (Self::Double(rows), Scalar::Double(value)) => rows[row] = canonical_double(value),
+            (Self::Text(rows), Scalar::Text(value)) => rows[row] = value,
+            (column, scalar) => panic!("{scalar:?} is not of the type of {column:?}"),
+        }
+    }
+
+    /// Adds a row.
+    ///
+    /// # Panics
+    /// If the scalar has another type.
+    pub fn push(&mut self, scalar: Scalar) {
+        let row = self.len();
+        each!(&mut *self, rows => rows.push(Default::default()));
+        self.set(row, scalar);
+    }
+
+    /// Removes a row and puts the last one in its place.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn swap_remove(&mut self, row: usize) {
+        each!(self, rows => drop(rows.swap_remove(row)));
+    }
+
+    /// Becomes a copy of another column; memory is kept.
+    pub fn copy_from(&mut self, other: &Self) {
+        match (self, other) {
+            (Self::Boolean(to), Self::Boolean(from)) => to.clone_from(from),
+            (Self::Integer(to), Self::Integer(from)) => to.clone_from(from),
+            (Self::Single(to), Self::Single(from)) => to.clone_from(from),
+            (Self::Double(to), Self::Double(from)) => to.clone_from(from),
+            (Self::Text(to), Self::Text(from)) => to.clone_from(from),
+            (to, from) => *to = from.clone(),
+        }
+    }
+}
+
+/// The quiet "not a number" without sign and payload for all of them, as `Value::canonical` has it.
+pub(crate) const fn canonical_single(value: f32) -> f32 {
+    if value.is_nan() { f32::from_bits(0x7fc0_0000) } else { value }
+}
+
+/// As [`canonical_single`], in 64 bits.
+pub(crate) const fn canonical_double(value: f64) -> f64 {
+    if value.is_nan() { f64::from_bits(0x7ff8_0000_0000_0000) } else { value }
+}

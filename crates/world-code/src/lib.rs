@@ -1,0 +1,82 @@
+//! The functions of worlds as linear code that runs over blocks of rows.
+//!
+//! In reading order:
+//!
+//! * [`compile`]: a checked function becomes a [`Program`], whose instructions are in [`code`].
+//! * [`Column`], [`Scalar`] and [`Texts`]: how the values of rows stand in columns.
+//! * [`Machine`]: runs a program over a [`Block`] of rows, each instruction for all rows.
+//! * [`Neighbours`]: the other rows.
+//!
+//! ```
+//! use hemiola_world_code::{Block, Column, Machine, Scalar, Texts, compile};
+//! use hemiola_world_lang::{Sources, check};
+//!
+//! let text = "universe orbit {
+//!   element body {
+//!     property position : real<m>;
+//!     property velocity : real<m/s>;
+//!     update(dt : real<s>) { position += velocity * dt; }
+//!   }
+//! }";
+//! let definition = check(&Sources::of("orbit.uml", text).unwrap(), None).unwrap();
+//! let orbit = &definition.universes[0];
+//! let body = orbit.element_named("body").unwrap();
+//! let update = orbit.elements[body.index()].update.unwrap();
+//! let program = compile(orbit, update, &mut Texts::default()).unwrap();
+//!
+//! let mut columns = [Column::Double(vec![0.0, 10.0]), Column::Double(vec![1.0, -1.0])];
+//! let arguments = [Scalar::Double(0.5)];
+//! let mut machine = Machine::default();
+//! machine.run(
+//!     &program,
+//!     &Block {
+//!         own: &columns,
+//!         start: 0,
+//!         count: 2,
+//!         arguments: &arguments,
+//!         last_sent: &[],
+//!         neighbours: None,
+//!         element: body,
+//!     },
+//! );
+//! machine.store(&program, &arguments, &mut columns);
+//! assert_eq!(columns[0], Column::Double(vec![0.5, 9.5]));
+//! ```
+//!
+//! The result is that of `world_lang::evaluate` for each row, bit by bit and fault by fault; tests compare the two on
+//! random programs.
+//!
+//! # Code of another engine
+//!
+//! An engine that compiles a [`Program`] to machine code or WebAssembly runs one call per block and sees the columns
+//! where they stand in its linear memory. The call is `block(table: i32, begin: i32, end: i32)`, for the rows from
+//! `begin` to before `end`. `table` is the address of an array of 32-bit addresses, little-endian, in this order:
+//!
+//! 1. the own columns, in the order of the leaves;
+//! 2. the columns of [`Program::last_sent`];
+//! 3. the scalars of the arguments, 8 bytes for each;
+//! 4. the faults, one byte for each row of the table, by [`code::FaultCode`].
+//!
+//! A column has the scalar of row `r` at its address plus `r` times its width: 1 byte for a truth value, 4 for an
+//! integer and a `real32`, 8 for the others. The call writes the columns of [`Program::outputs`], except for rows
+//! with a fault. A constraint writes 255 to the faults where it does not hold. No such engine exists in Hemiola yet.
+//! Programs with loops over neighbours will need more.
+//!
+//! This crate opens no file and reads no clock. [`limits`] bounds the code of a function.
+
+#![forbid(unsafe_code)]
+
+mod allocate;
+mod build;
+pub mod code;
+mod column;
+pub mod limits;
+mod lower;
+mod run;
+mod scalar;
+
+pub use code::Program;
+pub use column::Column;
+pub use lower::{CodeError, compile};
+pub use run::{BLOCK_ROWS, Block, Machine, Neighbour, Neighbours};
+pub use scalar::{Scalar, ScalarType, Texts, scalar_count, scalar_types, scalars_of, value_of};

@@ -1,0 +1,214 @@
+//! Loops over the neighbours of rows.
+
+use hemiola_world_lang::definition::ElementId;
+
+use super::lanes::{Lane, Lanes};
+use super::{Call, Operand};
+use crate::code::{Instruction, Program};
+use crate::column::Column;
+
+/// A row of some table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Neighbour {
+    /// The element whose table has it.
+    pub element: ElementId,
+    /// Its row there.
+    pub row: u32,
+}
+
+/// The rows of all tables as they were before the step.
+pub trait Neighbours {
+    /// A column of the table of an element.
+    fn column(&self, element: ElementId, column: u32) -> &Column;
+
+    /// All rows of an element and of those derived from it, in the order of their ids.
+    fn all(&self, element: ElementId) -> &[Neighbour];
+
+    /// Of the rows of [`Self::all`] without `own`, those whose position is at most `radius` away from its position: the
+    /// first `at_most` of them by id, appended to `found`. The square of the distance is compared with that of the
+    /// radius, both computed in the bits of the position (`world_lang::evaluate`).
+    fn near(
+        &self,
+        element: ElementId,
+        own: Neighbour,
+        radius: f64,
+        at_most: u32,
+        found: &mut Vec<Neighbour>,
+    );
+}
+
+/// The state of a loop.
+#[derive(Debug, Default)]
+pub(super) struct Turn {
+    /// The position of the loop in the code.
+    begin: usize,
+    active: u32,
+    turn: usize,
+    /// Most neighbours of a row of the block.
+    turns: usize,
+    lists: Lists,
+    /// The present neighbour of each row, or any row where there is none.
+    present: Vec<Neighbour>,
+    /// The element of all present neighbours, if it is the same.
+    element: Option<ElementId>,
+}
+
+/// The neighbours of the rows of a block.
+#[derive(Debug)]
+enum Lists {
+    /// Those of row `r` are from `starts[r]` to `starts[r + 1]`.
+    Each { starts: Vec<usize>, items: Vec<Neighbour> },
+    /// All rows of the element but the own one, whose place among them this is; rows that take no part have none.
+    Shared { own: Vec<Option<usize>> },
+}
+
+impl Default for Lists {
+    fn default() -> Self {
+        Self::Shared { own: Vec::new() }
+    }
+}
+
+impl Turn {
+    /// The instruction behind the end of the loop.
+    pub(super) fn end(&self, program: &Program, begin: usize) -> usize {
+        let mut depth = 0;
+        for (at, instruction) in program.code.iter().enumerate().skip(begin) {
+            match instruction {
+                Instruction::Loop { .. } => depth += 1,
+                Instruction::EndLoop { .. } if depth == 1 => return at + 1,
+                Instruction::EndLoop { .. } => depth -= 1,
+                _ => {}
+            }
+        }
+        unreachable!("a loop has an end")
+    }
+
+    pub(super) const fn first_instruction(&self) -> usize {
+        self.begin + 1
+    }
+}
+
+impl Call<'_, '_> {
+    /// Finds the neighbours of the rows of the mask.
+    pub(super) fn begin(
+        &mut self,
+        at: usize,
+        site: u32,
+        mask: Operand,
+        radius: Option<Operand>,
+        active: u32,
+    ) {
+        let mut turn = std::mem::take(&mut self.machine.turns[site as usize]);
+        (turn.begin, turn.active, turn.turn) = (at, active, 0);
+        let mask = self.lanes(mask);
+        match radius {
+            Some(radius) => self.near(&mut turn, site, mask, self.lanes(radius)),
+            None => self.all(&mut turn, site, mask),
+        }
+        self.machine.turns[site as usize] = turn;
+    }
+
+    fn neighbours(&self) -> &dyn Neighbours {
+        self.block.neighbours.expect("a program with loops over rows gets them")
+    }
+
+    fn near(&self, turn: &mut Turn, site: u32, mask: Lanes<'_, bool>, radius: Lanes<'_, f64>) {
+        let site = &self.program.sites[site as usize];
+        let (mut starts, mut items) = match std::mem::take(&mut turn.lists) {
+            Lists::Each { starts, items } => (starts, items),
+            Lists::Shared { .. } => (Vec::new(), Vec::new()),
+        };
+        starts.clear();
+        items.clear();
+        turn.turns = 0;
+        for row in 0..self.block.count {
+            starts.push(items.len());
+            if mask.at(row) {
+                let own = self.own(row);
+                let neighbours = self.neighbours();
+                neighbours.near(site.element, own, radius.at(row), site.at_most, &mut items);
+                turn.turns = turn.turns.max(items.len() - starts[row]);
+            }
+        }
+        starts.push(items.len());
+        turn.lists = Lists::Each { starts, items };
+    }
+
+    fn own(&self, row: usize) -> Neighbour {
+        Neighbour { element: self.block.element, row: (self.block.start + row) as u32 }
+    }
+
+    fn all(&self, turn: &mut Turn, site: u32, mask: Lanes<'_, bool>) {
+        let site = &self.program.sites[site as usize];
+        let all = self.neighbours().all(site.element);
+        let rows = self.block.start..self.block.start + self.block.count;
+        // A row that is not among them skips none.
+        let mut own: Vec<Option<usize>> =
+            (0..self.block.count).map(|row| mask.at(row).then_some(all.len())).collect();
+        for (at, neighbour) in all.iter().enumerate() {
+            let row = neighbour.row as usize;
+            if neighbour.element == self.block.element && rows.contains(&row) {
+                let skipped = &mut own[row - rows.start];
+                *skipped = skipped.map(|_| at);
+            }
+        }
+        let any = own.iter().any(Option::is_some);
+        turn.turns = if any { all.len().min(site.at_most as usize) } else { 0 };
+        turn.lists = Lists::Shared { own };
+    }
+
+    /// Goes to the next neighbour of each row; false if no row has one left.
+    pub(super) fn turn(&mut self, site: u32) -> bool {
+        let mut turn = std::mem::take(&mut self.machine.turns[site as usize]);
+        let goes_on = turn.turn < turn.turns;
+        if goes_on {
+            self.compute(turn.active, |call, active| call.present(&mut turn, site, active));
+            turn.turn += 1;
+        }
+        self.machine.turns[site as usize] = turn;
+        goes_on
+    }
+
+    fn present(&self, turn: &mut Turn, site: u32, active: &mut [bool]) {
+        let element = self.program.sites[site as usize].element;
+        let all = match &turn.lists {
+            Lists::Shared { .. } => self.neighbours().all(element),
+            Lists::Each { items, .. } => items,
+        };
+        turn.present.clear();
+        for (row, active) in active.iter_mut().enumerate() {
+            let at = match &turn.lists {
+                Lists::Each { starts, .. } => {
+                    Some(starts[row] + turn.turn).filter(|at| *at < starts[row + 1])
+                }
+                Lists::Shared { own } => own[row]
+                    .map(|own| turn.turn + usize::from(turn.turn >= own))
+                    .filter(|at| *at < all.len()),
+            };
+            *active = at.is_some();
+            // Any row serves where there is none: the mask keeps its values out.
+            turn.present.push(all[at.unwrap_or(0)]);
+        }
+        let first = turn.present[0].element;
+        let same = turn.present.iter().all(|neighbour| neighbour.element == first);
+        turn.element = same.then_some(first);
+    }
+
+    pub(super) fn gather<T: Lane>(&mut self, to: u32, site: u32, column: u32) {
+        self.compute(to, |call, out| {
+            let turn = &call.machine.turns[site as usize];
+            let neighbours = call.neighbours();
+            let rows = out.iter_mut().zip(&turn.present);
+            match turn.element {
+                Some(element) => {
+                    let values = T::column(neighbours.column(element, column));
+                    rows.for_each(|(out, neighbour)| *out = values[neighbour.row as usize]);
+                }
+                None => rows.for_each(|(out, neighbour)| {
+                    let values = T::column(neighbours.column(neighbour.element, column));
+                    *out = values[neighbour.row as usize];
+                }),
+            }
+        });
+    }
+}

@@ -1,0 +1,6 @@
+//! Linear code against the tree walker.
+
+mod common;
+mod differential;
+mod random;
+mod rules;
