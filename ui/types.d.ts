@@ -56,9 +56,14 @@ interface JobBrief {
 }
 
 interface Delay {
-  cause: "preempted" | "waited" | "asleep" | "blocked" | "idle" | "unknown";
+  kind: string;
+  /** The culprit, as in the report. */
+  who: unknown;
+  /** The row of the culprit. */
   by: number | null;
   ns: number;
+  /** How long, in which way, and by which culprit. */
+  words: string;
 }
 
 interface Job extends JobBrief {
@@ -70,6 +75,8 @@ interface Job extends JobBrief {
   unknown: number;
   woken_by: number;
   delays: Delay[];
+  /** Where its time went, in one sentence. */
+  words: string | null;
   /** From, length, state, key. */
   pieces: [number, number, number, number][];
 }

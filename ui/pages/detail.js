@@ -6,8 +6,8 @@ import { count, percent, point, span } from "../base/time.js";
 
 /** @typedef {import("../timeline/pane.js").Pane} Pane */
 
-const STATES = ["asleep", "running", "woken, waiting", "preempted", "blocked", "not known"];
-const NOBODY = (1 << 28) - 1;
+const STATES = ["asleep", "running", "woken, waiting", "preempted", "blocked", "not known", "throttled"];
+const NOBODY = (1 << 27) - 1;
 
 /**
  * @param {HTMLElement} place
@@ -73,6 +73,7 @@ function about(pane, row) {
 function who(pane, key) {
   if (key === null || key === NOBODY) return "somebody not recorded";
   if (key === NOBODY - 1) return "a timer or device";
+  if (key === NOBODY - 2) return "its reservation";
   return pane.names.get(key) ?? "somebody not recorded";
 }
 
@@ -85,31 +86,8 @@ function sentence(pane, job) {
   const began = `Released at ${point(job.release, Math.min(step, 1e6))}`;
   const took = `done ${span(job.response)} later`;
   if (job.deadline === null) return `${began}, ${took}.`;
-  if (!job.late) return `${began}, ${took}, ${span(job.deadline - job.finish)} before its deadline.`;
-  const worst = job.delays.slice(0, 3).map((delay) => `${span(delay.ns)} ${reason(pane, delay)}`);
-  const why = worst.length > 0 ? `: ${worst.join(", ")}` : "";
-  return `${span(job.late)} late${why}.`;
-}
-
-/**
- * @param {Pane} pane
- * @param {Delay} delay
- */
-function reason(pane, delay) {
-  switch (delay.cause) {
-    case "preempted":
-      return `preempted by ${who(pane, delay.by)}`;
-    case "waited":
-      return `waiting while ${who(pane, delay.by)} ran`;
-    case "asleep":
-      return `asleep until ${who(pane, delay.by)} woke it`;
-    case "blocked":
-      return `blocked until ${who(pane, delay.by)} woke it`;
-    case "idle":
-      return "until the idle processor began";
-    default:
-      return "waiting, for whom is not known";
-  }
+  if (job.late) return `${began}. ${job.words ?? took}.`;
+  return `${began}, ${took}, ${span(job.deadline - job.finish)} before its deadline.`;
 }
 
 /**
@@ -217,6 +195,15 @@ function difference(ns) {
 }
 
 /**
+ * Whether two delays have the same culprit.
+ * @param {Delay} a
+ * @param {Delay} b
+ */
+function same(a, b) {
+  return JSON.stringify(a.who) === JSON.stringify(b.who);
+}
+
+/**
  * @param {Pane} pane
  * @param {Job} job
  * @param {Job | null} median
@@ -228,23 +215,20 @@ function delays(pane, job, median) {
   } else {
     const list = el("tbody");
     for (const delay of job.delays.slice(0, 12)) {
-      const usual = median?.delays.find((other) => other.cause === delay.cause && other.by === delay.by)?.ns ?? 0;
+      const usual = median?.delays.find((other) => other.kind === delay.kind && same(other, delay))?.ns ?? 0;
       const named = delay.by !== null && pane.names.has(delay.by);
-      const words = reason(pane, delay);
       const go = () => pane.choose(delay.by, { at: job.release, reveal: true });
       list.append(
         el(
           "tr",
           {},
-          el("th", { scope: "row" }, named ? el("button", { class: "go", text: words, onclick: go }) : words),
-          el("td", { class: "right", text: span(delay.ns) }),
+          el("th", { scope: "row" }, named ? el("button", { class: "go", text: delay.words, onclick: go }) : delay.words),
           el("td", { class: "right soft", title: "in the median job", text: usual ? span(usual) : "–" }),
         ),
       );
     }
     const heads = [
       el("th", { scope: "col", text: "Delay" }),
-      el("th", { scope: "col", class: "right", text: "this" }),
       el("th", { scope: "col", class: "right", text: "median" }),
     ];
     place.append(el("table", {}, el("thead", {}, el("tr", {}, ...heads)), list));

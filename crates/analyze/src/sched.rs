@@ -42,13 +42,15 @@ pub mod tables;
 
 mod accounting;
 mod assemble;
-mod cpu;
+pub(crate) mod blame;
+pub(crate) mod cpu;
 mod engine;
 mod explain;
+pub(crate) mod follow;
 mod gaps;
 mod marks;
 mod period;
-mod tally;
+pub(crate) mod tally;
 mod threads;
 
 #[cfg(test)]
@@ -59,10 +61,10 @@ mod tests;
 use hemiola_trace::Recording;
 use hemiola_units::Span;
 
-pub use explain::{explain, median_job};
+pub use explain::{Explainer, explain, median_job};
 pub use hemiola_trace::sched::Reservation;
 pub use report::{
-    Accounting, Behind, Blocking, CpuReport, Culprit, Delay, DelayKind, Distribution, Gap,
+    Accounting, Behind, Blocking, CpuReport, Culprit, Delay, DelayKind, Distribution, Gap, HeldUp,
     Interference, Job, Miss, PeriodFrom, Report, TaskReport, ThreadReport, Waker,
 };
 
@@ -122,11 +124,44 @@ pub enum Of {
 /// Memory grows with the number of threads and processors, not with the length.
 #[must_use]
 pub fn analyze(recording: &Recording, options: &Options) -> Report {
-    assemble::report(&engine::pass(recording, options, None))
+    let pass = engine::Pass { recording, options, wanted: None, until: u64::MAX };
+    assemble::report(&pass.run(None))
+}
+
+/// The results of a walk for what followed it.
+pub(crate) struct Walk {
+    pub(crate) report: Report,
+    /// How many events of the kernel there are, and the time of the first, ns.
+    pub(crate) events: Option<(u64, u64)>,
+    /// By their indices.
+    pub(crate) threads: Vec<Seen>,
+    /// The thread of each track, and the deadline that the caller gave for its jobs, ns.
+    pub(crate) tasks: Vec<(Option<usize>, Option<u64>)>,
+}
+
+/// A thread of a walk.
+pub(crate) struct Seen {
+    pub(crate) tid: u32,
+    pub(crate) pid: u32,
+    pub(crate) name: String,
+    /// D, where the caller or a reservation states it.
+    pub(crate) deadline_ns: Option<u64>,
+}
+
+/// Goes through a recording up to `until`, ns, or to its end, and lets another one follow.
+pub(crate) fn walk(
+    recording: &Recording,
+    options: &Options,
+    until: Option<u64>,
+    follower: &mut dyn follow::Follow,
+) -> Walk {
+    let pass = engine::Pass { recording, options, wanted: None, until: until.unwrap_or(u64::MAX) };
+    assemble::walk(pass.run(Some(follower)))
 }
 
 /// The jobs of one thread or marked task in order, with their delays. Goes through the whole recording.
 #[must_use]
 pub fn jobs(recording: &Recording, options: &Options, wanted: &Wanted) -> Vec<Job> {
-    engine::pass(recording, options, Some(wanted)).jobs
+    let pass = engine::Pass { recording, options, wanted: Some(wanted), until: u64::MAX };
+    pass.run(None).jobs
 }

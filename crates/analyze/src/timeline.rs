@@ -1,9 +1,10 @@
 //! The timeline: which threads ran and waited, on every processor, at any magnification.
 //!
-//! [`Timeline::build`] goes once over the events of a recording and keeps one [`Track`] of
+//! [`Timeline::build`] follows the walk of [`crate::sched`] over the events of a recording and keeps a [`Track`] of
 //! segments for each processor and each thread, 12 bytes a segment, with sums over groups of segments above them.
 //! [`Timeline::window`] then draws any time range at a cost that depends on the number of pixels and not on
-//! the number of events. [`jobs`] finds the jobs of a thread and the threads that delayed one.
+//! the number of events. [`jobs`] lists the jobs of a thread, the same ones that the figures count, and applies the
+//! same rules of blame to one of them (decision 0035).
 //!
 //! ```
 //! use hemiola_analyze::timeline::{State, Timeline};
@@ -26,7 +27,7 @@
 //! ```
 //!
 //! Gaps stay visible: from the last event before a gap until their next event, a processor and the
-//! threads that were last on it are [`State::Unknown`].
+//! threads that did not run elsewhere are [`State::Unknown`].
 
 mod build;
 pub mod jobs;
@@ -38,15 +39,20 @@ mod tests;
 
 use hemiola_units::Instant;
 
+pub use crate::sched::Gap;
 pub use build::ROWS_MAX;
 pub use track::{Segment, State, Totals, Track};
 pub use window::{PIXELS_MAX, Span};
 
 /// The key of a segment without a subject.
-pub const NOBODY: u32 = (1 << 28) - 1;
+pub const NOBODY: u32 = (1 << 27) - 1;
 
 /// The key of a [`State::Ready`] segment whose wake-up came from an interrupt.
 pub const INTERRUPT: u32 = NOBODY - 1;
+
+/// The key of a [`State::Ready`] segment that begins when the thread's reservation under `SCHED_DEADLINE` is
+/// replenished.
+pub const RESERVATION: u32 = NOBODY - 2;
 
 /// Everything of a recording that can be drawn.
 #[derive(Clone, Debug, Default)]
@@ -57,6 +63,8 @@ pub struct Timeline {
     pub to: Instant,
     /// Processors, then their interrupts, then threads in order of appearance.
     pub rows: Vec<Row>,
+    /// The row of the first thread.
+    pub threads: usize,
     /// Stretches for which the events of a processor are missing, by time.
     pub gaps: Vec<Gap>,
     /// Events of the kernel.
@@ -93,6 +101,8 @@ pub struct Row {
     pub marks: Vec<Mark>,
     /// Jobs the program itself marked, by start.
     pub marked: Vec<jobs::Marked>,
+    /// Until when after its release a job should end, ns, where the user or a reservation states it.
+    pub deadline: Option<u64>,
 }
 
 /// The subject of a row.
@@ -123,24 +133,19 @@ pub struct Mark {
     pub name: u32,
 }
 
-/// A time for which the events of a processor are missing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Gap {
-    /// The processor.
-    pub cpu: u16,
-    /// The last moment before it, ns.
-    pub from: u64,
-    /// Its end, ns.
-    pub to: u64,
-    /// How many events are missing; 0: unknown.
-    pub lost: u32,
-}
-
 impl Timeline {
     /// The rows of threads.
-    pub fn thread_rows(&self) -> impl Iterator<Item = usize> + '_ {
-        let thread = |row: &Row| matches!(row.subject, Subject::Thread { .. });
-        self.rows.iter().enumerate().filter(move |(_, row)| thread(row)).map(|(index, _)| index)
+    pub fn thread_rows(&self) -> std::ops::Range<usize> {
+        self.threads..self.rows.len()
+    }
+
+    /// The row of the thread that had this number at a moment, ns; otherwise the first that has it.
+    #[must_use]
+    pub fn row_of(&self, tid: u32, at: u64) -> Option<usize> {
+        let has = |row: &usize| self.thread_of_row(*row) == Some(tid);
+        let began = |row: &usize| self.rows[*row].track.at(at).is_some();
+        let known = self.thread_rows().filter(has).rfind(began);
+        known.or_else(|| self.thread_rows().find(has))
     }
 
     /// The row of a processor.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hemiola_trace::sched::PRIORITY_UNKNOWN;
+use hemiola_trace::sched::{PRIORITY_UNKNOWN, Tid};
 
 use super::accounting;
 use super::engine::Engine;
@@ -10,11 +10,12 @@ use super::explain::Explainer;
 use super::marks::Task;
 use super::period::about;
 use super::report::{
-    Blocking, CpuReport, Culprit, DelayKind, Distribution, Interference, PeriodFrom, Report,
-    TaskReport, ThreadReport, Waker,
+    Blocking, CpuReport, Culprit, DelayKind, Distribution, HeldUp, Interference, PeriodFrom,
+    Report, TaskReport, ThreadReport, Waker,
 };
 use super::tally::{Code, Tally};
 use super::threads::State;
+use super::{Seen, Walk};
 use hemiola_report::text::{count, duration};
 use hemiola_stats::Stream;
 
@@ -46,8 +47,7 @@ pub(super) fn report(engine: &Engine<'_>) -> Report {
         .collect();
     let gaps = engine.gaps.all();
     // Of the time of all processors, what gaps have left.
-    let blind: u64 =
-        gaps.iter().map(|gap| gap.to_ns.saturating_sub(gap.from_ns.max(from_ns))).sum();
+    let blind = total(gaps.iter().map(|gap| gap.to_ns.saturating_sub(gap.from_ns.max(from_ns))));
     let whole = length as f64 * cpus.len().max(1) as f64;
     let seen = if whole > 0.0 { (1.0 - blind as f64 / whole).clamp(0.0, 1.0) } else { 1.0 };
     let names: Vec<String> =
@@ -75,14 +75,14 @@ pub(super) fn report(engine: &Engine<'_>) -> Report {
     // The sum of no floating-point numbers is -0.
     let task_set_utilization =
         0.0 + if tasks.is_empty() { of_threads.sum::<f64>() } else { of_tasks.sum() };
-    let busy: u64 = cpus.iter().map(|cpu| cpu.busy_ns).sum();
+    let busy = total(cpus.iter().map(|cpu| cpu.busy_ns));
     let mut report = Report {
         from_ns,
         to_ns,
         switches: engine.switches,
         wake_ups: engine.wake_ups,
         lost_events: engine.lost,
-        utilization: share(busy, cpus.iter().map(|cpu| cpu.seen_ns).sum()),
+        utilization: share(busy, total(cpus.iter().map(|cpu| cpu.seen_ns))),
         task_set_utilization,
         cpus,
         threads,
@@ -108,6 +108,38 @@ pub(super) fn report(engine: &Engine<'_>) -> Report {
         (miss.name, miss.explanation) = (name, explanation);
     }
     report
+}
+
+/// Makes the report of a pass, and what its follower needs to know of the threads.
+pub(super) fn walk(mut engine: Engine<'_>) -> Walk {
+    let report = report(&engine);
+    let tracks = &engine.recording.tracks;
+    let tasks = tracks.iter().zip(&engine.marks.tasks).map(|(track, task)| {
+        let first = track.entries.first().map_or(0, |entry| entry.at.nanos());
+        let thread = (task.tid != 0).then(|| engine.threads.at(Tid(task.tid), first));
+        (thread, task.given)
+    });
+    let tasks = tasks.collect();
+    let seen = |state: &State| {
+        let marked = engine.recording.tracks.iter().zip(&engine.marks.tasks);
+        let marked = marked.map(|(_, task)| task).find(|task| task.tid == state.tid);
+        let kernel = engine.threads.names(state, state.seen).last().map(|name| (*name).to_owned());
+        let name = kernel.or_else(|| marked.map(|task| task.name.to_owned()));
+        let pid = engine.threads.pid(state);
+        Seen {
+            tid: state.tid,
+            pid: if pid == 0 { marked.map_or(0, |task| task.pid) } else { pid },
+            name: name.unwrap_or_else(|| format!("thread {}", state.tid)),
+            deadline_ns: state.deadline(),
+        }
+    };
+    let threads = engine.threads.states.iter().map(seen).collect();
+    Walk { events: engine.from.map(|from| (engine.events, from)), report, threads, tasks }
+}
+
+/// The sum of times. Those of a damaged recording may exceed all bounds.
+fn total(times: impl Iterator<Item = u64>) -> u64 {
+    times.fold(0, u64::saturating_add)
 }
 
 fn share(part: u64, whole: u64) -> f64 {
@@ -283,7 +315,13 @@ fn blocked_by<const MAX: usize>(
     let mut found: Vec<Blocking> = blocked
         .map(|taken| {
             let (who, name, tid) = who(engine, names, taken.code);
-            Blocking { name, tid, who, ns: taken.ns, times: taken.times, longest_ns: taken.longest }
+            let (third, ns) = taken.behind;
+            let behind = (ns > 0).then(|| {
+                let (_, name, tid) = self::who(engine, names, third);
+                HeldUp { name, tid, ns }
+            });
+            let (times, longest_ns) = (taken.times, taken.longest);
+            Blocking { name, tid, who, ns: taken.ns, times, longest_ns, behind }
         })
         .collect();
     found.sort_by_key(|entry| (std::cmp::Reverse(entry.ns), entry.who));
@@ -313,11 +351,9 @@ fn notes(engine: &Engine<'_>, report: &Report) -> Vec<String> {
     let incomplete: u64 = report.threads.iter().map(|thread| thread.incomplete).sum();
     let lossy = report.gaps.iter().filter(|gap| gap.lost > 0 || gap.from_ns < gap.to_ns).count();
     if lossy > 0 || report.lost_events > 0 {
-        let length: u64 = report
-            .gaps
-            .iter()
-            .map(|gap| gap.to_ns.saturating_sub(gap.from_ns.max(report.from_ns)))
-            .sum();
+        let length = total(
+            report.gaps.iter().map(|gap| gap.to_ns.saturating_sub(gap.from_ns.max(report.from_ns))),
+        );
         let lost = match report.lost_events {
             0 => "an unknown number of events is lost in".to_owned(),
             lost => format!("{} events are lost, in", count(lost)),

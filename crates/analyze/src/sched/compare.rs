@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::report::{Distribution, Interference, Report, TaskReport, ThreadReport};
+use super::report::{Blocking, Distribution, Interference, Report, TaskReport, ThreadReport};
 use hemiola_report::table::Table;
 use hemiola_report::text::{count, difference_cells, duration, percent};
 use hemiola_stats::{Change, ChangeVerdict, Covers, Difference, Estimate, differing};
@@ -62,8 +62,8 @@ pub struct Pair {
     pub missed: [u64; 2],
     /// The figures that both have.
     pub figures: Vec<ComparedFigure>,
-    /// The thread that had the processor while it was ready and so made most of the difference of its mean response,
-    /// or of its latency where there is no response; `None` if no thread made a tenth of it.
+    /// The thread that made most of the difference of its mean response, or of its latency where there is no response;
+    /// `None` if no thread made a tenth of it.
     pub cause: Option<Cause>,
 }
 
@@ -98,13 +98,27 @@ pub enum What {
     Interval,
 }
 
-/// A thread that had the processor while another was ready, in both.
+/// A thread that delayed another, in both.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cause {
     /// By name.
     pub name: String,
+    /// How.
+    pub way: Way,
+    /// For [`Way::Awaited`]: what kept that thread from running for the longest time meanwhile.
+    pub behind: Option<String>,
     /// For each invocation, on average, ns.
     pub each_ns: [f64; 2],
+}
+
+/// How one thread delays another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Way {
+    /// It had the processor while the other was ready.
+    HadProcessor,
+    /// The other slept within its invocations until this one woke it.
+    Awaited,
 }
 
 /// Compares B with A; `names` are what the table calls them.
@@ -212,6 +226,7 @@ struct Side<'a> {
     missed: u64,
     distributions: [(What, &'a Option<Distribution>); 4],
     preempted_by: &'a [Interference],
+    blocked_by: &'a [Blocking],
 }
 
 impl<'a> Side<'a> {
@@ -230,6 +245,7 @@ impl<'a> Side<'a> {
                 (What::Interval, &thread.interval_ns),
             ],
             preempted_by: &thread.preempted_by,
+            blocked_by: &thread.blocked_by,
         }
     }
 
@@ -249,6 +265,7 @@ impl<'a> Side<'a> {
                 (What::Interval, &None),
             ],
             preempted_by: &task.preempted_by,
+            blocked_by: &task.blocked_by,
         }
     }
 }
@@ -289,24 +306,33 @@ fn change(a: &Distribution, b: &Distribution) -> Option<Change> {
     Some(Change::of_estimates(&estimate(a)?, &estimate(b)?, Covers::Truth))
 }
 
-/// The thread whose time on the processor changed most, for each invocation.
+/// The thread whose delays changed most, for each invocation.
 fn cause(sides: &[Side<'_>; 2], figures: &[ComparedFigure]) -> Option<Cause> {
     let of = |what| figures.iter().find(|figure| figure.of == what);
-    let whole = of(What::Response).or_else(|| of(What::Latency))?;
+    let response = of(What::Response);
+    let whole = response.or_else(|| of(What::Latency))?;
     let whole = whole.mean_ns[1] - whole.mean_ns[0];
-    let mut all: BTreeMap<&str, [f64; 2]> = BTreeMap::new();
+    let mut all: BTreeMap<(&str, Way), [f64; 2]> = BTreeMap::new();
     for (index, side) in sides.iter().enumerate() {
-        for by in side.preempted_by {
-            all.entry(&by.name).or_default()[index] +=
-                by.ns as f64 / side.invocations.max(1) as f64;
+        let had = side.preempted_by.iter().map(|by| (by.name.as_str(), Way::HadProcessor, by.ns));
+        // A latency ends at the start, before the thread can wait for another one.
+        let awaited = side.blocked_by.iter().filter(|_| response.is_some());
+        let awaited = awaited.map(|by| (by.name.as_str(), Way::Awaited, by.ns));
+        for (name, way, ns) in had.chain(awaited) {
+            all.entry((name, way)).or_default()[index] +=
+                ns as f64 / side.invocations.max(1) as f64;
         }
     }
     let share = |each: &[f64; 2]| (each[1] - each[0]) / whole;
-    let (name, each_ns) = all
+    let ((name, way), each_ns) = all
         .into_iter()
         .filter(|(_, each)| share(each) >= CAUSE_MIN)
         .max_by(|a, b| share(&a.1).total_cmp(&share(&b.1)))?;
-    Some(Cause { name: name.into(), each_ns })
+    // The side that has more of it shows why.
+    let more = usize::from(each_ns[1] > each_ns[0]);
+    let by = sides[more].blocked_by.iter().find(|by| way == Way::Awaited && by.name == name);
+    let behind = by.and_then(|by| Some(by.behind.as_ref()?.name.clone()));
+    Some(Cause { name: name.into(), way, behind, each_ns })
 }
 
 /// Judges every figure that has a difference.
@@ -384,16 +410,21 @@ impl Comparison {
         };
         let delayed = self.pairs.iter().filter(|pair| pair.figures.iter().any(is_delayed));
         let row = |pair: &Pair| {
-            let Cause { name, each_ns } = pair.cause.as_ref()?;
+            let Cause { name, way, behind, each_ns } = pair.cause.as_ref()?;
             let [a, b] = each_ns.map(duration);
-            Some(vec![pair.name.clone(), name.clone(), a, b])
+            let way = match (way, behind) {
+                (Way::HadProcessor, _) => format!("{name} had the processor"),
+                (Way::Awaited, None) => format!("waited until {name} woke it"),
+                (Way::Awaited, Some(third)) => {
+                    format!("waited until {name} woke it, which was behind {third}")
+                }
+            };
+            Some(vec![pair.name.clone(), way, a, b])
         };
         let [a, b] = &self.names;
-        let heads = ["Thread", "Had the processor", a.as_str(), b.as_str()];
+        let heads = ["Thread", "Delay", a.as_str(), b.as_str()];
         Table::new("Threads that made the difference", heads, delayed.filter_map(row).collect())
-            .with_note(
-                "While the thread was ready to run, for each of its invocations: where that changed most.",
-            )
+            .with_note("The mean delay in each invocation of the thread, where it changed most.")
             .with_prose(&[1])
     }
 }
@@ -572,13 +603,54 @@ control  interval   1.00 ms → 1.00 ms  -121 ns (-0.0 %)   -378 ns … 136 ns  
 ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 Noise is that within the recordings; what changes from one start to the next is in neither.
 Threads that made the difference
-─────────────────────────────────────────────
-Thread   Had the processor   before    after
-─────────────────────────────────────────────
-control  logger             30.0 µs  70.0 µs
-─────────────────────────────────────────────
-While the thread was ready to run, for each of its invocations: where that changed most.
+────────────────────────────────────────────────────
+Thread   Delay                      before    after
+────────────────────────────────────────────────────
+control  logger had the processor  30.0 µs  70.0 µs
+────────────────────────────────────────────────────
+The mean delay in each invocation of the thread, where it changed most.
 ");
+    }
+
+    #[test]
+    fn the_thread_behind_a_lock_holder_is_named_as_the_cause() {
+        // `high` and `low` share a mutex without a protocol; in B, `middle` keeps `low` from handing it over.
+        let record = |seed, middle: u64| {
+            let section = |after_us: u64, length_us: u64| synthetic::Section {
+                mutex: 0,
+                protocol: synthetic::Protocol::None,
+                after_ns: after_us * 1000,
+                length_ns: length_us * 1000,
+            };
+            let task = |name: &str, tid, period_us: u64, execution_us: u64| synthetic::Task {
+                name: name.into(),
+                tid,
+                priority: tid as i16,
+                period_ns: period_us * 1000,
+                execution_min_ns: execution_us * 900,
+                execution_max_ns: execution_us * 1100,
+                ..synthetic::Task::default()
+            };
+            let tasks = [
+                synthetic::Task {
+                    section: Some(section(50, 20)),
+                    offset_ns: 1_100_000,
+                    ..task("high", 10, 10_000, 100)
+                },
+                synthetic::Task { offset_ns: 1_200_000, ..task("middle", 20, 10_000, middle) },
+                synthetic::Task {
+                    section: Some(section(20, 400)),
+                    offset_ns: 1_000_000,
+                    ..task("low", 30, 10_000, 600)
+                },
+            ];
+            analyze(&synthetic::run(&tasks, 5_000_000_000, seed).0, &Options::default())
+        };
+        let found = compare(["a", "b"], &record(1, 100), &record(2, 2_000));
+        let high = found.pairs.iter().find(|pair| pair.name == "high").unwrap();
+        let cause = high.cause.as_ref().expect("a thread made the difference");
+        assert_eq!(cause.name, "low");
+        assert_eq!((cause.way, cause.behind.as_deref()), (Way::Awaited, Some("middle")));
     }
 
     #[test]

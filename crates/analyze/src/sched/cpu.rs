@@ -115,7 +115,7 @@ impl Lately {
 }
 
 #[inline]
-pub(super) fn share(shares: &mut Vec<(Code, u64)>, code: Code, ns: u64) {
+pub(crate) fn share(shares: &mut Vec<(Code, u64)>, code: Code, ns: u64) {
     if let Some(share) = shares.iter_mut().find(|share| share.0 == code) {
         share.1 += ns;
     } else if shares.len() < APART_MAX {

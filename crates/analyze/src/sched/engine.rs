@@ -21,6 +21,7 @@ use hemiola_units::Instant;
 use super::accounting::{self, Books};
 use super::assemble::period;
 use super::cpu::Cpu;
+use super::follow::{Doing, Follow};
 use super::gaps::Gaps;
 use super::marks::Marks;
 use super::report::{Gap, Job, Miss};
@@ -39,6 +40,8 @@ pub(super) struct Known {
 pub(super) struct Engine<'r> {
     pub(super) recording: &'r Recording,
     options: &'r Options,
+    until: u64,
+    follower: Option<&'r mut (dyn Follow + 'r)>,
     known: Known,
     /// Of threads under `SCHED_DEADLINE`, by number.
     reservations: BTreeMap<u32, Reservation>,
@@ -53,6 +56,7 @@ pub(super) struct Engine<'r> {
     /// The time of the first event, and the latest so far.
     pub(super) from: Option<u64>,
     pub(super) now: u64,
+    pub(super) events: u64,
     pub(super) switches: u64,
     pub(super) wake_ups: u64,
     pub(super) lost: u64,
@@ -87,40 +91,48 @@ fn reservations(recording: &Recording) -> BTreeMap<u32, Reservation> {
     conditions.filter_map(read).map(|(tid, reservation)| (tid.0, reservation)).collect()
 }
 
-/// Goes through a recording, twice if the first pass finds gaps or a late period.
-pub(super) fn pass<'r>(
-    recording: &'r Recording,
-    options: &'r Options,
-    wanted: Option<&'r Wanted>,
-) -> Engine<'r> {
-    let mut first = Engine::new(recording, options, wanted, Known::default());
-    first.run();
-    let states = &first.threads.states;
-    let known = Known {
-        gaps: first.gaps.found(),
-        periods: states
-            .iter()
-            .filter_map(|state| Some((state.tid, state.from, hint(state)?)))
-            .collect(),
-    };
-    if known.gaps.is_empty() && known.periods.is_empty() {
-        return first;
+/// What to walk over.
+#[derive(Clone, Copy)]
+pub(super) struct Pass<'r> {
+    pub(super) recording: &'r Recording,
+    pub(super) options: &'r Options,
+    pub(super) wanted: Option<&'r Wanted>,
+    /// The last moment that matters, ns.
+    pub(super) until: u64,
+}
+
+impl<'r> Pass<'r> {
+    /// Goes through the recording, twice if the first pass finds gaps or a late period. The follower hears of both.
+    pub(super) fn run(self, follower: Option<&'r mut (dyn Follow + 'r)>) -> Engine<'r> {
+        let mut first = Engine::new(self, Known::default(), follower);
+        first.run();
+        let states = &first.threads.states;
+        let known = Known {
+            gaps: first.gaps.found(),
+            periods: states
+                .iter()
+                .filter_map(|state| Some((state.tid, state.from, hint(state)?)))
+                .collect(),
+        };
+        if known.gaps.is_empty() && known.periods.is_empty() {
+            return first;
+        }
+        let follower = first.follower.take();
+        drop(first);
+        let mut second = Engine::new(self, known, follower);
+        second.run();
+        second
     }
-    let mut second = Engine::new(recording, options, wanted, known);
-    second.run();
-    second
 }
 
 impl<'r> Engine<'r> {
-    fn new(
-        recording: &'r Recording,
-        options: &'r Options,
-        wanted: Option<&'r Wanted>,
-        known: Known,
-    ) -> Self {
+    fn new(pass: Pass<'r>, known: Known, follower: Option<&'r mut (dyn Follow + 'r)>) -> Self {
+        let Pass { recording, options, wanted, until } = pass;
         Self {
             recording,
             options,
+            until,
+            follower,
             gaps: Gaps::knowing(known.gaps.clone()),
             known,
             reservations: reservations(recording),
@@ -133,6 +145,7 @@ impl<'r> Engine<'r> {
             jobs: Vec::new(),
             from: None,
             now: 0,
+            events: 0,
             switches: 0,
             wake_ups: 0,
             lost: 0,
@@ -146,10 +159,16 @@ impl<'r> Engine<'r> {
 
     fn run(&mut self) {
         let recording = self.recording;
+        if let Some(follower) = &mut self.follower {
+            follower.restart();
+        }
         for event in recording.events() {
+            if event.at.nanos() > self.until {
+                break;
+            }
             self.event(event);
         }
-        while let Some((_, track)) = self.marks.due(u64::MAX) {
+        while let Some((_, track)) = self.marks.due(self.until) {
             self.mark(track);
         }
         let end = self.now;
@@ -165,7 +184,34 @@ impl<'r> Engine<'r> {
         self.misses.sort_by_key(|miss| (miss.job.release_ns, miss.job.tid));
     }
 
+    /// Tells the follower what a thread does from a moment on.
+    #[inline]
+    fn becomes(&mut self, thread: usize, at: u64, doing: Doing) {
+        if let Some(follower) = &mut self.follower {
+            follower.thread(thread, at, doing);
+        }
+    }
+
+    /// Tells the follower which thread a processor has from a moment on.
+    #[inline]
+    fn has(&mut self, c: usize, at: u64, code: Code) {
+        if let Some(follower) = &mut self.follower {
+            follower.processor(c as u16, at, code);
+        }
+    }
+
+    /// Tells the follower that a thread was out of sight in a gap, in which it may have run.
+    #[inline]
+    fn hide(&mut self, thread: usize) {
+        let State { mode, since, .. } = self.threads.states[thread];
+        if self.gaps.until > since && !matches!(mode, Mode::Unseen | Mode::Running) {
+            let from = self.gaps.first_after(since, self.now);
+            self.becomes(thread, from, Doing::Unseen);
+        }
+    }
+
     fn finish(&mut self, thread: usize) {
+        self.hide(thread);
         let end = self.now;
         let state = &mut self.threads.states[thread];
         let gap = self.gaps.until > state.since;
@@ -202,6 +248,7 @@ impl<'r> Engine<'r> {
             self.copy(when.max(self.now));
         }
         self.now = at;
+        self.events += 1;
         self.from.get_or_insert(at);
         while let Some(gap) = self.gaps.begun(at) {
             self.lose_sight(gap);
@@ -224,9 +271,12 @@ impl<'r> Engine<'r> {
             }
             What::InterruptEntry(interrupt) => self.interrupt_entry(at, c, interrupt),
             What::InterruptExit(_) => self.interrupt_exit(at, c),
-            What::PageFault(_) => {
+            What::PageFault(in_kernel) => {
                 if let Some(thread) = cpu.current.as_thread() {
                     self.threads.states[thread].totals.page_faults += 1;
+                    if let Some(follower) = &mut self.follower {
+                        follower.page_fault(thread, at, in_kernel);
+                    }
                 }
             }
             What::CallEntry(_) => {
@@ -267,11 +317,13 @@ impl<'r> Engine<'r> {
         let from = gap.from_ns.max(self.cpus[c].since);
         self.end_interrupt(c, from);
         self.account(c, from);
+        self.has(c, from, Code::UNKNOWN);
         if let Some(thread) = self.cpus[c].current.as_thread() {
             let state = &mut self.threads.states[thread];
             state.mode = Mode::Unseen;
             state.since = from;
             state.cut();
+            self.becomes(thread, from, Doing::Unseen);
         }
         let cpu = &mut self.cpus[c];
         (cpu.current, cpu.tid) = (Code::UNKNOWN, Tid::UNKNOWN);
@@ -283,15 +335,18 @@ impl<'r> Engine<'r> {
         self.end_interrupt(c, at);
         let current = self.cpus[c].current;
         if prev != self.cpus[c].tid {
+            let since = self.cpus[c].since;
             if let Some(thread) = current.as_thread() {
                 // It cannot have left without a switch: events are missing and no loss was reported.
                 let state = &mut self.threads.states[thread];
                 state.mode = Mode::Unseen;
                 state.since = at;
                 state.cut();
+                self.becomes(thread, since, Doing::Unseen);
             }
             if current != Code::UNKNOWN {
                 self.contradictions += 1;
+                self.has(c, since, Code::UNKNOWN);
                 let cpu = &mut self.cpus[c];
                 cpu.lately.push(cpu.since, at, Code::UNKNOWN);
                 cpu.since = at;
@@ -309,10 +364,12 @@ impl<'r> Engine<'r> {
             Tid::UNKNOWN => Code::UNKNOWN,
             _ => Code::thread(self.threads.at(next, at)),
         };
-        let entering = cpu.current.as_thread();
+        let (code, entering) = (cpu.current, cpu.current.as_thread());
+        self.has(c, at, code);
         if let Some(thread) = leaving {
             let is_throttled = left.is_ready() && self.is_throttled(thread, next, priority, at);
             self.leave(thread, at, c, left, is_throttled);
+            self.left(thread, at, code);
         }
         if let Some(thread) = entering {
             self.enter(thread, at, c, priority);
@@ -340,9 +397,11 @@ impl<'r> Engine<'r> {
                 state.invocation.start = since;
                 state.cut();
                 state.runs_on(c);
+                self.becomes(thread, since, Doing::Running(c as u16));
                 Code::thread(thread)
             }
         };
+        self.has(c, since, current);
         (self.cpus[c].current, self.cpus[c].tid) = (current, tid);
     }
 
@@ -389,7 +448,22 @@ impl<'r> Engine<'r> {
         }
     }
 
+    /// Tells the follower how a thread left its processor, to which thread or to none.
+    #[inline]
+    fn left(&mut self, thread: usize, at: u64, next: Code) {
+        let state = &self.threads.states[thread];
+        let doing = match state.mode {
+            Mode::Ready => Doing::Preempted(next),
+            Mode::Throttled => Doing::Throttled,
+            Mode::Blocked => Doing::Blocked,
+            // A thread that has ended is in no gap.
+            Mode::Sleeping | Mode::Unseen | Mode::Running => Doing::Asleep,
+        };
+        self.becomes(thread, at, doing);
+    }
+
     fn enter(&mut self, thread: usize, at: u64, c: usize, priority: i16) {
+        self.hide(thread);
         let wakes = self.wake_ups > 0;
         let state = &mut self.threads.states[thread];
         match state.mode {
@@ -400,6 +474,7 @@ impl<'r> Engine<'r> {
                 let since = state.since;
                 if let Some(early) = state.woken_early {
                     // The wake-up came while it was on its way to sleep.
+                    state.placed_anew = true;
                     self.resume(thread, early.max(since), Code::UNKNOWN);
                 } else {
                     self.resume(thread, at, Code::UNKNOWN);
@@ -433,6 +508,8 @@ impl<'r> Engine<'r> {
         state.runs_on(c);
         (state.mode, state.since, state.seen) = (Mode::Running, at, at);
         state.woken_early = None;
+        self.becomes(thread, at, Doing::Running(c as u16));
+        let state = &mut self.threads.states[thread];
         if priority == state.priority {
             state.raised = 0;
         } else {
@@ -444,13 +521,16 @@ impl<'r> Engine<'r> {
     #[cold]
     fn is_not_elsewhere(&mut self, thread: usize, at: u64, c: usize) {
         let code = Code::thread(thread);
-        for (_, cpu) in self
+        for (other, cpu) in self
             .cpus
             .iter_mut()
             .enumerate()
             .filter(|(other, cpu)| *other != c && cpu.current == code)
         {
             self.contradictions += 1;
+            if let Some(follower) = &mut self.follower {
+                follower.processor(other as u16, cpu.since, Code::UNKNOWN);
+            }
             cpu.lately.push(cpu.since, at, Code::UNKNOWN);
             (cpu.current, cpu.tid, cpu.since) = (Code::UNKNOWN, Tid::UNKNOWN, at);
         }
@@ -478,6 +558,7 @@ impl<'r> Engine<'r> {
             _ if waker == self.cpus[c].tid => self.cpus[c].current,
             _ => Code::thread(self.threads.at(waker, at)),
         };
+        self.hide(thread);
         self.resume(thread, at, waker);
         let state = &mut self.threads.states[thread];
         (state.mode, state.since, state.cpu) = (Mode::Ready, at, target);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::report::{
-    Behind, Culprit, DelayKind, Distribution, Job, Report, TaskReport, ThreadReport,
+    Behind, Culprit, Delay, DelayKind, Distribution, Job, Report, TaskReport, ThreadReport,
 };
 use hemiola_report::text::duration;
 
@@ -12,8 +12,8 @@ const TELLING: f64 = 0.05;
 /// The maximum number of parts in a sentence.
 const PARTS_MAX: usize = 4;
 
-/// Looks up names and usual execution times for many jobs.
-pub(super) struct Explainer<'r> {
+/// Explains many jobs of one report in the same words.
+pub struct Explainer<'r> {
     report: &'r Report,
     /// The thread with a number; the busiest one if the number was reused.
     threads: BTreeMap<u32, &'r ThreadReport>,
@@ -39,7 +39,9 @@ pub fn median_job(jobs: &[Job]) -> Option<&Job> {
 }
 
 impl<'r> Explainer<'r> {
-    pub(super) fn new(report: &'r Report) -> Self {
+    /// Looks up the names and usual execution times of a report.
+    #[must_use]
+    pub fn new(report: &'r Report) -> Self {
         let (mut threads, mut namesakes) = (BTreeMap::new(), BTreeMap::new());
         for thread in &report.threads {
             threads.entry(thread.tid).or_insert(thread);
@@ -54,8 +56,9 @@ impl<'r> Explainer<'r> {
         marked.map_or_else(|| self.thread_name(job.tid), |task| task.name.clone())
     }
 
-    /// See [`explain`].
-    pub(super) fn explain(&self, job: &Job) -> String {
+    /// See [`explain()`](super::explain()).
+    #[must_use]
+    pub fn explain(&self, job: &Job) -> String {
         let late = job.lateness_ns().filter(|late| *late > 0);
         let (amount, head) = match late {
             Some(late) => (late as u64, format!("{} late", duration(late as f64))),
@@ -64,46 +67,8 @@ impl<'r> Explainer<'r> {
                 format!("{} from release to finish", duration(job.response_ns() as f64)),
             ),
         };
-        let mut parts: Vec<(u64, String)> = job
-            .delays
-            .iter()
-            .map(|delay| {
-                let who = self.who(delay.who);
-                let ns = duration(delay.ns as f64);
-                let text = match (delay.kind, delay.who) {
-                    (DelayKind::NotWoken, Culprit::SomeInterrupt) => {
-                        format!("{ns} until a timer or device woke it")
-                    }
-                    (DelayKind::NotWoken, _) => format!("{ns} until {who} woke it"),
-                    (DelayKind::Earlier, _) => format!("{ns} busy with what came before"),
-                    (DelayKind::BeforeStart, Culprit::Idle) => {
-                        format!("{ns} until the idle processor began")
-                    }
-                    (DelayKind::BeforeStart, _) => {
-                        format!("{ns} waiting while {who} had the processor")
-                    }
-                    (DelayKind::Preempted, _) => format!("{ns} preempted by {who}"),
-                    (DelayKind::Throttled, _) => format!("{ns} throttled{}", self.budget(job)),
-                    (DelayKind::Blocked, Culprit::Thread(_)) => {
-                        format!("{ns} waiting until {who} woke it (lock holder?)")
-                    }
-                    (DelayKind::Blocked, Culprit::SomeInterrupt) => {
-                        format!("{ns} waiting for a timer or device")
-                    }
-                    (DelayKind::Blocked, _) => format!("{ns} waiting for an unknown thread"),
-                    (DelayKind::Interrupted, _) => format!("{ns} of {who}"),
-                };
-                let behind =
-                    delay.behind.filter(|behind| behind.ns as f64 >= TELLING * delay.ns as f64);
-                let text = match behind {
-                    Some(Behind { who: third, ns }) => {
-                        format!("{text} after {} behind {}", duration(ns as f64), self.who(third))
-                    }
-                    None => text,
-                };
-                (delay.ns, text)
-            })
-            .collect();
+        let mut parts: Vec<(u64, String)> =
+            job.delays.iter().map(|delay| (delay.ns, self.delay(job, delay))).collect();
         let usual = self.usual(job).map_or(0, |execution| execution.p50);
         let more = job.execution_ns.saturating_sub(usual);
         let computing = duration(job.execution_ns as f64);
@@ -131,6 +96,40 @@ impl<'r> Explainer<'r> {
             told.push(format!("{computing} computing, as usual, and nothing that held it up"));
         }
         format!("{head}: {}", told.join(", "))
+    }
+
+    /// Returns what a delay of a job consists of: how long, in which way, and by which culprit.
+    #[must_use]
+    pub fn delay(&self, job: &Job, delay: &Delay) -> String {
+        let who = self.who(delay.who);
+        let ns = duration(delay.ns as f64);
+        let text = match (delay.kind, delay.who) {
+            (DelayKind::NotWoken, Culprit::SomeInterrupt) => {
+                format!("{ns} until a timer or device woke it")
+            }
+            (DelayKind::NotWoken, _) => format!("{ns} until {who} woke it"),
+            (DelayKind::Earlier, _) => format!("{ns} busy with what came before"),
+            (DelayKind::BeforeStart, Culprit::Idle) => {
+                format!("{ns} until the idle processor began")
+            }
+            (DelayKind::BeforeStart, _) => format!("{ns} waiting while {who} had the processor"),
+            (DelayKind::Preempted, _) => format!("{ns} preempted by {who}"),
+            (DelayKind::Throttled, _) => format!("{ns} throttled{}", self.budget(job)),
+            (DelayKind::Blocked, Culprit::Thread(_)) => {
+                format!("{ns} waiting until {who} woke it (lock holder?)")
+            }
+            (DelayKind::Blocked, Culprit::SomeInterrupt) => {
+                format!("{ns} waiting for a timer or device")
+            }
+            (DelayKind::Blocked, _) => format!("{ns} waiting for an unknown thread"),
+            (DelayKind::Interrupted, _) => format!("{ns} of {who}"),
+        };
+        match delay.behind.filter(|behind| behind.ns as f64 >= TELLING * delay.ns as f64) {
+            Some(Behind { who: third, ns }) => {
+                format!("{text} after {} behind {}", duration(ns as f64), self.who(third))
+            }
+            None => text,
+        }
     }
 
     /// The execution times of the same task or thread.

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use hemiola_trace::Recording;
-use hemiola_trace::sched::{Left, Tid, What};
-use hemiola_units::Instant;
 
+use super::follow::{Doing, Follow};
 use super::report::Report;
+use super::tally::Code;
+use super::{Options, Seen, walk};
 use hemiola_report::text::duration;
 
 /// How many threads are drawn, those that ran most.
@@ -27,9 +28,9 @@ pub struct Stretch {
     pub only: Option<u32>,
 }
 
-/// The state of a thread or a processor.
+/// How a thread or a processor is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Doing {
+enum Look {
     Nothing,
     Runs,
     Ready,
@@ -40,14 +41,59 @@ enum Doing {
 
 /// A line: how long what was done in each column.
 struct Line {
-    doing: Doing,
+    look: Look,
     since: u64,
     /// Runs, ready, blocked, hidden.
     columns: Vec<[u64; 4]>,
 }
 
+/// The lines that follow the walk.
+struct Lines {
+    scale: Scale,
+    cpus: BTreeMap<u16, Line>,
+    threads: BTreeMap<usize, Line>,
+}
+
+impl Follow for Lines {
+    fn restart(&mut self) {
+        self.cpus.clear();
+        self.threads.clear();
+    }
+
+    fn processor(&mut self, cpu: u16, at: u64, has: Code) {
+        let look = match has {
+            Code::IDLE => Look::Nothing,
+            _ if has.as_thread().is_some() => Look::Runs,
+            _ => Look::Hidden,
+        };
+        let line = self.cpus.entry(cpu).or_insert_with(|| self.scale.line());
+        self.scale.change(line, at, look);
+    }
+
+    fn thread(&mut self, thread: usize, at: u64, doing: Doing) {
+        let look = match doing {
+            Doing::Asleep => Look::Nothing,
+            Doing::Blocked | Doing::Throttled => Look::Blocked,
+            Doing::Woken(_) | Doing::Preempted(_) => Look::Ready,
+            Doing::Running(_) => Look::Runs,
+            Doing::Unseen => Look::Hidden,
+        };
+        let line = self.threads.entry(thread).or_insert_with(|| self.scale.line());
+        self.scale.change(line, at, look);
+    }
+
+    fn interrupt(&mut self, _: u16, _: u64, _: Option<Code>) {}
+
+    fn release(&mut self, _: usize) {}
+
+    fn close(&mut self, _: usize, _: bool) {}
+
+    fn page_fault(&mut self, _: usize, _: u64, _: bool) {}
+}
+
 /// Draws the stretch: `█` runs at least half of the time a character stands for, `▄` less; `·` ready, waits for a
-/// processor; `~` waits for a device or a lock of the kernel; `?` not seen; `!` a deadline that is missed.
+/// processor; `~` waits for a device or a lock of the kernel, or without budget; `?` not seen; `!` a deadline that is
+/// missed.
 #[must_use]
 pub fn gantt(recording: &Recording, report: &Report, stretch: Stretch) -> String {
     let Stretch { from_ns, to_ns, columns, only } = stretch;
@@ -56,96 +102,33 @@ pub fn gantt(recording: &Recording, report: &Report, stretch: Stretch) -> String
         return String::new();
     }
     let scale = Scale { from: from_ns, to: to_ns, columns };
-    let mut cpus = BTreeMap::<u16, (Tid, Line)>::new();
-    let mut threads = BTreeMap::<Tid, Line>::new();
-    for event in recording.events() {
-        let at = event.at.nanos();
-        if at > to_ns {
-            break;
-        }
-        let hidden = || (Tid::UNKNOWN, scale.line(Doing::Hidden, 0));
-        let (current, line) = cpus.entry(event.cpu).or_insert_with(hidden);
-        let thread = |threads: &mut BTreeMap<Tid, Line>, tid: Tid, doing: Doing| {
-            if tid != Tid::IDLE && tid != Tid::UNKNOWN {
-                let line = threads.entry(tid).or_insert_with(|| scale.line(Doing::Hidden, 0));
-                scale.change(line, at, doing);
-            }
-        };
-        match event.what {
-            What::Switch { prev, left, next, .. } => {
-                let before = match left {
-                    Left::Preempted | Left::Yielded => Doing::Ready,
-                    Left::Uninterruptible | Left::Stopped => Doing::Blocked,
-                    _ => Doing::Nothing,
-                };
-                if *current == Tid::UNKNOWN && line.doing == Doing::Hidden && prev != Tid::UNKNOWN {
-                    // It had the processor since the record resumed.
-                    line.doing = if prev == Tid::IDLE { Doing::Nothing } else { Doing::Runs };
-                    if let Some(thread) =
-                        threads.get_mut(&prev).filter(|thread| thread.doing == Doing::Hidden)
-                    {
-                        thread.doing = Doing::Runs;
-                    }
-                }
-                thread(&mut threads, prev, before);
-                thread(&mut threads, next, Doing::Runs);
-                *current = next;
-                let doing = match next {
-                    Tid::IDLE => Doing::Nothing,
-                    Tid::UNKNOWN => Doing::Hidden,
-                    _ => Doing::Runs,
-                };
-                scale.change(line, at, doing);
-            }
-            What::Wake { tid, .. } => {
-                let runs = threads.get(&tid).is_some_and(|line| line.doing == Doing::Runs);
-                if !runs {
-                    thread(&mut threads, tid, Doing::Ready);
-                }
-            }
-            What::Lost(_) | What::Online(_) => {
-                let (since, tid) = (line.since, *current);
-                // Undo the drawing since the last event of this processor.
-                line.doing = Doing::Hidden;
-                scale.change(line, at, Doing::Hidden);
-                if let Some(thread) = threads.get_mut(&tid).filter(|thread| thread.since >= since) {
-                    thread.doing = Doing::Hidden;
-                    scale.change(thread, at, Doing::Hidden);
-                }
-                *current = Tid::UNKNOWN;
-            }
-            _ => {}
-        }
-    }
-    for (_, line) in cpus.values_mut() {
-        scale.change(line, to_ns, Doing::Nothing);
-    }
-    for line in threads.values_mut() {
-        scale.change(line, to_ns, Doing::Nothing);
+    let mut lines = Lines { scale, cpus: BTreeMap::new(), threads: BTreeMap::new() };
+    let walk = walk(recording, &Options::default(), Some(to_ns), &mut lines);
+    let Lines { mut cpus, mut threads, .. } = lines;
+    for line in cpus.values_mut().chain(threads.values_mut()) {
+        scale.change(line, to_ns, Look::Nothing);
     }
     let mut text = format!("{:NAME_WIDTH$} {}\n", "", scale.axis(report.from_ns));
-    for (cpu, (_, line)) in &cpus {
+    for (cpu, line) in &cpus {
         text += &format!("{} {}\n", fitted(&format!("processor {cpu}")), scale.drawn(line, &[]));
     }
     let ran = |line: &Line| line.columns.iter().map(|column| column[0] + column[1]).sum::<u64>();
-    let mut shown: Vec<(Tid, Line)> =
-        threads.into_iter().filter(|(_, line)| ran(line) > 0).collect();
-    shown.retain(|(tid, _)| only.is_none_or(|only| only == tid.0));
-    shown.sort_by_key(|(tid, line)| (std::cmp::Reverse(ran(line)), *tid));
+    let seen = |(thread, line): (usize, Line)| Some((walk.threads.get(thread)?, line));
+    let drawn = threads.into_iter().filter(|(_, line)| ran(line) > 0).filter_map(seen);
+    let mut shown: Vec<(&Seen, Line)> =
+        drawn.filter(|(seen, _)| only.is_none_or(|only| only == seen.tid)).collect();
+    shown.sort_by_key(|(seen, line)| (std::cmp::Reverse(ran(line)), seen.tid));
     let more = shown.len().saturating_sub(THREADS_MAX);
-    for (tid, line) in shown.iter().take(THREADS_MAX) {
-        let name = recording
-            .thread(*tid, Instant::from_nanos(to_ns))
-            .map_or("thread", |thread| thread.name.as_str());
+    for (seen, line) in shown.iter().take(THREADS_MAX) {
         let missed = report
             .misses
             .iter()
-            .filter(|miss| miss.job.tid == tid.0)
+            .filter(|miss| miss.job.tid == seen.tid)
             .filter_map(|miss| miss.job.deadline_ns);
         let missed: Vec<u64> = missed.collect();
-        let number = format!(" {}", tid.0);
+        let number = format!(" {}", seen.tid);
         let kept = NAME_WIDTH.saturating_sub(number.len());
-        let name: String = name.chars().take(kept).collect();
+        let name: String = seen.name.chars().take(kept).collect();
         text += &format!("{} {}\n", fitted(&(name + &number)), scale.drawn(line, &missed));
     }
     if more > 0 {
@@ -170,8 +153,9 @@ struct Scale {
 }
 
 impl Scale {
-    fn line(self, doing: Doing, since: u64) -> Line {
-        Line { doing, since, columns: vec![[0; 4]; self.columns] }
+    /// A line of what has not been seen yet.
+    fn line(self) -> Line {
+        Line { look: Look::Hidden, since: 0, columns: vec![[0; 4]; self.columns] }
     }
 
     /// Where column `index` begins.
@@ -187,14 +171,14 @@ impl Scale {
     }
 
     /// Draws what the line did until `at`, when it begins to do something else.
-    fn change(self, line: &mut Line, at: u64, doing: Doing) {
+    fn change(self, line: &mut Line, at: u64, look: Look) {
         let (begin, end) = (line.since.max(self.from), at.min(self.to));
-        let kind = match line.doing {
-            Doing::Nothing => None,
-            Doing::Runs => Some(0),
-            Doing::Ready => Some(1),
-            Doing::Blocked => Some(2),
-            Doing::Hidden => Some(3),
+        let kind = match line.look {
+            Look::Nothing => None,
+            Look::Runs => Some(0),
+            Look::Ready => Some(1),
+            Look::Blocked => Some(2),
+            Look::Hidden => Some(3),
         };
         if let Some(kind) = kind.filter(|_| begin < end) {
             for column in self.column(begin)..=self.column(end - 1) {
@@ -202,7 +186,7 @@ impl Scale {
                 line.columns[column][kind] += right.saturating_sub(left);
             }
         }
-        (line.doing, line.since) = (doing, at);
+        (line.look, line.since) = (look, at);
     }
 
     fn drawn(self, line: &Line, missed: &[u64]) -> String {

@@ -35,6 +35,13 @@ impl Gaps {
         Some(gap)
     }
 
+    /// When the first gap after a moment begins, of those that an earlier pass found; the moment itself if none begins
+    /// before `now`, because it lies within one.
+    pub(super) fn first_after(&self, moment: u64, now: u64) -> u64 {
+        let first = self.known.partition_point(|gap| gap.from_ns < moment);
+        self.known.get(first).map(|gap| gap.from_ns).filter(|from| *from < now).unwrap_or(moment)
+    }
+
     /// Adds a gap, at its end.
     pub(super) fn find(&mut self, gap: Gap) {
         self.until = self.until.max(gap.to_ns);

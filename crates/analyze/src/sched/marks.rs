@@ -5,7 +5,8 @@ use std::collections::BinaryHeap;
 
 use hemiola_trace::{Entry, EventKind, Recording};
 
-use super::report::{DelayKind, Job};
+use super::blame::{self, Begun};
+use super::report::Job;
 use super::tally::{Code, Taken, Tally};
 use super::threads::{Mode, State};
 use super::{CULPRITS_MAX, DELAYS_MAX, Options, Who};
@@ -177,29 +178,19 @@ impl<'r> Marks<'r> {
         if let Some(before) = task.released.replace(release) {
             task.interval.push(release.saturating_sub(before));
         }
-        let mut delays = Tally::default();
         let invocation = &state.invocation;
-        let own = Code::thread(thread);
-        let mut sound = state.mode == Mode::Running;
-        if sound && invocation.open && invocation.release >= release {
-            sound = invocation.sound;
-            let late = invocation.release - release;
-            if late > 0 {
-                delays.add(Taken::once(
-                    invocation.waker.unwrap_or(Code::UNKNOWN),
-                    DelayKind::NotWoken,
-                    late,
-                ));
-            }
-            delays.add_all(&invocation.delays);
-            let known: u64 = delays.iter().map(|taken| taken.ns).sum();
-            let rest = (at - release).saturating_sub(known);
-            if rest > 0 {
-                delays.add(Taken::once(own, DelayKind::Earlier, rest));
-            }
-        } else if sound && release < at {
-            delays.add(Taken::once(own, DelayKind::Earlier, at - release));
-        }
+        let is_begun = invocation.open && invocation.release >= release;
+        let runs = state.mode == Mode::Running;
+        let sound = runs && (!is_begun || invocation.sound);
+        let begun = is_begun.then(|| Begun {
+            release: invocation.release,
+            waker: invocation.waker.unwrap_or(Code::UNKNOWN),
+            delays: &invocation.delays,
+        });
+        let delays = match runs {
+            true => blame::until_start(Code::thread(thread), release, at, begun),
+            false => Tally::default(),
+        };
         let running_before = running;
         let cuts = state.cuts;
         task.open = Some(Open {

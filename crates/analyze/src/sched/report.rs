@@ -271,6 +271,19 @@ pub struct Blocking {
     pub times: u64,
     /// At most, ns.
     pub longest_ns: u64,
+    /// What kept the awaited thread from running for the longest time meanwhile, if anything did.
+    pub behind: Option<HeldUp>,
+}
+
+/// What kept an awaited thread from running for the longest time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct HeldUp {
+    /// By name.
+    pub name: String,
+    /// By number, if it was a thread.
+    pub tid: Option<u32>,
+    /// How long the awaited thread was ready without a processor, ns.
+    pub ns: u64,
 }
 
 /// A thread or interrupt that released invocations of a thread.

@@ -6,28 +6,39 @@ use super::report::{Behind, Culprit, Delay, DelayKind};
 
 /// A [`Culprit`] as one word: the index of a thread in the analysis, or one of the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Code(u32);
+pub(crate) struct Code(u32);
 
 impl Code {
-    pub(super) const IDLE: Self = Self(u32::MAX);
-    pub(super) const UNKNOWN: Self = Self(u32::MAX - 1);
-    pub(super) const OTHERS: Self = Self(u32::MAX - 2);
-    pub(super) const INTERRUPT: Self = Self(u32::MAX - 3);
-    pub(super) const RESERVATION: Self = Self(u32::MAX - 4);
+    pub(crate) const IDLE: Self = Self(u32::MAX);
+    pub(crate) const UNKNOWN: Self = Self(u32::MAX - 1);
+    pub(crate) const OTHERS: Self = Self(u32::MAX - 2);
+    pub(crate) const INTERRUPT: Self = Self(u32::MAX - 3);
+    pub(crate) const RESERVATION: Self = Self(u32::MAX - 4);
     /// The first code that is not a thread. Interrupts follow, hard ones first, 2¹⁶ of each.
     const THREADS_MAX: u32 = 1 << 31;
 
     #[inline]
-    pub(super) const fn thread(index: usize) -> Self {
+    pub(crate) const fn thread(index: usize) -> Self {
         if index < Self::THREADS_MAX as usize { Self(index as u32) } else { Self::OTHERS }
     }
 
     #[inline]
-    pub(super) const fn as_thread(self) -> Option<usize> {
+    pub(crate) const fn as_thread(self) -> Option<usize> {
         if self.0 < Self::THREADS_MAX { Some(self.0 as usize) } else { None }
     }
 
-    pub(super) const fn interrupt(interrupt: Interrupt) -> Self {
+    /// The number of an interrupt, soft ones from 65,536.
+    pub(crate) fn as_interrupt(self) -> Option<u32> {
+        let number = self.0.checked_sub(Self::THREADS_MAX)?;
+        (number < 2 << 16).then_some(number)
+    }
+
+    /// The interrupt with the number that [`Code::as_interrupt`] returned.
+    pub(crate) const fn of_interrupt(number: u32) -> Self {
+        Self(Self::THREADS_MAX + number)
+    }
+
+    pub(crate) const fn interrupt(interrupt: Interrupt) -> Self {
         Self(match interrupt {
             Interrupt::Hard(number) => Self::THREADS_MAX + number as u32,
             Interrupt::Soft(vector) => Self::THREADS_MAX + (1 << 16) + vector as u32,
@@ -35,7 +46,7 @@ impl Code {
     }
 
     /// The culprit for the report; `tid` gives the number of a thread.
-    pub(super) fn culprit(self, tid: impl FnOnce(usize) -> u32) -> Culprit {
+    pub(crate) fn culprit(self, tid: impl FnOnce(usize) -> u32) -> Culprit {
         const SOFT: u32 = Code::THREADS_MAX + (1 << 16);
         match self {
             Self::IDLE => Culprit::Idle,
@@ -52,35 +63,35 @@ impl Code {
 
 /// The time one culprit took in one way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Taken {
-    pub(super) code: Code,
-    pub(super) kind: DelayKind,
-    pub(super) times: u64,
-    pub(super) ns: u64,
+pub(crate) struct Taken {
+    pub(crate) code: Code,
+    pub(crate) kind: DelayKind,
+    pub(crate) times: u64,
+    pub(crate) ns: u64,
     /// Of this, more urgent threads had the processor: interference, and no blocking.
-    pub(super) urgent: u64,
-    pub(super) longest: u64,
+    pub(crate) urgent: u64,
+    pub(crate) longest: u64,
     /// The culprit that delayed this one longest meanwhile, and for how long; 0 if there was none.
-    pub(super) behind: (Code, u64),
+    pub(crate) behind: (Code, u64),
 }
 
 impl Taken {
     /// A delay that occurred once.
     #[inline]
-    pub(super) const fn once(code: Code, kind: DelayKind, ns: u64) -> Self {
+    pub(crate) const fn once(code: Code, kind: DelayKind, ns: u64) -> Self {
         Self { code, kind, times: 1, ns, urgent: 0, longest: ns, behind: (Code::UNKNOWN, 0) }
     }
 }
 
 /// The time taken by each culprit: at most `MAX` entries and one of [`Code::OTHERS`] for each kind.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Tally<const MAX: usize> {
+pub(crate) struct Tally<const MAX: usize> {
     taken: Vec<Taken>,
 }
 
 impl<const MAX: usize> Tally<MAX> {
     #[inline]
-    pub(super) fn add(&mut self, more: Taken) {
+    pub(crate) fn add(&mut self, more: Taken) {
         let same = |taken: &Taken| taken.code == more.code && taken.kind == more.kind;
         let Some(index) = self.taken.iter().position(same) else { return self.insert(more) };
         let taken = &mut self.taken[index];
@@ -109,16 +120,16 @@ impl<const MAX: usize> Tally<MAX> {
         self.taken.push(more);
     }
 
-    pub(super) fn add_all<const OTHER: usize>(&mut self, other: &Tally<OTHER>) {
+    pub(crate) fn add_all<const OTHER: usize>(&mut self, other: &Tally<OTHER>) {
         other.taken.iter().for_each(|taken| self.add(*taken));
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Taken> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Taken> {
         self.taken.iter()
     }
 
     /// The delays of a job, longest first; `tid` gives the number of a thread.
-    pub(super) fn delays(&self, tid: impl Fn(usize) -> u32) -> Vec<Delay> {
+    pub(crate) fn delays(&self, tid: impl Fn(usize) -> u32) -> Vec<Delay> {
         let delay = |taken: &Taken| {
             let (behind, ns) = taken.behind;
             Delay {
@@ -134,7 +145,7 @@ impl<const MAX: usize> Tally<MAX> {
         delays
     }
 
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.taken.clear();
     }
 }

@@ -678,8 +678,8 @@ fn a_stretch_is_drawn_in_characters() {
     insta::assert_snapshot!(gantt::gantt(&recording, &report, stretch), @r"
                        |0.000000 s 25.0 µs each 0.000900 s|
 processor 0            ████████████    ██??????????????  ██
-work 2                 ████····████                      ██
-urgent 1               ????████~~~~~~~~██▄
+work 2                 ████····████      ????????????????██
+urgent 1               ????████~~~~~~~~██??????????????????
 █ runs  ▄ runs less than half of the time  · ready, waits for a processor  ~ waits for a device or lock  ? not seen  ! misses its deadline
 ");
     let only = gantt::Stretch { only: Some(1), ..stretch };

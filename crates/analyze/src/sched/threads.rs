@@ -104,35 +104,34 @@ pub(super) struct Wait {
     pub(super) most: Code,
 }
 
-/// The last waits of a thread. They show what delayed a thread that another one waits for.
-#[derive(Clone, Copy, Debug, Default)]
+/// The last waits of a thread, each longer than all after it. They show what delayed a thread that another one waits
+/// for: whenever that began to wait, the longest wait since then is among these.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Waits {
-    kept: [Option<Wait>; 4],
+    kept: Vec<Wait>,
 }
 
+/// The maximum number of waits kept. Of a million waits with random lengths, about 14 are longer than all after them.
+const WAITS_MAX: usize = 32;
+
 impl Waits {
-    /// Adds a wait in place of the shortest.
+    /// Adds a wait, and forgets those that are no longer than it.
     #[inline]
     pub(super) fn add(&mut self, wait: Wait) {
-        let length = |kept: &Option<Wait>| kept.map_or(0, |wait| wait.to - wait.from);
-        // A wait long past is replaced first, whatever its length.
-        let oldest = wait.from.saturating_sub(REMEMBERED_NS);
-        let old = self.kept.iter().position(|kept| kept.is_none_or(|kept| kept.to < oldest));
-        let shortest = || (0..self.kept.len()).min_by_key(|index| length(&self.kept[*index]));
-        if let Some(place) = old.or_else(shortest) {
-            self.kept[place] = Some(wait);
+        let length = wait.to - wait.from;
+        while self.kept.pop_if(|kept| kept.to - kept.from <= length).is_some() {}
+        if self.kept.len() == WAITS_MAX {
+            self.kept.remove(0);
         }
+        self.kept.push(wait);
     }
 
     /// The longest part of a wait between two moments, and the thread that had the processor.
     pub(super) fn longest_in(&self, from: u64, to: u64) -> (Code, u64) {
         let part = |wait: &Wait| (wait.most, wait.to.min(to).saturating_sub(wait.from.max(from)));
-        self.kept.iter().flatten().map(part).max_by_key(|part| part.1).unwrap_or((Code::UNKNOWN, 0))
+        self.kept.iter().map(part).max_by_key(|part| part.1).unwrap_or((Code::UNKNOWN, 0))
     }
 }
-
-/// How long a wait is remembered at least.
-const REMEMBERED_NS: u64 = 1_000_000_000;
 
 /// The work of a thread from one wake-up on.
 #[derive(Clone, Debug, Default)]

@@ -1,11 +1,15 @@
-//! The jobs of one row of a timeline, and for one job, where its time went and which threads had its processor.
-
-use std::collections::BTreeMap;
+//! The jobs of one row of a timeline, and for one job, where its time went and what delayed it.
+//!
+//! The walk over the recording decides where jobs begin and which of them were seen as a whole; the rules of blame are
+//! those of [`crate::sched`]. Only the memory differs: the timeline keeps all that was seen.
 
 use hemiola_trace::Entry;
 
 use super::track::{Segment, State};
-use super::{NOBODY, Row, Subject, Timeline};
+use super::{INTERRUPT, NOBODY, RESERVATION, Row, Subject, Timeline};
+use crate::sched::blame::{self, Begun};
+use crate::sched::tally::{Code, Taken, Tally};
+use crate::sched::{self, DELAYS_MAX};
 
 /// A job that the program marked itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,18 +24,24 @@ pub struct Marked {
     pub deadline: Option<u64>,
     /// Its number, as its program counts.
     pub cycle: u32,
+    /// Index of the track that marked it.
+    pub track: usize,
 }
 
 impl Marked {
-    pub(super) fn of(start: &Entry, finish: &Entry) -> Self {
+    /// `given`: a deadline after the release that the user gave.
+    pub(super) fn of(track: usize, start: &Entry, finish: &Entry, given: Option<u64>) -> Self {
         let begin = start.at.nanos();
+        // Without a marked release, the start counts as the release. A job does not begin before its release.
+        let release = if start.a == 0 { begin } else { start.a.min(begin) };
+        let marked = (finish.a != 0 && finish.a != u64::MAX).then_some(finish.a);
         Self {
-            // Without a marked release, the start counts as the release. A job does not begin before its release.
-            release: if start.a == 0 { begin } else { start.a.min(begin) },
+            release,
             start: begin,
             finish: finish.at.nanos().max(begin),
-            deadline: (finish.a > 0).then_some(finish.a),
+            deadline: marked.or_else(|| Some(release.saturating_add(given?))),
             cycle: start.cycle,
+            track,
         }
     }
 }
@@ -41,12 +51,16 @@ impl Marked {
 pub struct Job {
     /// Its release: what the program said, or the wake-up, ns.
     pub release: u64,
+    /// When it first ran, ns; for a marked job, its start.
+    pub start: u64,
     /// Its end, ns.
     pub finish: u64,
     /// When it should have ended, ns.
     pub deadline: Option<u64>,
     /// Its number, as its program counts.
     pub cycle: Option<u32>,
+    /// Index of the track that marked it.
+    pub track: Option<usize>,
     /// Whether all of it was recorded: without this, its figures are lower bounds.
     pub whole: bool,
 }
@@ -67,49 +81,49 @@ impl Job {
     }
 }
 
-/// The jobs of a row, by release: those its program marked, else from each wake-up to the next sleep.
-///
-/// With a `period`, ns, wake-ups in its first half belong to the job that began it, as in [`crate::sched`], so that a
-/// job that waits for a lock stays one. Empty for rows that are no thread's.
+/// The jobs of a row, by release: those its program marked, else those of the figures. Empty for rows that are no
+/// thread's.
 #[must_use]
-pub fn of(row: &Row, period: Option<u64>) -> Vec<Job> {
+pub fn of(row: &Row) -> Vec<Job> {
     if !matches!(row.subject, Subject::Thread { .. }) {
         return Vec::new();
     }
     if !row.marked.is_empty() {
-        let job = |marked: &Marked| Job {
-            release: marked.release,
-            finish: marked.finish,
-            deadline: marked.deadline,
-            cycle: Some(marked.cycle),
-            whole: row.track.totals_between(marked.release, marked.finish).of(State::Unknown) == 0,
-        };
-        return row.marked.iter().map(job).collect();
+        return row.marked.iter().map(|marked| of_marks(row, marked)).collect();
     }
     let mut jobs: Vec<Job> = Vec::new();
-    let mut open: Option<Job> = None;
-    let half = period.unwrap_or(0) / 2;
-    // The time before the first segment is unknown.
-    let mut known = false;
     for index in 0..row.track.len() {
         let segment = row.track.segment(index);
-        if segment.state.is_active() {
-            // A whole job begins with its wake-up.
-            let whole = known || segment.state == State::Ready && index == 0;
-            let fresh =
-                Job { release: segment.from, finish: 0, deadline: None, cycle: None, whole };
-            if open.is_none() {
-                open = jobs.pop_if(|job| segment.from - job.release < half).or(Some(fresh));
-            }
-            open.get_or_insert(fresh).finish = segment.to;
-        } else if let Some(mut job) = open.take() {
-            job.whole &= segment.state == State::Rest;
-            jobs.push(job);
+        let (is_release, whole) = row.track.releases(index);
+        if is_release {
+            let deadline = row.deadline.map(|deadline| segment.from.saturating_add(deadline));
+            let (release, at) = (segment.from, segment.from);
+            let (cycle, track) = (None, None);
+            jobs.push(Job { release, start: u64::MAX, finish: at, deadline, cycle, track, whole });
         }
-        known = segment.state == State::Rest;
+        let Some(job) = jobs.last_mut() else { continue };
+        if segment.state == State::Running {
+            job.start = job.start.min(segment.from);
+            job.finish = segment.to;
+        }
     }
-    jobs.extend(open.map(|job| Job { whole: false, ..job }));
+    for job in &mut jobs {
+        job.start = job.start.min(job.finish);
+    }
     jobs
+}
+
+fn of_marks(row: &Row, marked: &Marked) -> Job {
+    let unknown = row.track.totals_between(marked.release, marked.finish).of(State::Unknown);
+    Job {
+        release: marked.release,
+        start: marked.start,
+        finish: marked.finish,
+        deadline: marked.deadline,
+        cycle: Some(marked.cycle),
+        track: Some(marked.track),
+        whole: unknown == 0,
+    }
 }
 
 /// The number of the job at a moment, or of the nearest one.
@@ -138,130 +152,265 @@ pub fn median(jobs: &[Job]) -> Option<usize> {
 /// Where the time of a job went.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Account {
-    /// On a processor, ns.
+    /// On a processor, ns; interrupts are included.
     pub running: u64,
     /// Able to run and not running, ns.
     pub waiting: u64,
-    /// In the kernel for a device or a lock, ns.
+    /// In the kernel for a device or a lock, or without budget, ns.
     pub blocked: u64,
     /// Asleep by its own will within the job, ns.
     pub asleep: u64,
     /// Not known, ns.
     pub unknown: u64,
-    /// Its delays, longest first.
-    pub delays: Vec<JobDelay>,
     /// The row of the thread that woke it; [`INTERRUPT`](super::INTERRUPT), or [`NOBODY`] where unknown.
     pub woken_by: u32,
     /// The pieces it is made of; the first [`PIECES_MAX`].
     pub pieces: Vec<Segment>,
-}
-
-/// A delay of a job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct JobDelay {
-    /// Why.
-    pub cause: Cause,
-    /// How long, ns.
-    pub ns: u64,
-}
-
-/// Why a job did not run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Cause {
-    /// The thread of that row had the processor, taken from the job.
-    PreemptedBy(u32),
-    /// The thread of that row had the processor when the job was woken or had given way.
-    WaitedFor(u32),
-    /// The processor was idle, or waking up.
-    Idle,
-    /// It slept, until the thread of that row woke it or [`INTERRUPT`](super::INTERRUPT) did; [`NOBODY`] where unknown.
-    AsleepUntil(u32),
-    /// It waited in the kernel, until the thread of that row woke it; [`NOBODY`] where unknown.
-    BlockedUntil(u32),
-    /// It is unknown which thread had the processor.
-    Unknown,
+    /// The job in the words of the figures, with what delayed it.
+    pub job: Option<sched::Job>,
 }
 
 /// The maximum number of pieces kept for a job.
 pub const PIECES_MAX: usize = 2_000;
 
-/// Accounts for the time of a row between two moments.
+/// Accounts for the time of a job of a row; `number` is its place among the jobs of that row. An account of nothing if
+/// the row is no thread's.
 #[must_use]
-pub fn account(timeline: &Timeline, row: usize, release: u64, finish: u64) -> Account {
+pub fn account(timeline: &Timeline, row: usize, job: &Job, number: usize) -> Account {
     let mut account = Account { woken_by: NOBODY, ..Account::default() };
-    let Some(track) = timeline.rows.get(row).map(|row| &row.track) else { return account };
-    let mut delays: BTreeMap<Cause, u64> = BTreeMap::new();
-    let mut segments = track.between(release, finish).peekable();
-    // The processor it is on, or was on last.
-    let mut cpu = None;
-    while let Some(segment) = segments.next() {
+    let Some(&Row { ref track, subject: Subject::Thread { tid, .. }, .. }) = timeline.rows.get(row)
+    else {
+        return account;
+    };
+    let first = track.from(job.release);
+    if first < track.len() && track.what(first).0 == State::Ready {
+        account.woken_by = track.what(first).1;
+    }
+    for segment in track.between(job.release, job.finish) {
         let ns = segment.to - segment.from;
+        *match segment.state {
+            State::Rest => &mut account.asleep,
+            State::Running => &mut account.running,
+            State::Ready | State::Preempted => &mut account.waiting,
+            State::Blocked | State::Throttled => &mut account.blocked,
+            State::Unknown => &mut account.unknown,
+        } += ns;
         if account.pieces.len() < PIECES_MAX {
             account.pieces.push(segment);
         }
-        match segment.state {
-            State::Rest => {
-                account.asleep += ns;
-                let waker = segments.peek().filter(|next| next.state == State::Ready);
-                let waker = waker.map_or(NOBODY, |next| next.key);
-                *delays.entry(Cause::AsleepUntil(waker)).or_default() += ns;
-            }
-            State::Running => {
-                account.running += ns;
-                cpu = Some(segment.key);
-            }
-            State::Unknown => account.unknown += ns,
-            State::Blocked => {
-                account.blocked += ns;
-                let waker = segments.peek().filter(|next| next.state == State::Ready);
-                let waker = waker.map_or(NOBODY, |next| next.key);
-                *delays.entry(Cause::BlockedUntil(waker)).or_default() += ns;
-            }
-            State::Ready | State::Preempted => {
-                account.waiting += ns;
-                if segment.state == State::Ready && account.pieces.len() == 1 {
-                    account.woken_by = segment.key;
-                }
-                // It waited for the processor it then got.
-                let then = segments.peek().filter(|next| next.state == State::Running);
-                let place = then.map(|next| next.key).or(cpu);
-                let taken = segment.state == State::Preempted;
-                who_ran(timeline, place, segment, taken, &mut delays);
-            }
-        }
     }
-    account.delays = delays.into_iter().map(|(cause, ns)| JobDelay { cause, ns }).collect();
-    account.delays.sort_by_key(|delay| std::cmp::Reverse(delay.ns));
+    let walk = Blame { timeline, row };
+    let (delays, interrupted) = walk.delays(job);
+    let tid_of = |thread: usize| timeline.thread_of_row(timeline.threads + thread);
+    account.job = Some(sched::Job {
+        tid,
+        track: job.track,
+        number: job.cycle.map_or(number as u64, u64::from),
+        release_ns: job.release,
+        start_ns: job.start,
+        finish_ns: job.finish,
+        deadline_ns: job.deadline,
+        execution_ns: walk.running(job.start, job.finish) - interrupted,
+        delays: delays.delays(|thread| tid_of(thread).unwrap_or(u32::MAX)),
+        complete: job.whole,
+    });
     account
 }
 
-fn who_ran(
-    timeline: &Timeline,
-    cpu: Option<u32>,
-    wait: Segment,
-    taken: bool,
-    delays: &mut BTreeMap<Cause, u64>,
-) {
-    let row =
-        cpu.and_then(|cpu| u16::try_from(cpu).ok()).and_then(|cpu| timeline.processor_row(cpu));
-    let Some(row) = row else {
-        *delays.entry(Cause::Unknown).or_default() += wait.to - wait.from;
-        return;
-    };
-    let mut known = 0;
-    for segment in timeline.rows[row].track.between(wait.from, wait.to) {
-        let ns = segment.to - segment.from;
-        let cause = match segment.state {
-            State::Running if taken => Cause::PreemptedBy(segment.key),
-            State::Running => Cause::WaitedFor(segment.key),
-            State::Rest => Cause::Idle,
-            _ => Cause::Unknown,
+/// Applies the rules of blame to the segments of a row.
+struct Blame<'t> {
+    timeline: &'t Timeline,
+    row: usize,
+}
+
+impl Blame<'_> {
+    /// The delays of a job, and how long interrupts took of its time from its start on.
+    fn delays(&self, job: &Job) -> (Tally<DELAYS_MAX>, u64) {
+        if job.track.is_none() {
+            return self.between(job.release, job.finish, false);
+        }
+        let track = &self.timeline.rows[self.row].track;
+        let runs = |index: &usize| track.what(*index).0 == State::Running;
+        let mut delays = match track.at(job.start).filter(runs) {
+            Some(index) => self.until_start(job, index),
+            None => Tally::default(),
         };
-        *delays.entry(cause).or_default() += ns;
-        known += ns;
+        let (since, interrupted) = self.between(job.start, job.finish, true);
+        delays.add_all(&since);
+        (delays, interrupted)
     }
-    let rest = (wait.to - wait.from).saturating_sub(known);
-    if rest > 0 {
-        *delays.entry(Cause::Unknown).or_default() += rest;
+
+    /// The delays of a marked job before its start, which is in segment `index`.
+    fn until_start(&self, job: &Job, index: usize) -> Tally<DELAYS_MAX> {
+        let track = &self.timeline.rows[self.row].track;
+        let begun = (0..=index).rev().find(|index| track.releases(*index).0);
+        let begun = begun.map(|index| track.segment(index)).filter(|of| of.from >= job.release);
+        let delays = begun.map(|of| self.between(of.from, job.start, false).0).unwrap_or_default();
+        let begun = begun.map(|of| Begun {
+            release: of.from,
+            waker: if of.state == State::Ready { self.code(of.key) } else { Code::UNKNOWN },
+            delays: &delays,
+        });
+        let own = Code::thread(self.row - self.timeline.threads);
+        blame::until_start(own, job.release, job.start, begun)
+    }
+
+    /// The delays between two moments, and how long interrupts took of it.
+    fn between(&self, from: u64, to: u64, mut is_started: bool) -> (Tally<DELAYS_MAX>, u64) {
+        let (timeline, track) = (self.timeline, &self.timeline.rows[self.row].track);
+        let (mut delays, mut interrupted) = (Tally::default(), 0);
+        let mut shares = Vec::new();
+        let first = track.at(from).unwrap_or(0);
+        let mut cpu = (0..first).rev().find_map(|index| self.processor(index));
+        for index in first..track.len() {
+            let segment = track.segment(index);
+            let (begin, end) = (segment.from.max(from), segment.to.min(to));
+            if segment.from >= to {
+                break;
+            } else if begin >= end {
+                continue;
+            }
+            let next = track.len().min(index + 1);
+            match segment.state {
+                State::Running => {
+                    (cpu, is_started) = (Some(segment.key), true);
+                    interrupted += timeline.interrupts(segment.key, begin, end, &mut delays);
+                }
+                State::Ready | State::Preempted => {
+                    let then =
+                        if segment.state == State::Ready { self.processor(next) } else { cpu };
+                    shares.clear();
+                    timeline.shares(then, begin, end, &mut shares);
+                    blame::waiting(&shares, is_started).for_each(|taken| delays.add(taken));
+                }
+                State::Rest | State::Blocked => delays.add(self.asleep(next, begin, end)),
+                State::Throttled => delays.add(throttled(end - begin)),
+                State::Unknown => {}
+            }
+        }
+        (delays, interrupted)
+    }
+
+    /// The delay of a thread that slept until segment `next`.
+    fn asleep(&self, next: usize, from: u64, to: u64) -> Taken {
+        let track = &self.timeline.rows[self.row].track;
+        let woken = (next < track.len()).then(|| track.what(next));
+        let waker = match woken {
+            Some((State::Ready, key)) => self.code(key),
+            _ => Code::UNKNOWN,
+        };
+        let thread = self.row - self.timeline.threads;
+        let longest = |other: usize| self.timeline.longest_wait(other, from, to);
+        blame::asleep(thread, waker, to - from, longest)
+    }
+
+    /// The processor of a segment in which the thread runs.
+    fn processor(&self, index: usize) -> Option<u32> {
+        let track = &self.timeline.rows[self.row].track;
+        let what = (index < track.len()).then(|| track.what(index));
+        what.filter(|(state, _)| *state == State::Running).map(|(_, cpu)| cpu)
+    }
+
+    fn code(&self, key: u32) -> Code {
+        self.timeline.code(key)
+    }
+
+    fn running(&self, from: u64, to: u64) -> u64 {
+        self.timeline.rows[self.row].track.totals_between(from, to).of(State::Running)
+    }
+}
+
+fn throttled(ns: u64) -> Taken {
+    Taken::once(Code::RESERVATION, sched::DelayKind::Throttled, ns)
+}
+
+impl Timeline {
+    /// The number of a row's thread.
+    pub(super) fn thread_of_row(&self, row: usize) -> Option<u32> {
+        match self.rows.get(row)?.subject {
+            Subject::Thread { tid, .. } => Some(tid),
+            _ => None,
+        }
+    }
+
+    /// The culprit that the key of a wake-up or of a running processor stands for.
+    fn code(&self, key: u32) -> Code {
+        match key {
+            NOBODY => Code::UNKNOWN,
+            INTERRUPT => Code::INTERRUPT,
+            RESERVATION => Code::RESERVATION,
+            row => Code::thread((row as usize).saturating_sub(self.threads)),
+        }
+    }
+
+    /// Adds how long each thread and each interrupt had a processor between two moments.
+    fn shares(&self, cpu: Option<u32>, from: u64, to: u64, shares: &mut Vec<(Code, u64)>) {
+        let cpu = cpu.and_then(|cpu| u16::try_from(cpu).ok());
+        let mut known = 0;
+        if let Some(row) = cpu.and_then(|cpu| self.processor_row(cpu)) {
+            for segment in self.rows[row].track.between(from, to) {
+                let code = match segment.state {
+                    State::Running => self.code(segment.key),
+                    State::Rest => Code::IDLE,
+                    _ => Code::UNKNOWN,
+                };
+                let mut rest = segment.to - segment.from;
+                known += rest;
+                for (interrupt, ns) in self.served(row, segment.from, segment.to) {
+                    sched::cpu::share(shares, interrupt, ns);
+                    rest -= ns;
+                }
+                sched::cpu::share(shares, code, rest);
+            }
+        }
+        sched::cpu::share(shares, Code::UNKNOWN, (to - from).saturating_sub(known));
+    }
+
+    /// The interrupts that a processor served between two moments, and for how long; `row` is the processor's.
+    fn served(&self, row: usize, from: u64, to: u64) -> impl Iterator<Item = (Code, u64)> {
+        let interrupts = &self.rows[row + self.threads / 2].track;
+        let serves = interrupts.between(from, to).filter(|of| of.state == State::Running);
+        serves.map(|of| (Code::of_interrupt(of.key), of.to - of.from))
+    }
+
+    /// Adds the interrupts that a processor served while the thread ran there. Returns their time.
+    fn interrupts(&self, cpu: u32, from: u64, to: u64, delays: &mut Tally<DELAYS_MAX>) -> u64 {
+        let row = u16::try_from(cpu).ok().and_then(|cpu| self.processor_row(cpu));
+        let mut sum = 0;
+        for (code, ns) in row.into_iter().flat_map(|row| self.served(row, from, to)) {
+            delays.add(Taken::once(code, sched::DelayKind::Interrupted, ns));
+            sum += ns;
+        }
+        sum
+    }
+
+    /// The longest part of a wait of a thread between two moments, and what had the processor for most of that wait.
+    fn longest_wait(&self, thread: usize, from: u64, to: u64) -> (Code, u64) {
+        let row = self.threads + thread;
+        let Some(track) = self.rows.get(row).map(|row| &row.track) else {
+            return (Code::UNKNOWN, 0);
+        };
+        let blame = Blame { timeline: self, row };
+        let first = track.at(from).unwrap_or(0);
+        let mut longest = (Code::UNKNOWN, 0);
+        let mut shares = Vec::new();
+        for index in first..track.len() {
+            let segment = track.segment(index);
+            if segment.from >= to {
+                break;
+            }
+            let cpu = match segment.state {
+                State::Ready => blame.processor(index + 1),
+                State::Preempted => (0..index).rev().find_map(|index| blame.processor(index)),
+                _ => continue,
+            };
+            let ns = segment.to.min(to).saturating_sub(segment.from.max(from));
+            if ns > longest.1 {
+                shares.clear();
+                self.shares(cpu, segment.from, segment.to, &mut shares);
+                longest = (blame::mostly(&shares).unwrap_or(Code::UNKNOWN), ns);
+            }
+        }
+        longest
     }
 }

@@ -16,18 +16,21 @@ pub enum State {
     Blocked = 4,
     /// It is not known.
     Unknown = 5,
+    /// Has used up its reservation under `SCHED_DEADLINE`.
+    Throttled = 6,
 }
 
 impl State {
     /// Every state, by its number.
-    pub const ALL: [Self; 6] =
-        [Self::Rest, Self::Running, Self::Ready, Self::Preempted, Self::Blocked, Self::Unknown];
-
-    /// Whether a thread in it is within a job.
-    #[must_use]
-    pub const fn is_active(self) -> bool {
-        matches!(self, Self::Running | Self::Ready | Self::Preempted | Self::Blocked)
-    }
+    pub const ALL: [Self; 7] = [
+        Self::Rest,
+        Self::Running,
+        Self::Ready,
+        Self::Preempted,
+        Self::Blocked,
+        Self::Unknown,
+        Self::Throttled,
+    ];
 }
 
 /// A stretch in one state.
@@ -52,25 +55,26 @@ pub struct Totals {
     top_ns: u64,
 }
 
-/// Where a state's time is counted: running, waiting for a processor, blocked, unknown.
+/// Where a state's time is counted: running, waiting for a processor, blocked or throttled, unknown.
 const fn slot(state: State) -> Option<usize> {
     match state {
         State::Rest => None,
         State::Running => Some(0),
         State::Ready | State::Preempted => Some(1),
-        State::Blocked => Some(2),
+        State::Blocked | State::Throttled => Some(2),
         State::Unknown => Some(3),
     }
 }
 
 impl Totals {
-    /// Time in that state, ns. [`State::Ready`] and [`State::Preempted`] are counted together; rest is not counted.
+    /// Time in that state, ns. [`State::Ready`] and [`State::Preempted`] are counted together, and so are
+    /// [`State::Blocked`] and [`State::Throttled`]; rest is not counted.
     #[must_use]
     pub fn of(&self, state: State) -> u64 {
         slot(state).map_or(0, |slot| self.ns[slot])
     }
 
-    /// Running, waiting for a processor, blocked, unknown, ns.
+    /// Running, waiting for a processor, blocked or throttled, unknown, ns.
     #[must_use]
     pub const fn all(&self) -> [u64; 4] {
         self.ns
@@ -110,13 +114,24 @@ impl Totals {
 /// Segments that a sum above them stands for, at each level.
 const FAN: usize = 16;
 
+/// In a segment's word: the state is above the key, and between them two flags.
+const STATE: u32 = 29;
+/// A job is released when the segment begins.
+const RELEASE: u32 = 1 << 28;
+/// That job was seen in part only.
+const IN_PART: u32 = 1 << 27;
+
 /// The segments of one row, in order of time and without a hole between the first and the end.
 #[derive(Clone, Debug, Default)]
 pub struct Track {
     /// Where each begins, ns.
     starts: Vec<u64>,
-    /// State above, key in the lower 28 bits.
+    /// State, flags and key of each.
     words: Vec<u32>,
+    /// The flags of the next segment.
+    next: u32,
+    /// The segment with which the last job began.
+    job: usize,
     end: u64,
     /// Sums over [`FAN`] segments, over [`FAN`] of those, and so on.
     levels: Vec<Vec<Totals>>,
@@ -188,7 +203,18 @@ impl Track {
 
     pub(super) fn what(&self, index: usize) -> (State, u32) {
         let word = self.words[index];
-        (State::ALL[(word >> 28) as usize], word & super::NOBODY)
+        (State::ALL[(word >> STATE) as usize], word & super::NOBODY)
+    }
+
+    /// The first segment that begins at a moment or later.
+    pub(super) fn from(&self, at: u64) -> usize {
+        self.starts.partition_point(|start| *start < at)
+    }
+
+    /// Whether a job is released when the segment begins, and whether all of that job was seen.
+    pub(super) fn releases(&self, index: usize) -> (bool, bool) {
+        let word = self.words[index];
+        (word & RELEASE != 0, word & IN_PART == 0)
     }
 
     pub(super) fn end_of(&self, index: usize) -> u64 {
@@ -242,23 +268,46 @@ impl Track {
         totals
     }
 
-    /// The last state; rest before the first segment.
-    pub(super) fn last(&self) -> (State, u32) {
-        self.len().checked_sub(1).map_or((State::Rest, super::NOBODY), |last| self.what(last))
-    }
-
     /// From `at` on, another state. Time does not go back: an earlier moment counts as that of the last change.
     pub(super) fn push(&mut self, at: u64, state: State, key: u32) {
-        let word = (state as u32) << 28 | key.min(super::NOBODY);
+        let mut flags = std::mem::take(&mut self.next);
         let at = self.starts.last().map_or(at, |last| at.max(*last));
-        if self.starts.last() == Some(&at) {
+        if self.starts.last() == Some(&at) && !self.tells_something(state) {
             // A segment of no length is not kept.
             self.starts.pop();
-            self.words.pop();
+            flags |= self.words.pop().map_or(0, |word| word & (RELEASE | IN_PART));
         }
-        if self.words.last() != Some(&word) {
-            self.starts.push(at);
-            self.words.push(word);
+        let word = (state as u32) << STATE | key.min(super::NOBODY);
+        if flags & RELEASE != 0 {
+            self.job = self.len();
+        } else if self.words.last().is_some_and(|last| last & !(RELEASE | IN_PART) == word) {
+            return;
+        }
+        self.starts.push(at);
+        self.words.push(word | flags);
+    }
+
+    /// Whether the last segment says something even without a length: what woke the thread, or that it ran then.
+    fn tells_something(&self, next: State) -> bool {
+        let Some(last) = self.len().checked_sub(1) else { return false };
+        let (state, key) = self.what(last);
+        match state {
+            State::Running => last > 0 && self.starts[last - 1] == self.starts[last],
+            State::Ready => next == State::Running && key != super::NOBODY,
+            _ => false,
+        }
+    }
+
+    /// The next segment releases a job.
+    pub(super) const fn release(&mut self) {
+        self.next |= RELEASE;
+    }
+
+    /// The last job was seen in part only.
+    pub(super) fn in_part(&mut self) {
+        match self.words.get_mut(self.job) {
+            Some(word) if *word & RELEASE != 0 => *word |= IN_PART,
+            _ => {}
         }
     }
 

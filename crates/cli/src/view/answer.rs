@@ -21,7 +21,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use hemiola_analyze::sched::compare::compare as compare_reports;
-use hemiola_analyze::timeline::jobs::{self, Cause, Job};
+use hemiola_analyze::sched::{self, Culprit, Explainer};
+use hemiola_analyze::timeline::jobs::{self, Job};
 use hemiola_analyze::timeline::{PIXELS_MAX, Row, State as Doing, Subject};
 use hemiola_model::schedulability::verdict;
 
@@ -158,7 +159,8 @@ fn describe(loaded: &Loaded) -> Value {
         .iter()
         .take(GAPS_MAX)
         .map(|gap| {
-            json!([gap.cpu, gap.from.saturating_sub(from), gap.to.saturating_sub(from), gap.lost])
+            let [begin, end] = [gap.from_ns, gap.to_ns].map(|at| at.saturating_sub(from));
+            json!([gap.cpu, begin, end, gap.lost])
         })
         .collect();
     json!({
@@ -312,22 +314,19 @@ fn job(sources: &Sources, moment: Moment) -> Result<Json<Value>, Refusal> {
 fn describe_job(loaded: &Loaded, row: usize, job: &Job, number: usize) -> Value {
     let timeline = &loaded.timeline;
     let base = timeline.from.nanos();
-    let account = jobs::account(timeline, row, job.release, job.finish);
-    let delays: Vec<Value> = account
-        .delays
-        .iter()
-        .map(|delay| {
-            let (cause, by) = match delay.cause {
-                Cause::PreemptedBy(row) => ("preempted", Some(row)),
-                Cause::WaitedFor(row) => ("waited", Some(row)),
-                Cause::AsleepUntil(row) => ("asleep", Some(row)),
-                Cause::BlockedUntil(row) => ("blocked", Some(row)),
-                Cause::Idle => ("idle", None),
-                Cause::Unknown => ("unknown", None),
-            };
-            json!({ "cause": cause, "by": by, "ns": delay.ns })
-        })
-        .collect();
+    let account = jobs::account(timeline, row, job, number);
+    let explainer = Explainer::new(&loaded.report);
+    let explained = account.job.as_ref().map(|job| explainer.explain(job));
+    let delay = |of: &sched::Job, delay: &sched::Delay| {
+        let by = match delay.who {
+            Culprit::Thread(tid) => timeline.row_of(tid, of.finish_ns),
+            _ => None,
+        };
+        let words = explainer.delay(of, delay);
+        json!({ "kind": delay.kind, "who": delay.who, "by": by, "ns": delay.ns, "words": words })
+    };
+    let delays = account.job.iter().flat_map(|of| of.delays.iter().map(move |one| (of, one)));
+    let delays: Vec<Value> = delays.map(|(of, one)| delay(of, one)).collect();
     let pieces: Vec<Value> = account
         .pieces
         .iter()
@@ -347,6 +346,7 @@ fn describe_job(loaded: &Loaded, row: usize, job: &Job, number: usize) -> Value 
             ("unknown".into(), json!(account.unknown)),
             ("woken_by".into(), json!(account.woken_by)),
             ("delays".into(), json!(delays)),
+            ("words".into(), json!(explained)),
             ("pieces".into(), json!(pieces)),
         ]);
     }
@@ -355,7 +355,7 @@ fn describe_job(loaded: &Loaded, row: usize, job: &Job, number: usize) -> Value 
 
 fn report(sources: &Sources, of: Of) -> Result<Json<Value>, Refusal> {
     let loaded = sources.loaded(of.recording)?;
-    let report = loaded.report();
+    let report = &loaded.report;
     let verdict = verdict(report, None);
     let words: Vec<&String> = verdict
         .processors
@@ -385,7 +385,7 @@ struct Two {
 fn compare(sources: &Sources, two: Two) -> Result<Json<Value>, Refusal> {
     let (a, b) = (sources.loaded(two.a)?, sources.loaded(two.b)?);
     let names = [sources.get(two.a)?.name.clone(), sources.get(two.b)?.name.clone()];
-    let comparison = compare_reports([&names[0], &names[1]], a.report(), b.report());
+    let comparison = compare_reports([&names[0], &names[1]], &a.report, &b.report);
     Ok(Json(json!({ "tables": comparison.tables(), "remarks": comparison.remarks })))
 }
 

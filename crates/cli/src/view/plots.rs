@@ -237,7 +237,8 @@ mod tests {
         assert!(utilization(&Timeline::default(), 0, 0).starts_with("<svg"));
         assert!(response(&[], 0).contains("No job"));
         assert_eq!(counters(&Timeline::default(), 0, 0), "");
-        let job = Job { release: 5, finish: 5, deadline: Some(3), cycle: None, whole: true };
+        let (deadline, cycle, track) = (Some(3), None, None);
+        let job = Job { release: 5, start: 5, finish: 5, deadline, cycle, track, whole: true };
         assert!(response(&[job], 0).contains("jobs"));
     }
 

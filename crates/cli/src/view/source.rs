@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime};
 
-use hemiola_analyze::sched::{self, PeriodFrom, Report, ThreadReport};
-use hemiola_analyze::timeline::{State, Subject, Timeline, jobs};
+use hemiola_analyze::sched::{self, Report};
+use hemiola_analyze::timeline::{Timeline, jobs};
 use hemiola_trace::result::{FILE_NAME, RunFolder};
 use hemiola_trace::{ReadError, Recording};
 
@@ -17,6 +17,9 @@ use crate::report::PAGE;
 
 /// Recordings held in memory. Beyond this number the least recently used one is unloaded and read again when needed.
 const LOADED_MAX: usize = 4;
+
+/// Rows whose jobs are kept in a list. Beyond this number the lists are made anew.
+const LISTED_MAX: usize = 64;
 
 /// A file that has not changed for this long is no longer being written.
 const STILL: Duration = Duration::from_secs(5);
@@ -59,10 +62,10 @@ pub(crate) struct Loaded {
     pub(crate) version: u64,
     pub(crate) recording: Recording,
     pub(crate) timeline: Timeline,
+    /// The figures, from the same walk.
+    pub(crate) report: Report,
     /// The problems of the file.
     pub(crate) problems: Vec<String>,
-    options: Arc<sched::Options>,
-    report: OnceLock<Report>,
     jobs: Mutex<BTreeMap<usize, Arc<Vec<jobs::Job>>>>,
     bytes: u64,
     took: Duration,
@@ -241,7 +244,7 @@ impl Source {
         let expected = |error: &ReadError| *error == ReadError::Unfinished && self.grows();
         let problems: Vec<String> =
             errors.iter().filter(|error| !expected(error)).map(ToString::to_string).collect();
-        let timeline = Timeline::build(&recording);
+        let (timeline, report) = Timeline::with_report(&recording, &self.options);
         if timeline.rows.is_empty() {
             let reason = problems.into_iter().next();
             let reason =
@@ -252,9 +255,8 @@ impl Source {
             version,
             recording,
             timeline,
+            report,
             problems,
-            options: Arc::clone(&self.options),
-            report: OnceLock::new(),
             jobs: Mutex::default(),
             bytes,
             took: begin.elapsed(),
@@ -264,36 +266,14 @@ impl Source {
 }
 
 impl Loaded {
-    /// The figures, computed on first use.
-    pub(crate) fn report(&self) -> &Report {
-        self.report.get_or_init(|| sched::analyze(&self.recording, &self.options))
-    }
-
-    /// The jobs of a row, computed on first use.
+    /// The jobs of a row, listed on first use.
     pub(crate) fn jobs(&self, row: usize) -> Arc<Vec<jobs::Job>> {
-        let figures = self.figures(row);
-        let period = figures.and_then(|thread| thread.period_ns);
-        // A period given by the user is also the deadline, as in the figures.
-        let given = figures.and_then(|thread| thread.period_from) == Some(PeriodFrom::Given);
-        let count = || {
-            let mut found = self.timeline.rows.get(row).map(|row| jobs::of(row, period));
-            for job in found.iter_mut().flatten().filter(|job| given && job.deadline.is_none()) {
-                job.deadline = period.map(|period| job.release.saturating_add(period));
-            }
-            Arc::new(found.unwrap_or_default())
-        };
+        let list = || Arc::new(self.timeline.rows.get(row).map_or_else(Vec::new, jobs::of));
         let mut known = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(known.entry(row).or_insert_with(count))
-    }
-
-    /// The figures of a row's thread. If several threads had its ID, the one with the running time closest to the
-    /// row's.
-    fn figures(&self, row: usize) -> Option<&ThreadReport> {
-        let row = self.timeline.rows.get(row)?;
-        let Subject::Thread { tid, .. } = row.subject else { return None };
-        let ran = row.track.totals().of(State::Running);
-        let same = self.report().threads.iter().filter(|thread| thread.tid == tid);
-        same.min_by_key(|thread| thread.running_ns.abs_diff(ran))
+        if known.len() >= LISTED_MAX && !known.contains_key(&row) {
+            known.clear();
+        }
+        Arc::clone(known.entry(row).or_insert_with(list))
     }
 }
 

@@ -4,6 +4,7 @@ use hemiola_trace::sched::Interrupt;
 
 use super::Engine;
 use crate::sched::accounting::Books;
+use crate::sched::blame;
 use crate::sched::cpu::share;
 use crate::sched::report::DelayKind;
 use crate::sched::tally::{Code, Taken};
@@ -23,7 +24,9 @@ impl Engine<'_> {
         match cpu.current.as_thread() {
             Some(thread) => {
                 cpu.busy += length;
-                self.threads.states[thread].totals.running += length;
+                // A damaged recording may have a thread on two processors at once.
+                let running = &mut self.threads.states[thread].totals.running;
+                *running = running.saturating_add(length);
             }
             None if cpu.current == Code::IDLE => cpu.idle += length,
             None => {}
@@ -74,14 +77,13 @@ impl Engine<'_> {
             return;
         }
         state.totals.waiting += at.saturating_sub(since);
-        let kind =
-            if state.invocation.started { DelayKind::Preempted } else { DelayKind::BeforeStart };
+        let is_started = state.invocation.started;
         let mut shares = std::mem::take(&mut self.shares);
         self.divide(c, since, at, &mut shares);
-        for &(code, ns) in shares.iter().filter(|share| share.1 > 0) {
-            self.delay(thread, Taken::once(code, kind, ns));
+        for taken in blame::waiting(&shares, is_started) {
+            self.delay(thread, taken);
         }
-        if let Some(&(most, _)) = shares.iter().max_by_key(|share| share.1) {
+        if let Some(most) = blame::mostly(&shares) {
             self.threads.states[thread].waits.add(Wait { from: since, to: at, most });
         }
         self.shares = shares;
@@ -132,7 +134,11 @@ impl Engine<'_> {
     pub(super) fn interrupt_entry(&mut self, at: u64, c: usize, interrupt: Interrupt) {
         if self.cpus[c].depth == 0 {
             self.account(c, at);
-            self.cpus[c].interrupt = Code::interrupt(interrupt);
+            let code = Code::interrupt(interrupt);
+            self.cpus[c].interrupt = code;
+            if let Some(follower) = &mut self.follower {
+                follower.interrupt(c as u16, at, Some(code));
+            }
         }
         self.cpus[c].depth = self.cpus[c].depth.saturating_add(1);
     }
@@ -154,6 +160,9 @@ impl Engine<'_> {
             return;
         }
         cpu.depth = 0;
+        if let Some(follower) = &mut self.follower {
+            follower.interrupt(c as u16, at, None);
+        }
         let length = at.saturating_sub(cpu.since);
         let (current, code) = (cpu.current, cpu.interrupt);
         let full = length > 0 && cpu.lately.push(cpu.since, at, code);

@@ -2,6 +2,7 @@
 //! the threads that ran before and from the period.
 
 use super::Engine;
+use crate::sched::follow::Doing;
 use crate::sched::report::DelayKind;
 use crate::sched::tally::{Code, Taken};
 use crate::sched::threads::{Mode, State};
@@ -14,6 +15,8 @@ impl Engine<'_> {
         let throttled = again.saturating_sub(state.since);
         (state.mode, state.since, state.cpu) = (Mode::Ready, again, c as u16);
         state.replenished_at = state.totals.running;
+        self.becomes(thread, again, Doing::Woken(Code::RESERVATION));
+        let state = &mut self.threads.states[thread];
         if self.gaps.until > state.since {
             state.cut();
             return;

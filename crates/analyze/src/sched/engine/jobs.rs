@@ -4,6 +4,8 @@ use hemiola_trace::sched::{PRIORITY_UNKNOWN, Tid};
 use hemiola_trace::{Entry, EventKind};
 
 use super::Engine;
+use crate::sched::blame;
+use crate::sched::follow::Doing;
 use crate::sched::report::{DelayKind, Job, Miss};
 use crate::sched::tally::{Code, Taken};
 use crate::sched::threads::{Invocation, Jobs, Mode, State, Streams};
@@ -29,15 +31,11 @@ impl Engine<'_> {
         if goes_on {
             state.totals.blocked += asleep;
             let since = std::mem::replace(&mut state.since, at);
-            let behind = match waker.as_thread() {
-                Some(other) if other != thread => {
-                    self.threads.states[other].waits.longest_in(since, at)
-                }
-                _ => (Code::UNKNOWN, 0),
-            };
+            let longest = |other: usize| self.threads.states[other].waits.longest_in(since, at);
+            let taken = blame::asleep(thread, waker, asleep, longest);
             let urgent = self.urgent_within(thread, since, at);
-            let taken = Taken { behind, urgent, ..Taken::once(waker, DelayKind::Blocked, asleep) };
-            self.delay(thread, taken);
+            self.delay(thread, Taken { urgent, ..taken });
+            self.becomes(thread, at, Doing::Woken(waker));
             return;
         }
         if seen {
@@ -52,6 +50,7 @@ impl Engine<'_> {
         state.since = at;
         self.close(thread);
         self.begin(thread, at, Some(waker));
+        self.becomes(thread, at, Doing::Woken(waker));
     }
 
     /// A new invocation is released.
@@ -73,6 +72,9 @@ impl Engine<'_> {
         invocation.running_before = state.totals.running;
         state.replenished_at = state.totals.running;
         invocation.waker = waker;
+        if let Some(follower) = &mut self.follower {
+            follower.release(thread);
+        }
     }
 
     /// Ends an invocation, complete or not.
@@ -83,6 +85,9 @@ impl Engine<'_> {
             return;
         }
         let complete = invocation.sound && invocation.started;
+        if let Some(follower) = &mut self.follower {
+            follower.close(thread, complete);
+        }
         let execution = state.totals.running - invocation.running_before;
         let jobs = state.jobs_of_invocation();
         let deadline = state.deadline().map(|after| invocation.release.saturating_add(after));

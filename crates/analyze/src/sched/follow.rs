@@ -1,0 +1,50 @@
+//! What the walk over a recording says to those that draw it: which thread runs where, waits for what, and was woken by
+//! which thread.
+//!
+//! The engine alone decides this. The timeline of the page and the drawing in characters follow it, so they show what
+//! the figures count.
+
+use super::tally::Code;
+
+/// The state of a thread from a moment on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Doing {
+    /// It sleeps, or has ended.
+    Asleep,
+    /// It waits in the kernel for a device or a lock.
+    Blocked,
+    /// It was woken by this thread or interrupt, and waits for the processor on which it runs next.
+    Woken(Code),
+    /// This thread took its processor, or was given it, and it waits for the same processor.
+    Preempted(Code),
+    /// It has used up its reservation under `SCHED_DEADLINE`.
+    Throttled,
+    /// It has this processor.
+    Running(u16),
+    /// It is unknown.
+    Unseen,
+}
+
+/// Follows the walk. Threads are indices of the engine; times of one thread or processor never decrease.
+pub(crate) trait Follow {
+    /// The walk begins, or begins again with the gaps and periods that it found.
+    fn restart(&mut self);
+
+    /// A processor has this thread from a moment on, is idle, or is unknown.
+    fn processor(&mut self, cpu: u16, at: u64, has: Code);
+
+    /// A processor begins to serve an interrupt, or ends the outermost one.
+    fn interrupt(&mut self, cpu: u16, at: u64, serves: Option<Code>);
+
+    /// A thread changes its state.
+    fn thread(&mut self, thread: usize, at: u64, doing: Doing);
+
+    /// The next change of the thread is the release of a job.
+    fn release(&mut self, thread: usize);
+
+    /// The job of the thread is over; `complete`: everything since its release was seen.
+    fn close(&mut self, thread: usize, complete: bool);
+
+    /// A thread has a page fault.
+    fn page_fault(&mut self, thread: usize, at: u64, in_kernel: bool);
+}
