@@ -7,11 +7,15 @@
 mod locks;
 mod processor;
 mod server;
+mod truth;
+
+use std::collections::BTreeSet;
 
 use hemiola_trace::Recording;
 use hemiola_trace::sched::{Reservation, Thread, Tid};
 use hemiola_units::{Instant, Random};
 
+use super::DelayKind;
 use processor::Processor;
 
 /// A periodic task.
@@ -69,7 +73,7 @@ pub enum Protocol {
 }
 
 /// The true times of a job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrueJob {
     /// Its wake-up, ns.
     pub release_ns: u64,
@@ -79,6 +83,23 @@ pub struct TrueJob {
     pub finish_ns: u64,
     /// Its processor time, ns.
     pub execution_ns: u64,
+    /// What delayed it, by other threads only.
+    pub delays: Vec<TrueDelay>,
+}
+
+/// The true delay of a job by one thread in one way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrueDelay {
+    /// The way.
+    pub kind: DelayKind,
+    /// The thread; for [`DelayKind::Blocked`], the one that handed the mutex over.
+    pub tid: u32,
+    /// How long, ns.
+    pub ns: u64,
+    /// For [`DelayKind::Blocked`]: the longest time for which that thread was ready meanwhile and did not run, ns …
+    pub behind_ns: u64,
+    /// … and the threads that ran in it.
+    pub behind: BTreeSet<u32>,
 }
 
 /// Runs tasks from 0 to `length_ns`, without any cost of switching.

@@ -5,13 +5,17 @@ use hemiola_units::{Instant, Random};
 
 use super::locks::Locks;
 use super::server::Server;
+use super::truth::Truth;
 use super::{Task, TrueJob};
+use crate::sched::DelayKind;
 
 pub(super) struct Processor<'t> {
     cpu: u16,
     tasks: Vec<&'t Task>,
     threads: Vec<Thread>,
     locks: Locks,
+    /// Of each thread.
+    truth: Vec<Truth>,
     random: Random,
     events: &'t mut Vec<Event>,
     finished: Vec<Vec<TrueJob>>,
@@ -61,6 +65,7 @@ impl<'t> Processor<'t> {
             cpu,
             threads: tasks.iter().map(thread).collect(),
             finished: vec![Vec::new(); tasks.len()],
+            truth: tasks.iter().map(|_| Truth::default()).collect(),
             tasks,
             locks: Locks::default(),
             random,
@@ -112,6 +117,7 @@ impl<'t> Processor<'t> {
 
     fn advance(&mut self, at: u64) {
         if let Some(running) = self.running {
+            self.blame(running, at);
             let thread = &mut self.threads[running];
             if let Some(job) = &mut thread.job {
                 job.done += at - self.now;
@@ -121,6 +127,18 @@ impl<'t> Processor<'t> {
             }
         }
         self.now = at;
+    }
+
+    /// The running thread delays all others that could run.
+    fn blame(&mut self, running: usize, at: u64) {
+        for index in (0..self.tasks.len()).filter(|index| *index != running) {
+            if self.urgency(index).is_none() {
+                continue;
+            }
+            let Some(job) = &self.threads[index].job else { continue };
+            let kind = if job.started { DelayKind::Preempted } else { DelayKind::BeforeStart };
+            self.truth[index].waits(self.tasks[running].tid, kind, self.now, at);
+        }
     }
 
     /// Carries out what the running thread has reached. Returns how it leaves the processor, if it does.
@@ -142,6 +160,7 @@ impl<'t> Processor<'t> {
             };
             self.threads[running].job.as_mut().expect("it is under way").lock = next;
             if next == Lock::Waiting {
+                self.truth[running].blocks(self.now);
                 return Some(Left::Sleeping);
             }
         }
@@ -161,6 +180,8 @@ impl<'t> Processor<'t> {
         if let Some(job) = &mut self.threads[next].job {
             job.lock = Lock::Holding;
         }
+        let of_holder = self.truth[holder].longest_since(self.truth[next].blocked_since());
+        self.truth[next].is_given(self.tasks[holder].tid, of_holder, self.now);
         self.wake(next, Tid(self.tasks[holder].tid), Context::Thread);
     }
 
@@ -169,6 +190,7 @@ impl<'t> Processor<'t> {
         let thread = &mut self.threads[running];
         if let Some(Pending { mut job, .. }) = thread.job.take() {
             job.finish_ns = now;
+            job.delays = self.truth[running].take();
             self.finished[running].push(job);
         }
         match &mut thread.server {
@@ -216,8 +238,13 @@ impl<'t> Processor<'t> {
         let execution_ns = (task.execution_min_ns + self.random.below(range)).max(1);
         let jitter = self.random.below(task.jitter_ns + 1);
         let thread = &mut self.threads[index];
-        let job =
-            TrueJob { release_ns: thread.release, start_ns: self.now, finish_ns: 0, execution_ns };
+        let job = TrueJob {
+            release_ns: thread.release,
+            start_ns: self.now,
+            finish_ns: 0,
+            execution_ns,
+            delays: Vec::new(),
+        };
         let lock = if task.section.is_some() { Lock::Before } else { Lock::After };
         thread.job = Some(Pending { job, started: late, done: 0, lock });
         thread.released += 1;
@@ -249,6 +276,9 @@ impl<'t> Processor<'t> {
         let (prev, left) = (tid(self.running), left.unwrap_or(Left::Preempted));
         let what = What::Switch { prev, left, next: tid(next), priority };
         self.running = next;
+        if let Some(next) = next {
+            self.truth[next].runs();
+        }
         self.push(what);
     }
 

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use hemiola_analyze::sched::synthetic::{Protocol, Section};
-use hemiola_analyze::sched::{Options, Reservation, Who, analyze, synthetic};
+use hemiola_analyze::sched::{
+    Culprit, DelayKind, Job, Of, Options, Reservation, Wanted, Who, analyze, jobs, synthetic,
+};
 use hemiola_units::Random;
 
 use super::*;
@@ -270,6 +272,73 @@ impl Judged {
             assert!(off <= period / 100, "set {}: {found:?}", case.seed);
         }
     }
+}
+
+/// A delay as both tell it: the way, the thread, its length, and what the awaited thread was behind for how long.
+type Told = (String, u32, u64, u64);
+
+impl Case {
+    /// Compares the delays of each job with the truth. Returns how many jobs and how many waits for a mutex were
+    /// compared.
+    fn check_blame(&self) -> [u64; 2] {
+        let (recording, truth) = synthetic::run(&self.tasks, self.length, self.seed);
+        let period =
+            |task: &synthetic::Task| (Who::Tid(task.tid), Span::from_nanos(task.period_ns as i64));
+        let options = Options { periods: self.tasks.iter().map(period).collect() };
+        let mut compared = [0; 2];
+        for (task, truth) in self.tasks.iter().zip(truth) {
+            let of = Of::Thread(task.tid);
+            let wanted = Wanted { of, from_ns: 0, to_ns: u64::MAX, max: usize::MAX };
+            let found = jobs(&recording, &options, &wanted);
+            // A job that follows a late one is in the same invocation.
+            let mut at = truth.iter().peekable();
+            for job in found.iter().filter(|job| job.complete) {
+                while at.next_if(|truth| truth.release_ns < job.release_ns).is_some() {}
+                let Some(truth) = at.peek().filter(|truth| truth.finish_ns == job.finish_ns) else {
+                    continue;
+                };
+                let mut told: Vec<Told> = truth.delays.iter().map(of_truth).collect();
+                told.sort();
+                assert_eq!(of_walk(job, truth), told, "set {}: {job:?}\n{truth:?}", self.seed);
+                let waits = truth.delays.iter().filter(|delay| delay.kind == DelayKind::Blocked);
+                compared[0] += 1;
+                compared[1] += waits.count() as u64;
+            }
+        }
+        compared
+    }
+}
+
+fn of_truth(delay: &synthetic::TrueDelay) -> Told {
+    (format!("{:?}", delay.kind), delay.tid, delay.ns, delay.behind_ns)
+}
+
+fn of_walk(job: &Job, truth: &synthetic::TrueJob) -> Vec<Told> {
+    let mut told = Vec::new();
+    for delay in &job.delays {
+        let Culprit::Thread(tid) = delay.who else { panic!("{job:?}") };
+        let same = |of: &&synthetic::TrueDelay| of.kind == delay.kind && of.tid == tid;
+        if let Some(behind) = delay.behind {
+            let truth = truth.delays.iter().find(same).expect("the truth has this delay");
+            let Culprit::Thread(third) = behind.who else { panic!("{job:?}") };
+            assert!(truth.behind.contains(&third), "{job:?}\n{truth:?}");
+        }
+        let behind_ns = delay.behind.map_or(0, |behind| behind.ns);
+        told.push((format!("{:?}", delay.kind), tid, delay.ns, behind_ns));
+    }
+    told.sort();
+    told
+}
+
+#[test]
+fn blame_is_that_of_the_simulator() {
+    let mut compared = [0; 2];
+    for seed in 0..CASES {
+        let [jobs, waits] = Case::with_locks(seed, true).check_blame();
+        compared = [compared[0] + jobs, compared[1] + waits];
+    }
+    println!("jobs, waits for a mutex: {compared:?}");
+    assert!(compared[0] > 500_000 && compared[1] > 10_000, "{compared:?}");
 }
 
 /// Random sets for each test.
