@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -107,6 +108,54 @@ fn assert_few_gaps(tally: &Tally) {
 fn switches_to(tid: Tid, events: &Events) -> usize {
     let to = |event: &&Event| matches!(event.what, What::Switch { next, .. } if next == tid);
     events.values().flatten().filter(to).count()
+}
+
+/// Passes a byte to and fro between two threads over the loopback device.
+fn ping_pong_by_network(rounds: usize) -> [Tid; 2] {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let other = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.set_nodelay(true).unwrap();
+        let mut byte = [0];
+        while stream.read(&mut byte).unwrap() > 0 {
+            stream.write_all(&byte).unwrap();
+        }
+        tid()
+    });
+    let one = thread::spawn(move || {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.set_nodelay(true).unwrap();
+        let mut byte = [7];
+        for _ in 0..rounds {
+            stream.write_all(&byte).unwrap();
+            stream.read_exact(&mut byte).unwrap();
+        }
+        tid()
+    });
+    [one.join().unwrap(), other.join().unwrap()]
+}
+
+#[test]
+fn a_wake_up_over_the_loopback_device_is_by_the_sender() {
+    let _alone = alone();
+    let capture = match start(&by(Interface::Bpf)) {
+        Ok(capture) => capture,
+        Err(error) => return println!("skipped: needs {error}"),
+    };
+    let [one, other] = ping_pong_by_network(1000);
+    let (events, ..) = end(capture);
+    let (mut by_sender, mut all) = (0, 0);
+    for event in events.values().flatten() {
+        if let What::Wake { tid, waker, context, .. } = event.what
+            && tid == other
+        {
+            all += 1;
+            by_sender += usize::from((waker, context) == (one, Context::Thread));
+        }
+    }
+    // Under load, the kernel's own thread for soft interrupts receives instead.
+    assert!(all > 0 && 2 * by_sender > all, "{by_sender} of {all}");
 }
 
 #[test]

@@ -105,7 +105,7 @@ impl Left {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Context {
-    /// The thread that was running.
+    /// The thread that was running, also in a soft interrupt that its own system call ran.
     Thread,
     /// An interrupt, such as a timer's, independent of the running thread.
     Interrupt,

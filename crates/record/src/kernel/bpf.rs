@@ -117,15 +117,15 @@ impl Session {
             })
         };
         let iterator = load(&iterator)?;
-        let mut attempts = writer.contexts().into_iter().map(|context| {
+        let mut attempts = writer.causes().into_iter().map(|cause| {
             let tracepoints =
-                writer.tracepoints(options, context).map_err(CaptureError::Unsupported)?;
+                writer.tracepoints(options, cause).map_err(CaptureError::Unsupported)?;
             let programs = tracepoints.iter().map(load).collect::<Result<Vec<_>, _>>()?;
             Ok((tracepoints, programs))
         });
         let first = attempts.next().expect("there always is a last way");
         let (tracepoints, programs) =
-            first.or_else(|refused| attempts.next().unwrap_or(Err(refused)))?;
+            first.or_else(|refused| attempts.find(Result::is_ok).unwrap_or(Err(refused)))?;
         drop(attempts);
         let arrivals = writer.arrivals().and_then(|program| load(&program).ok());
         let mut session = Self {

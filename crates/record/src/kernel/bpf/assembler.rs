@@ -69,6 +69,7 @@ pub(super) enum Function {
     SequenceWrite = 127,
     ThisCpuPointer = 154,
     CurrentTask = 158,
+    TaskRegisters = 175,
 }
 
 /// A jump target.

@@ -42,6 +42,9 @@ const LOCAL_VECTORS: i32 = 0xff00;
 
 /// `preempt_count`: serving a device's interrupt, a non-maskable one, or a soft one (`include/linux/preempt.h`).
 const IN_INTERRUPT: i32 = 0x00ff_0100;
+/// One soft interrupt and one of a device in that word, and in our own count.
+const SOFT_INTERRUPT: i32 = 0x0000_0100;
+const DEVICE_INTERRUPT: i32 = 0x0001_0000;
 
 /// Bits of `task_struct.__state` (`include/linux/sched.h`): those that say what a thread waits for, and two more.
 const STATE_REPORTED: i32 = 0xcf;
@@ -87,6 +90,23 @@ pub(super) enum Context {
     Counted,
 }
 
+/// How a wake-up finds out what causes it.
+#[derive(Clone, Copy)]
+pub(super) struct Cause {
+    context: Context,
+    /// To tell soft interrupts that a system call runs from others; not every kernel permits that.
+    calls: Option<Calls>,
+}
+
+/// Where the kernel keeps what a thread does in its system call.
+#[derive(Clone, Copy)]
+struct Calls {
+    /// The memory of a process, in `task_struct`; kernel threads have none.
+    memory: i16,
+    /// The number of the call, in `pt_regs`: negative if the thread was interrupted outside of one.
+    number: i16,
+}
+
 impl<'a> Writer<'a> {
     /// Looks up the layouts that the programs need; the error names what the kernel lacks.
     pub(super) fn new(btf: &'a Btf<'a>, maps: Maps<'a>) -> Result<Self, String> {
@@ -107,7 +127,7 @@ impl<'a> Writer<'a> {
 
     /// Returns how wake-ups can find out about interrupts, the most reliable first; the kernel may refuse all but the
     /// last.
-    pub(super) fn contexts(&self) -> Vec<Context> {
+    pub(super) fn causes(&self) -> Vec<Cause> {
         let variable = |name: &str, offset| {
             Some(Context::Variable(self.btf.find(Described::Variable, name)?, offset))
         };
@@ -117,7 +137,17 @@ impl<'a> Writer<'a> {
         let known = variable("__preempt_count", 0)
             .or_else(|| variable("pcpu_hot", self.btf.offset("pcpu_hot", &["preempt_count"])?))
             .or_else(current);
-        known.into_iter().chain([Context::Counted]).collect()
+        let calls = self.calls();
+        let contexts = known.into_iter().chain([Context::Counted]);
+        contexts.flat_map(|context| [calls, None].map(|calls| Cause { context, calls })).collect()
+    }
+
+    fn calls(&self) -> Option<Calls> {
+        let field = |name| self.btf.offset("pt_regs", &[name]);
+        Some(Calls {
+            memory: self.btf.offset("task_struct", &["mm"])?,
+            number: field("orig_ax").or_else(|| field("syscallno"))?,
+        })
     }
 
     /// Returns the programs that record what `options` request, those for names first, so that no thread is seen
@@ -125,13 +155,13 @@ impl<'a> Writer<'a> {
     pub(super) fn tracepoints(
         &self,
         options: &Options,
-        context: Context,
+        cause: Cause,
     ) -> Result<Vec<Program>, String> {
         let mut programs = vec![
             self.program("task_newtask", &[true, false], |asm| self.new_thread(asm))?,
             self.program("task_rename", &[true], |asm| self.renamed(asm))?,
         ];
-        let counted = options.wakes && context == Context::Counted;
+        let counted = options.wakes && cause.context == Context::Counted;
         if options.interrupts || counted {
             programs.extend(self.interrupts(options.interrupts, counted)?);
         }
@@ -140,7 +170,7 @@ impl<'a> Writer<'a> {
         );
         if options.wakes {
             for name in ["sched_waking", "sched_wakeup_new"] {
-                programs.push(self.program(name, &[true], |asm| self.wake(asm, context))?);
+                programs.push(self.program(name, &[true], |asm| self.wake(asm, cause))?);
             }
         }
         if options.page_faults {
@@ -175,18 +205,17 @@ impl<'a> Writer<'a> {
             local.map(|name| (name.to_string(), Kind::HardEntry, Kind::HardExit, LOCAL_VECTORS));
         let all: Vec<_> = devices.into_iter().chain(local).collect();
         let write = |asm: &mut Assembler, kind: Kind, base| {
-            let entry = matches!(kind, Kind::HardEntry | Kind::SoftEntry);
             asm.load(Double, R7, R6, 0).by(Or, R7, base);
             pack_number(asm, kind);
             match record {
                 true => self.append_event(asm, |asm| {
                     if counted {
-                        count(asm, entry)
+                        count(asm, kind)
                     }
                 }),
                 false => {
                     let none = self.open_events(asm);
-                    count(asm, entry);
+                    count(asm, kind);
                     asm.place(none).exit(0);
                 }
             }
@@ -317,7 +346,8 @@ impl<'a> Writer<'a> {
     }
 
     /// `sched_waking(thread)` and `sched_wakeup_new(thread)`.
-    fn wake(&self, asm: &mut Assembler, context: Context) {
+    fn wake(&self, asm: &mut Assembler, cause: Cause) {
+        let Cause { context, calls } = cause;
         asm.load(Double, R1, R6, 0)
             .load(Word, R7, R1, self.processor)
             .by(ShiftLeft, R7, SHIFT_SECOND)
@@ -333,7 +363,7 @@ impl<'a> Writer<'a> {
                     R1,
                     IN_INTERRUPT,
                 );
-                by_interrupt(asm);
+                by_context(asm, calls);
             }
             Context::Current(offset) => {
                 asm.call(Function::CurrentTask).load(Word, R1, R0, offset).by(
@@ -341,13 +371,13 @@ impl<'a> Writer<'a> {
                     R1,
                     IN_INTERRUPT,
                 );
-                by_interrupt(asm);
+                by_context(asm, calls);
             }
         }
         self.append_event(asm, |asm| {
             if context == Context::Counted {
                 asm.load(Double, R1, R8, NESTED);
-                by_interrupt(asm);
+                by_context(asm, calls);
             }
         });
     }
@@ -453,13 +483,47 @@ fn by_interrupt(asm: &mut Assembler) {
     asm.jump(When::Equal, R1, 0, thread).by(Or, R7, 1 << SHIFT_NUMBER).place(thread);
 }
 
-/// Counts the begin or end of an interrupt in the ring at R8. An interrupt in between restores the count.
-fn count(asm: &mut Assembler, entry: bool) {
+/// Marks the wake-up in R7 as caused by an interrupt, if R1, the bits of [`IN_INTERRUPT`], is not 0. The argument is
+/// at R6.
+///
+/// A thread that sends over the loopback device runs the soft interrupt that receives, within its own system call.
+/// The running thread therefore causes a wake-up in a soft interrupt if it is in a system call, and if both it and the
+/// woken thread belong to processes: kernel threads are woken by soft interrupts of any origin. A device that
+/// interrupts a system call and wakes a thread through a soft interrupt is taken for the running thread.
+fn by_context(asm: &mut Assembler, calls: Option<Calls>) {
+    let Some(Calls { memory, number }) = calls else { return by_interrupt(asm) };
+    let (thread, interrupt) = (asm.label(), asm.label());
+    asm.jump(When::Equal, R1, 0, thread)
+        .jump(When::NotEqual, R1, SOFT_INTERRUPT, interrupt)
+        .load(Double, R1, R6, 0)
+        .load(Double, R1, R1, memory)
+        .jump(When::Equal, R1, 0, interrupt)
+        .call(Function::CurrentTask)
+        .load(Double, R1, R0, memory)
+        .jump(When::Equal, R1, 0, interrupt)
+        .with(Move, R1, R0)
+        .call(Function::TaskRegisters)
+        .load(Word, R1, R0, number)
+        // The sign.
+        .by(ShiftRight, R1, 31)
+        .jump(When::Equal, R1, 0, thread)
+        .place(interrupt)
+        .by(Or, R7, 1 << SHIFT_NUMBER)
+        .place(thread);
+}
+
+/// Counts the begin or end of an interrupt in the ring at R8, in the layout of `preempt_count`. An interrupt in between
+/// restores the count.
+fn count(asm: &mut Assembler, kind: Kind) {
+    let one = match kind {
+        Kind::SoftEntry | Kind::SoftExit => SOFT_INTERRUPT,
+        _ => DEVICE_INTERRUPT,
+    };
     let none = asm.label();
     asm.load(Double, R1, R8, NESTED);
-    match entry {
-        true => asm.by(Add, R1, 1),
-        false => asm.jump(When::Equal, R1, 0, none).by(Subtract, R1, 1),
+    match kind {
+        Kind::HardEntry | Kind::SoftEntry => asm.by(Add, R1, one),
+        _ => asm.jump(When::Equal, R1, 0, none).by(Subtract, R1, one),
     };
     asm.store(Double, R8, NESTED, R1).place(none);
 }
