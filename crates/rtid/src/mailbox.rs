@@ -42,9 +42,16 @@ impl Mailbox {
 
     /// Adds a command.
     pub(crate) fn post(&self, command: Command) -> Result<(), Stopped> {
+        self.post_then(command, || self.counter.ring())
+    }
+
+    /// Adds a command and then rings. The lock is free again when it rings: the thread that serves may have a higher
+    /// priority and must not wait for it.
+    fn post_then(&self, command: Command, ring: impl FnOnce()) -> Result<(), Stopped> {
         let mut commands = self.commands.lock().unwrap_or_else(PoisonError::into_inner);
         commands.as_mut().ok_or(Stopped)?.push(command);
-        self.counter.ring();
+        drop(commands);
+        ring();
         Ok(())
     }
 
@@ -63,5 +70,20 @@ impl Mailbox {
     /// Takes no further commands and drops the remaining ones.
     pub(crate) fn close(&self) {
         *self.commands.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lock_is_free_when_the_counter_is_rung() {
+        let mailbox = Mailbox::new().unwrap();
+        let posted = mailbox.post_then(Command::Stop, || {
+            let commands = mailbox.commands.try_lock().expect("the lock is free");
+            assert_eq!(commands.as_ref().map(Vec::len), Some(1), "the command is there");
+        });
+        assert_eq!(posted, Ok(()));
     }
 }
