@@ -174,6 +174,9 @@ pub struct SessionReport {
     /// The time since something was received from it.
     #[serde(rename = "silence_ns", with = "nanos")]
     pub silence: Span,
+    /// The time since its connection broke; zero while it has one.
+    #[serde(rename = "apart_ns", with = "nanos", default)]
+    pub apart: Span,
     /// Messages received from it.
     pub received: Flow,
     /// Messages sent to it.

@@ -93,6 +93,25 @@ fn a_federate_shortens_its_window_and_cannot_lengthen_it() {
 }
 
 #[test]
+fn a_report_says_since_when_a_connection_is_broken() {
+    let mut world = World::new(5, Settings::default());
+    let mut federate = joined(&mut world, "", "Apart");
+    let times = |world: &World| {
+        let session = &world.server.report().sessions[0];
+        (session.silence, session.apart)
+    };
+    world.turns(30);
+    assert_eq!(times(&world).1, Span::ZERO);
+    let silent_before = times(&world).0;
+    federate.cut(&mut world);
+    world.turns(1);
+    assert_eq!(times(&world).1, Span::ZERO, "it broke in this turn");
+    world.turns(40);
+    let expected = (silent_before + Span::from_millis(41), Span::from_millis(40));
+    assert_eq!(times(&world), expected);
+}
+
+#[test]
 fn a_killed_regulating_federate_holds_time_back_for_its_window_only() {
     let session = hemiola_fedpro::Settings {
         resume_window: Span::from_millis(2000),

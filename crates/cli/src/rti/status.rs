@@ -222,7 +222,7 @@ fn state(one: &FederateReport, session: Option<&SessionReport>) -> String {
     match session.state {
         SessionState::Running => {}
         SessionState::Congested => parts.push("reads slowly".into()),
-        SessionState::Apart => parts.push(format!("connection broken, {}", age(session.silence))),
+        SessionState::Apart => parts.push(format!("connection broken, {}", age(session.apart))),
     }
     let SlowReading { conflated, dropped, .. } = session.slow_reading;
     if conflated + dropped > 0 {

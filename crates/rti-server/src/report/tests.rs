@@ -63,6 +63,7 @@ fn report() -> Report {
         state,
         age: Span::from_millis(5000),
         silence: Span::from_millis(20),
+        apart: Span::ZERO,
         received: flow,
         sent: flow,
         backlog: 3,

@@ -5,6 +5,7 @@ use crate::connection::Purpose;
 use crate::report::{LAYOUT, Report, SessionReport, SessionState, Work, federations};
 use crate::session::Session;
 use hemiola_rti::SessionId;
+use hemiola_units::Span;
 
 impl Server {
     /// Returns the state of the server.
@@ -53,6 +54,7 @@ impl Server {
             state,
             age: self.now - session.traffic.opened,
             silence: self.now - session.traffic.heard,
+            apart: session.detached_since.map_or(Span::ZERO, |since| self.now - since),
             received: session.traffic.received.read(self.now),
             sent: session.traffic.sent.read(self.now),
             backlog: session.protocol.waiting() + session.spool.count(),

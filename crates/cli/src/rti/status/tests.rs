@@ -22,6 +22,7 @@ fn session(number: u64, state: SessionState, backlog: usize) -> SessionReport {
         state,
         age: seconds(64.0),
         silence: seconds(2.5),
+        apart: if state == SessionState::Apart { seconds(1.5) } else { Span::ZERO },
         received: a_flow(64_000, 1000.0),
         sent: a_flow(128_000, 2000.4),
         backlog,
@@ -132,7 +133,7 @@ Federation Formation: HLAfloat64Time, 4 object instances, 64 000 messages, 3 Mi
 Federate         Type        Time  Lookahead  Constr.   GALT  State                                                                      In/s  Out/s                                   Backlog  Memory
 ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 board 1          Dynamics  12.345      0.005        ✓  12.35  runs                                                                      1 000  2 000                                         0  28 KiB
-board 2          Dynamics  12.345      0.005        ✓  12.35  waits for 12.36, 1 min 23 s; connection broken, 2.50 s                    1 000  2 000                                         0  28 KiB
+board 2          Dynamics  12.345      0.005        ✓  12.35  waits for 12.36, 1 min 23 s; connection broken, 1.50 s                    1 000  2 000                                         0  28 KiB
 view\u{1b}[2Jer  Dynamics  12.345          –        ✓  12.35  waits for 12.36, 750 ms; reads slowly; missed 1 024 best-effort messages  1 000  2 000  4 096 (4 MiB) + 2 MiB in a file + 12 TSO  28 KiB
 ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 board 1 holds back board 2 and viewer at 12.35 for 1 min 23 s: it has not asked to advance. Not yet
