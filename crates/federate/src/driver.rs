@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use hemiola_fedpro::session::{End, RequestId, Ticket};
 use hemiola_fedpro::{Client, Event, MessageError, Session, SessionId, Settings, message};
-use hemiola_hla::call::{Entry, SupportCall};
+use hemiola_hla::call::{Entry, Shape, SupportCall};
 use hemiola_hla::{Call, Callback, Data, Exception, Refusal, Reply};
 use hemiola_rt::clock::{Clock, MonotonicClock};
 use hemiola_rt::shared::Wake;
@@ -94,6 +94,11 @@ impl Driver {
     /// The name of the session.
     pub(crate) const fn session_id(&self) -> SessionId {
         self.session.id()
+    }
+
+    /// Accepts answers to several calls in one frame, and gives such answers to the RTI once it has sent one.
+    pub(crate) fn offer_gathering(&mut self) {
+        self.session.offer_gathering();
     }
 
     /// Requests a session over a link, and waits for it.
@@ -330,11 +335,14 @@ impl Driver {
     fn respond(&mut self, id: RequestId, body: &Data) -> Result<Callback, MessageError> {
         self.callbacks_len -= body.len() + CALLBACK_COST;
         let decoded = message::decode_callback(body);
-        let taken = match &decoded {
-            Ok(_) => Ok(()),
-            Err(error) => Err(Exception::FederateInternalError.because(error.to_string())),
-        };
-        self.session.respond(self.now, id, message::encode_taken(&taken));
+        let taken = |answer| message::encode_taken(&answer);
+        match &decoded {
+            Ok(_) => self.session.respond_done(self.now, id, || taken(Ok(()))),
+            Err(error) => {
+                let failure = Exception::FederateInternalError.because(error.to_string());
+                self.session.respond(self.now, id, taken(Err(failure)));
+            }
+        }
         self.answers_held += 1;
         if self.answers_held >= ANSWERS_HELD && self.callbacks.is_empty() {
             // The RTI keeps state until it has the responses, and the next evocation may be far off.
@@ -464,7 +472,13 @@ impl Driver {
                     self.callbacks_len += body.len() + CALLBACK_COST;
                     self.callbacks.push_back((id, body));
                 }
-                Event::Response { to, body } => self.take_answer(to, &body),
+                Event::Response { to, body } => {
+                    if let Some(entry) = self.take_call(to) {
+                        let reply = message::decode_reply(entry.number, entry.shape, &body);
+                        self.take_reply(to, entry, reply);
+                    }
+                }
+                Event::Done { through } => self.take_done(through),
                 Event::Ended(end) => {
                     self.end.get_or_insert(end);
                 }
@@ -504,18 +518,41 @@ impl Driver {
         self.written = 0;
     }
 
-    fn take_answer(&mut self, to: Ticket, body: &Data) {
+    /// Removes a call that was answered; returns `None` for a [`NUDGE`].
+    fn take_call(&mut self, to: Ticket) -> Option<&'static Entry> {
         let index = usize::try_from(to.0 - self.calls_before).expect("it is the index of a queue");
         let entry = self.calls[index].take().expect("a session delivers each reply once");
         while let Some(None) = self.calls.front() {
             self.calls.pop_front();
             self.calls_before += 1;
         }
-        if std::ptr::eq(entry, &raw const NUDGE.0) {
-            return;
+        (!std::ptr::eq(entry, &raw const NUDGE.0)).then_some(entry)
+    }
+
+    /// Takes the replies to all calls up to one that have none: they were carried out.
+    fn take_done(&mut self, through: Ticket) {
+        while self.calls_before <= through.0
+            && let Some(call) = self.calls.pop_front()
+        {
+            let ticket = Ticket(self.calls_before);
+            self.calls_before += 1;
+            if let Some(entry) = call {
+                let reply = match entry.shape {
+                    Shape::Done => Ok(Ok(Reply::Done)),
+                    _ => Err(MessageError::NoCase),
+                };
+                self.take_reply(ticket, entry, reply);
+            }
         }
+    }
+
+    fn take_reply(
+        &mut self,
+        to: Ticket,
+        entry: &'static Entry,
+        answer: Result<Result<Reply, Refusal>, MessageError>,
+    ) {
         let call = entry.name;
-        let answer = message::decode_reply(entry.number, entry.shape, body);
         self.advances_refused += u64::from(entry.advances() && matches!(answer, Ok(Err(_))));
         let awaited = to.0.checked_sub(self.awaited).and_then(|index| usize::try_from(index).ok());
         let awaited = awaited.and_then(|index| self.answers.get_mut(index));

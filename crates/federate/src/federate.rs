@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hemiola_fedpro::{SessionId, message};
 use hemiola_hla::call::FederationCall;
-use hemiola_hla::data::{ANSWERS_LATER, REPLACES, RESUME_WINDOW};
+use hemiola_hla::data::{ANSWERS_GATHERED, ANSWERS_LATER, REPLACES, RESUME_WINDOW};
 use hemiola_hla::{
     Call, Callback, Data, EncodedInterval, EncodedTime, Exception, FederateHandle, LogicalInterval,
     LogicalTime, Reply, ResignAction, TimeImplementation,
@@ -89,6 +89,7 @@ impl Federate {
         let mut configuration = options.configuration;
         let lines = [
             is_pipelined.then(|| ANSWERS_LATER.to_owned()),
+            is_pipelined.then(|| ANSWERS_GATHERED.to_owned()),
             options.replaces.map(|session| format!("{REPLACES}={}", session.secret())),
             options.resume_window.map(|window| format!("{RESUME_WINDOW}={window}")),
         ];
@@ -98,6 +99,9 @@ impl Federate {
                 settings.push('\n');
             }
             settings.push_str(&line);
+        }
+        if is_pipelined {
+            federate.driver.offer_gathering();
         }
         federate.call(match (configuration, options.credentials) {
             (None, None) => FederationCall::Connect,

@@ -173,6 +173,7 @@ impl Play {
                 }
                 Event::Response { .. } => self.seen.callbacks_taken += 1,
                 Event::Ended(end) => self.seen.end = Some(end),
+                Event::Done { .. } => panic!("this RTI has not agreed to gathered answers"),
                 Event::Running | Event::Connect | Event::Disconnect => {}
             }
         }

@@ -113,6 +113,12 @@ frame_kinds! {
     CallbackRequest = 22,
     /// The response to a callback. Payload: the number of the callback, the body.
     CallbackResponse = 23,
+    /// The replies to all calls up to one that have none: each was carried out and has no result. Payload: the number of
+    /// that call. Not part of the standard: both sides [agree](crate::Session::gather_answers) on it first.
+    CallsDone = 1021,
+    /// The responses to all callbacks up to one that have none: each was processed. Payload: the number of that
+    /// callback. Like [`CallsDone`](Self::CallsDone), this needs an agreement.
+    CallbacksDone = 1023,
 }
 
 /// Why bytes are not a frame. The rest of the stream cannot be read.
@@ -319,7 +325,7 @@ mod tests {
         assert_eq!(with(0, 1001), FrameError::TooLong { len: 1001, len_max: 1000 });
         assert_eq!(with(4, u32::MAX), FrameError::BadSequence(u32::MAX));
         assert_eq!(with(16, 0x8000_0001), FrameError::BadSequence(0x8000_0001));
-        for kind in [0, 7, 9, 12, 19, 24, u32::MAX] {
+        for kind in [0, 7, 9, 12, 19, 24, 1020, 1022, 1024, u32::MAX] {
             assert_eq!(with(20, kind), FrameError::UnknownKind(kind));
         }
     }
@@ -337,7 +343,7 @@ mod tests {
         for kind in FrameKind::ALL {
             assert_eq!(FrameKind::from_number(kind.number()), Some(*kind));
         }
-        assert_eq!(FrameKind::ALL.len(), 12);
+        assert_eq!(FrameKind::ALL.len(), 14);
     }
 
     #[test]

@@ -43,6 +43,8 @@ trait SideRules: Sized {
     const SENDS: (FrameKind, FrameKind);
     /// The kinds of the requests and responses that this side receives.
     const TAKES: (FrameKind, FrameKind);
+    /// The kinds of frames with which this side answers several requests, and with which the peer does.
+    const DONE: (FrameKind, FrameKind);
     /// How many unanswered requests this side remembers.
     const UNANSWERED_MAX: usize;
     /// The last frame to a peer that violated the protocol.
@@ -108,6 +110,15 @@ enum Phase {
     Ended,
 }
 
+/// Whether one frame may answer several requests, which the standard does not provide for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Gathering {
+    Off,
+    /// The peer may send such frames. As soon as it does, this side may too.
+    Offered,
+    On,
+}
+
 /// One side of a session: bytes and instants go in, bytes and [`Event`]s come out.
 ///
 /// After every call of a method that changes the session, the shell takes all events with [`poll`](Self::poll), writes
@@ -127,6 +138,7 @@ pub struct Session<S: Side> {
     last_heard: Instant,
     last_sent: Instant,
     requests: u64,
+    gathering: Gathering,
     side: PhantomData<S>,
 }
 
@@ -143,6 +155,7 @@ impl<S: Side> Session<S> {
             last_heard: now,
             last_sent: now,
             requests: 0,
+            gathering: Gathering::Off,
             side: PhantomData,
         }
     }
@@ -225,6 +238,8 @@ impl<S: Side> Session<S> {
                 }
                 None => S::unexpected_answer(number),
             }
+        } else if kind == S::DONE.1 && self.gathering != Gathering::Off {
+            self.take_done(kind, sequence, &payload)
         } else {
             let len = match kind {
                 FrameKind::HeartbeatResponse => 4,
@@ -237,6 +252,30 @@ impl<S: Side> Session<S> {
                 return Err(Violation::BadPayload { kind, len: payload.len() });
             }
             S::control(self, now, kind, sequence)
+        }
+    }
+
+    fn take_done(
+        &mut self,
+        kind: FrameKind,
+        sequence: Sequence,
+        payload: &Data,
+    ) -> Result<(), Violation> {
+        if payload.len() != 4 {
+            return Err(Violation::BadPayload { kind, len: payload.len() });
+        }
+        self.gathering = Gathering::On;
+        if !self.traffic.note_received(sequence) {
+            return Ok(());
+        }
+        let number = number_at(payload, 0);
+        let through = Sequence::new(number);
+        match through.and_then(|through| self.traffic.unanswered.answer_through(through)) {
+            Some(ticket) => {
+                self.events.push_back(Event::Done { through: Ticket(ticket) });
+                Ok(())
+            }
+            None => S::unexpected_answer(number),
         }
     }
 
@@ -264,6 +303,35 @@ impl<S: Side> Session<S> {
                 id.0
             );
             self.queue(now, S::SENDS.1, Some(id.0), body);
+        }
+    }
+
+    /// Queues an answer that says only that a request was carried out. If answers are
+    /// [gathered](Self::gather_answers) and all older requests are answered, one frame holds it and its neighbours, and
+    /// the peer gets [`Event::Done`]; otherwise the answer has this body. Does nothing if the session has ended.
+    ///
+    /// # Panics
+    /// As [`respond`](Self::respond).
+    pub fn respond_done(&mut self, now: Instant, id: RequestId, body: impl FnOnce() -> Data) {
+        let is_gathered = self.gathering == Gathering::On && self.traffic.to_answer.is_oldest(id.0);
+        if !is_gathered || self.has_ended() {
+            return self.respond(now, id, body());
+        }
+        self.traffic.to_answer.answer(id.0).expect("it is the oldest open request");
+        self.traffic.push_joined(S::DONE.0, id.0);
+        self.check_len(now);
+    }
+
+    /// Gathers answers from now on: frames that the standard does not have, for a peer that is known to understand them.
+    pub const fn gather_answers(&mut self) {
+        self.gathering = Gathering::On;
+    }
+
+    /// Accepts gathered answers. This side gathers its own as soon as the peer has sent one: then the peer understands
+    /// them.
+    pub fn offer_gathering(&mut self) {
+        if self.gathering == Gathering::Off {
+            self.gathering = Gathering::Offered;
         }
     }
 

@@ -74,6 +74,10 @@ pub struct RtiConfiguration {
 /// requests, since it does not wait for them: these replies may be sent together with something else.
 pub const ANSWERS_LATER: &str = "Hemiola.answers=later";
 
+/// The additional setting by which a federate accepts answers that the RTI gathers: one frame says that all calls up to
+/// one of them were carried out without a result. The RTI accepts such frames for callbacks in return.
+pub const ANSWERS_GATHERED: &str = "Hemiola.answers=gathered";
+
 /// The name of the additional setting by which a federate that has crashed ends the session it had before. Its value is
 /// the secret name of that session, in hexadecimal digits.
 pub const REPLACES: &str = "Hemiola.replaces";

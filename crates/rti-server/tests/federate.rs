@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hemiola_fedpro::session::End;
 use hemiola_fedpro::{Client, Event, Session, Settings, Ticket, message};
 use hemiola_hla::call::{DeclarationCall, FederationCall, ObjectCall, SupportCall};
-use hemiola_hla::data::FomModule;
+use hemiola_hla::data::{ANSWERS_GATHERED, FomModule, RtiConfiguration};
 use hemiola_hla::{AttributeHandle, Call, Callback, Data, ObjectInstanceHandle, Refusal, Reply};
 use hemiola_rti_server::{ConnectionId, PeerAddress};
 use hemiola_units::Span;
@@ -22,6 +22,10 @@ pub(crate) struct Federate {
     pub(crate) connection: Option<ConnectionId>,
     calls: BTreeMap<Ticket, Call>,
     pub(crate) replies: BTreeMap<Ticket, Result<Reply, Refusal>>,
+    /// How many frames have brought replies.
+    pub(crate) reply_frames: u32,
+    /// Whether it asks for gathered answers when it connects.
+    gathers: bool,
     /// The values of received updates, in order.
     pub(crate) values: Vec<u32>,
     pub(crate) discovered: u32,
@@ -46,6 +50,8 @@ impl Federate {
             connection: None,
             calls: BTreeMap::new(),
             replies: BTreeMap::new(),
+            reply_frames: 0,
+            gathers: false,
             values: Vec::new(),
             discovered: 0,
             removed: 0,
@@ -61,6 +67,13 @@ impl Federate {
     /// The same from this address.
     pub(crate) fn at(world: &World, address: PeerAddress) -> Self {
         Self { address, ..Self::new(world) }
+    }
+
+    /// A federate that asks for gathered answers.
+    pub(crate) fn gathering(world: &World) -> Self {
+        let mut federate = Self { gathers: true, ..Self::new(world) };
+        federate.session.offer_gathering();
+        federate
     }
 
     /// Sends no more than this many of the bytes that are due.
@@ -138,13 +151,20 @@ impl Federate {
                             self.others.push(other);
                         }
                     }
-                    self.session.respond(world.now, id, message::encode_taken(&Ok(())));
+                    self.session.respond_done(world.now, id, || message::encode_taken(&Ok(())));
                 }
                 Event::Response { to, body } => {
                     let call = self.calls.remove(&to).expect("each call is answered once");
                     let entry = call.entry();
                     let reply = message::decode_reply(entry.number, entry.shape, &body).unwrap();
                     self.replies.insert(to, reply);
+                    self.reply_frames += 1;
+                }
+                Event::Done { through } => {
+                    let later = self.calls.split_off(&Ticket(through.0 + 1));
+                    let done = std::mem::replace(&mut self.calls, later);
+                    self.replies.extend(done.into_keys().map(|to| (to, Ok(Reply::Done))));
+                    self.reply_frames += 1;
                 }
                 Event::Ended(end) => self.end = Some(end),
                 Event::Disconnect => self.cut(world),
@@ -199,6 +219,15 @@ impl Federate {
         panic!("it never held; the session: {:?}", self.end);
     }
 
+    fn connect_call(&self) -> FederationCall {
+        if !self.gathers {
+            return FederationCall::Connect;
+        }
+        let additional_settings = ANSWERS_GATHERED.to_owned();
+        let rti_configuration = RtiConfiguration { additional_settings, ..Default::default() };
+        FederationCall::ConnectWithConfiguration { rti_configuration }
+    }
+
     /// Opens a session and connects.
     pub(crate) fn connect(world: &mut World) -> Self {
         Self::new(world).connected(world)
@@ -207,7 +236,7 @@ impl Federate {
     /// Connects.
     pub(crate) fn connected(self, world: &mut World) -> Self {
         let mut federate = self;
-        let answer = federate.call(world, FederationCall::Connect);
+        let answer = federate.call(world, federate.connect_call());
         assert!(matches!(answer, Ok(Reply::Configured(_))), "{answer:?}");
         federate
     }

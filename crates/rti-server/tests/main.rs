@@ -5,6 +5,7 @@ mod attacks;
 mod crowd;
 mod departures;
 mod federate;
+mod gathering;
 mod memory;
 mod models;
 mod shrink;

@@ -2,7 +2,9 @@
 
 use hemiola_hla::Call;
 use hemiola_hla::call::FederationCall;
-use hemiola_hla::data::{ANSWERS_LATER, REPLACES, RESUME_WINDOW, RtiConfiguration};
+use hemiola_hla::data::{
+    ANSWERS_GATHERED, ANSWERS_LATER, REPLACES, RESUME_WINDOW, RtiConfiguration,
+};
 use hemiola_units::Span;
 
 /// The first setting that clients of 1516-2010 send.
@@ -15,6 +17,8 @@ pub struct ConnectSettings {
     pub is_evolved: bool,
     /// It does not wait for the replies to updates, interactions and time requests ([`ANSWERS_LATER`]).
     pub answers_later: bool,
+    /// One frame may answer several of its calls, and of the callbacks to it ([`ANSWERS_GATHERED`]).
+    pub answers_gathered: bool,
     /// The secret name of a session of the same federate, which ends ([`REPLACES`]).
     pub replaces: Option<u64>,
     /// How long its session is kept without a connection ([`RESUME_WINDOW`]).
@@ -65,6 +69,10 @@ impl ConnectSettings {
             self.answers_later = true;
             return Some(());
         }
+        if line == ANSWERS_GATHERED {
+            self.answers_gathered = true;
+            return Some(());
+        }
         let (name, value) = line.split_once('=')?;
         match name.trim() {
             REPLACES => self.replaces = Some(u64::from_str_radix(value.trim(), 16).ok()?),
@@ -84,13 +92,14 @@ mod tests {
 
     #[test]
     fn settings_are_read_line_by_line_and_values_are_never_repeated() {
-        let additional_settings = "Hemiola.answers=later\n\n Hemiola.replaces = 00000000000000ff\n\
+        let additional_settings = "Hemiola.answers=later\nHemiola.answers=gathered\n\n Hemiola.replaces = 00000000000000ff\n\
                                    Hemiola.resume-window=2s\nHemiola.resume-window=-2s\nPassword=secret\nx"
             .to_owned();
         let settings =
             ConnectSettings::of(&RtiConfiguration { additional_settings, ..Default::default() });
         let expected = ConnectSettings {
             answers_later: true,
+            answers_gathered: true,
             replaces: Some(255),
             resume_window: Some(Span::from_millis(2000)),
             unknown: ["Hemiola.resume-window", "Password", "x"].map(str::to_owned).to_vec(),

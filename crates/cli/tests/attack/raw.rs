@@ -197,6 +197,7 @@ impl Raw {
                 }
                 Event::Response { to, body } => drop(self.answers.insert(to, body)),
                 Event::Disconnect | Event::Ended(_) => self.is_closed = true,
+                Event::Done { .. } => panic!("this client has not asked for gathered answers"),
                 Event::Connect | Event::Running => {}
             }
         }

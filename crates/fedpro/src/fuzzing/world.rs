@@ -1,7 +1,7 @@
 //! Two sessions over a simulated network that cuts, delays and splits, with a virtual clock.
 //!
 //! The federate makes numbered calls and the RTI numbered callbacks. Both answer after a random delay, and connections
-//! break at any byte. After every event the world checks that each side receives the requests of the other in order and
+//! break at any byte. In most worlds both gather answers without a result. After every event the world checks that each side receives the requests of the other in order and
 //! exactly once, and one answer for each of its own. At the end it stops the faults and checks that everything arrived.
 
 use std::collections::VecDeque;
@@ -39,6 +39,8 @@ struct User<S: Side> {
     seen: u64,
     owed: Vec<(RequestId, u64)>,
     answers: u64,
+    /// How many answers came in frames with others.
+    gathered: u64,
 }
 
 /// Bytes in flight in one direction.
@@ -54,6 +56,8 @@ pub struct WorldStats {
     pub requests: u64,
     /// Connections that broke.
     pub cuts: u64,
+    /// Answers in frames that may hold several.
+    pub gathered: u64,
 }
 
 /// The two users, the connection, the clock.
@@ -66,6 +70,8 @@ pub struct World {
     pipes: Option<(Pipe, Pipe)>,
     /// A new connection at the RTI whose first frame has not arrived.
     arrival: Option<Arrival>,
+    /// Whether the RTI gathers answers.
+    gathers: bool,
     stats: WorldStats,
 }
 
@@ -93,6 +99,10 @@ impl World {
         // Numbers start again somewhere in the middle.
         let first = Sequence::new(0x7FFF_FFFF - dice.below(64) as u32).expect("31 bits");
         federate.start_at(first);
+        let gathers = dice.below(4) > 0;
+        if gathers || dice.below(2) == 0 {
+            federate.offer_gathering();
+        }
         let mut world = Self {
             now,
             settings,
@@ -100,6 +110,7 @@ impl World {
             rti: None,
             pipes: None,
             arrival: None,
+            gathers,
             stats: WorldStats::default(),
         };
         // Faults begin after the handshake: if the first connection breaks, there is no session to resume.
@@ -112,7 +123,12 @@ impl World {
             world.step(&mut dice);
         }
         world.drain(&mut dice);
-        world.stats.requests = world.federate.made + world.rti.map_or(0, |rti| rti.made);
+        world.stats.gathered = world.federate.gathered;
+        world.stats.requests = world.federate.made;
+        if let Some(rti) = &world.rti {
+            world.stats.gathered += rti.gathered;
+            world.stats.requests += rti.made;
+        }
         world.stats
     }
 
@@ -197,6 +213,9 @@ impl World {
                 let id = SessionId::new(7).expect("not 0");
                 let mut session = Session::accept(self.now, self.settings, id, arrival);
                 session.start_at(Sequence::new(0x7FFF_FFFF - 9).expect("31 bits"));
+                if self.gathers {
+                    session.gather_answers();
+                }
                 self.rti = Some(User::new(session));
             }
             Some(Greeting::Resume(resume)) => {
@@ -271,7 +290,15 @@ impl World {
 
 impl<S: Side> User<S> {
     const fn new(session: Session<S>) -> Self {
-        Self { session, made: 0, waits: VecDeque::new(), seen: 0, owed: Vec::new(), answers: 0 }
+        Self {
+            session,
+            made: 0,
+            waits: VecDeque::new(),
+            seen: 0,
+            owed: Vec::new(),
+            answers: 0,
+            gathered: 0,
+        }
     }
 
     fn ask(&mut self, now: Instant) {
@@ -282,10 +309,17 @@ impl<S: Side> User<S> {
         }
     }
 
+    /// Answers a request: the oldest in most cases, as most users do.
     fn answer(&mut self, now: Instant, dice: &mut Dice<'_>) {
-        if !self.owed.is_empty() {
-            let (id, number) = self.owed.swap_remove(dice.below(self.owed.len() as u64) as usize);
+        if self.owed.is_empty() {
+            return;
+        }
+        let bound = if dice.below(4) > 0 { 1 } else { self.owed.len() as u64 };
+        let (id, number) = self.owed.remove(dice.below(bound) as usize);
+        if has_result(number) {
             self.session.respond(now, id, body(!number));
+        } else {
+            self.session.respond_done(now, id, || body(!number));
         }
     }
 
@@ -306,6 +340,16 @@ impl<S: Side> User<S> {
                 assert_eq!(number(&body), !asked, "the answer is that of the request");
                 self.answers += 1;
             }
+            Event::Done { through } => {
+                let before = self.waits.len();
+                while self.waits.front().is_some_and(|(ticket, _)| *ticket <= through) {
+                    let (_, asked) = self.waits.pop_front().expect("there it is");
+                    assert!(!has_result(asked), "an answer with a result is not gathered");
+                    self.answers += 1;
+                    self.gathered += 1;
+                }
+                assert!(self.waits.len() < before, "a gathered answer answers something");
+            }
             Event::Connect | Event::Disconnect | Event::Ended(_) => panic!("{event:?}"),
         }
     }
@@ -322,6 +366,11 @@ impl<S: Side> User<S> {
             && self.seen == made_by_the_other
             && self.owed.is_empty()
     }
+}
+
+/// Whether the answer to a request has a result, so that it needs a frame of its own.
+const fn has_result(number: u64) -> bool {
+    number % 5 == 4
 }
 
 /// Returns a body that holds its number and has a length that depends on it.

@@ -52,6 +52,12 @@ pub enum Event {
         /// The body of the answer.
         body: Data,
     },
+    /// The peer has answered all requests up to this one that had no answer: they were carried out, and the answers say
+    /// nothing else. Only after an [agreement](super::Session::gather_answers).
+    Done {
+        /// The newest request that was answered.
+        through: Ticket,
+    },
     /// The session has ended. Requests without an answer will not get one.
     Ended(End),
     /// Close the connection. Bytes already transmitted may still be sent.

@@ -35,10 +35,13 @@ impl Ledger {
     /// answered.
     pub(super) fn answer(&mut self, sequence: Sequence) -> Option<u64> {
         let first = number(*self.entries.front()?);
-        let index = self
-            .entries
-            .binary_search_by_key(&sequence.since(first), |entry| number(*entry).since(first))
-            .ok()?;
+        // Most requests are answered in order.
+        let index = if first == sequence {
+            0
+        } else {
+            let place = |entry: &u32| number(*entry).since(first);
+            self.entries.binary_search_by_key(&sequence.since(first), place).ok()?
+        };
         let entry = &mut self.entries[index];
         if *entry & ANSWERED != 0 {
             return None;
@@ -46,6 +49,24 @@ impl Ledger {
         *entry |= ANSWERED;
         self.open -= 1;
         let place = self.before + index as u64;
+        self.shrink();
+        Some(place)
+    }
+
+    /// Whether this is the oldest request without an answer.
+    pub(super) fn is_oldest(&self, sequence: Sequence) -> bool {
+        self.entries.front() == Some(&sequence.number())
+    }
+
+    /// Marks all requests up to this one as answered. Returns how many requests came before it; `None` if it is unknown
+    /// or already answered.
+    pub(super) fn answer_through(&mut self, sequence: Sequence) -> Option<u64> {
+        let place = self.answer(sequence)?;
+        while self.before <= place {
+            let entry = self.entries.pop_front().expect("the request stands behind it");
+            self.open -= usize::from(entry & ANSWERED == 0);
+            self.before += 1;
+        }
         self.shrink();
         Some(place)
     }
@@ -106,6 +127,22 @@ mod tests {
         assert_eq!(answer(&mut ledger, 4), Some(3));
         assert_eq!((ledger.len(), ledger.entries.len()), (0, 0));
         assert_eq!(answer(&mut ledger, 4), None);
+    }
+
+    #[test]
+    fn requests_are_answered_together_up_to_one_of_them() {
+        let mut ledger = ledger(&[0x7FFF_FFF0, 0x7FFF_FFFF, 3, 4, 9]);
+        let through = |ledger: &mut Ledger, number| {
+            let place = ledger.answer_through(Sequence::new(number).unwrap());
+            (place, ledger.len(), ledger.entries.len())
+        };
+        assert_eq!(answer(&mut ledger, 0x7FFF_FFFF), Some(1));
+        assert_eq!(through(&mut ledger, 5), (None, 4, 5));
+        assert_eq!(through(&mut ledger, 3), (Some(2), 2, 2));
+        assert_eq!(through(&mut ledger, 3), (None, 2, 2));
+        assert_eq!(answer(&mut ledger, 4), Some(3));
+        assert_eq!(through(&mut ledger, 9), (Some(4), 0, 0));
+        assert_eq!(through(&mut ledger, 9), (None, 0, 0));
     }
 
     #[test]

@@ -171,6 +171,7 @@ impl Session<Server> {
 impl SideRules for Server {
     const SENDS: (FrameKind, FrameKind) = (FrameKind::CallbackRequest, FrameKind::CallResponse);
     const TAKES: (FrameKind, FrameKind) = (FrameKind::CallRequest, FrameKind::CallbackResponse);
+    const DONE: (FrameKind, FrameKind) = (FrameKind::CallsDone, FrameKind::CallbacksDone);
     // Some clients never respond to some callbacks. A late response to a dropped one does no harm.
     const UNANSWERED_MAX: usize = 1 << 14;
     // Clients do not understand any frame of an RTI as the end of the session.

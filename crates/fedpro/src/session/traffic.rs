@@ -113,6 +113,14 @@ impl Traffic {
         self.waiting.push_back(Waiting { kind, answers, body });
     }
 
+    /// Queues the answer to a request, and joins it with the answers of this kind at the end of the queue.
+    pub(super) fn push_joined(&mut self, kind: FrameKind, answers: Sequence) {
+        match self.waiting.back_mut() {
+            Some(last) if last.kind == kind => last.answers = Some(answers),
+            _ => self.push_message(kind, Some(answers), Data::new()),
+        }
+    }
+
     /// Returns how much waits to be sent, in bytes of memory.
     pub(super) fn waiting_len(&self) -> usize {
         self.waiting_len + self.control.len() * MESSAGE_COST

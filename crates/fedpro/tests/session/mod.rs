@@ -3,6 +3,7 @@
 mod beginning;
 mod end;
 mod example;
+mod gathering;
 mod limits;
 mod parts;
 mod resume;

@@ -2,9 +2,9 @@
 
 use hemiola_fedpro as fedpro;
 use hemiola_fedpro::session::End;
-use hemiola_fedpro::{Event, RequestId, message};
+use hemiola_fedpro::{Event, RequestId, Ticket, message};
 use hemiola_hla::{Call, Data, Exception, Reply};
-use hemiola_rti::{CallId, ConnectSettings, Effect, Input, SessionId};
+use hemiola_rti::{CallId, ConnectSettings, Effect, Input, Milestone, SessionId};
 
 use super::Server;
 use crate::network::Network;
@@ -58,6 +58,11 @@ impl Server {
                 Some(Event::Response { to, body }) => {
                     log_response(id, &body);
                     if let Some(milestone) = session.answered(to) {
+                        self.input(Input::Answered(id, milestone));
+                    }
+                }
+                Some(Event::Done { through }) => {
+                    while let Some(milestone) = self.answered_through(id, through) {
                         self.input(Input::Answered(id, milestone));
                     }
                 }
@@ -148,6 +153,9 @@ impl Server {
         }
         if let Some(session) = self.sessions.by_id.get_mut(&id) {
             session.resume_window = settings.resume_window;
+            if settings.answers_gathered {
+                session.protocol.gather_answers();
+            }
         }
         let name = settings.replaces.and_then(fedpro::SessionId::new);
         let replaced = name.and_then(|name| self.sessions.by_name.get(&name)).copied();
@@ -203,12 +211,10 @@ impl Server {
                     }
                     let output =
                         if answer.is_err() { PendingOutput::Urgent } else { caller.output };
-                    let body = message::encode_reply(caller.number, &answer);
-                    bytes += body.len() as u64;
                     let session = &self.sessions.by_id[&id];
                     let is_deferred =
                         output == PendingOutput::Lazy && session.pending.defers_responses;
-                    self.send_response(id, caller.request, body);
+                    bytes += self.send_reply(id, &caller, &answer) as u64;
                     if is_deferred {
                         self.defer(id);
                     } else {
@@ -232,6 +238,13 @@ impl Server {
         self.buffers.effects = effects;
         self.statistics.summary.callbacks += callbacks;
         1 + bytes / BYTES_PER_UNIT + callbacks / CALLBACKS_PER_UNIT
+    }
+
+    /// Returns the oldest transition that an answer to all callbacks up to this one ends, if it ends one.
+    fn answered_through(&mut self, id: SessionId, through: Ticket) -> Option<Milestone> {
+        let milestones = &mut self.sessions.by_id.get_mut(&id)?.calls.milestones;
+        let (_, milestone) = milestones.pop_front_if(|(ticket, _)| *ticket <= through)?;
+        Some(milestone)
     }
 
     /// A session is over: the kernel learns of it, and other sessions receive the consequences.

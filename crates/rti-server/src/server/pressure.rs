@@ -19,7 +19,7 @@
 use std::collections::BTreeMap;
 
 use hemiola_fedpro::{RequestId, message};
-use hemiola_hla::{Callback, Data};
+use hemiola_hla::{Callback, Data, Refusal, Reply};
 use hemiola_rti::{Milestone, Notice, SessionId};
 
 use super::Server;
@@ -27,7 +27,7 @@ use crate::chunk::Message;
 use crate::connection::Connection;
 use crate::network::Network;
 use crate::report::SlowReading;
-use crate::session::{Congestion, Hold, PendingOutput, Session};
+use crate::session::{Caller, Congestion, Hold, PendingOutput, Session};
 use crate::settings::{Settings, SlowReaderPolicy};
 use crate::spool::{Dispensable, Key};
 
@@ -57,6 +57,29 @@ impl Server {
         self.statistics.sent.count(self.now, 1, 0);
         self.mark(id, PendingOutput::Callback);
         self.queued(id, sender, len);
+    }
+
+    /// Queues the reply to a call. Replies without a result are gathered if the client accepts that. Returns the number
+    /// of bytes that it takes by itself.
+    pub(super) fn send_reply(
+        &mut self,
+        id: SessionId,
+        caller: &Caller,
+        answer: &Result<Reply, Refusal>,
+    ) -> usize {
+        let session = self.sessions.by_id.get_mut(&id).expect("the caller exists");
+        let body = || message::encode_reply(caller.number, answer);
+        if !matches!(answer, Ok(Reply::Done)) || !session.spool.is_empty() {
+            let body = body();
+            let len = body.len();
+            self.send_response(id, caller.request, body);
+            return len;
+        }
+        session.protocol.respond_done(self.now, caller.request, body);
+        session.traffic.sent.count(self.now, 1, 0);
+        self.statistics.sent.count(self.now, 1, 0);
+        self.queued(id, None, 0);
+        0
     }
 
     /// Queues the response to a call of a session, behind its spooled callbacks. It may make calls and never read a
