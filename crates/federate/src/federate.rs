@@ -220,6 +220,9 @@ impl Federate {
     /// Returns the next callback, and waits for it at most this long (clause 10.57, `evokeCallback`); `None` if none
     /// has arrived. [`Span::ZERO`] does not wait, [`Span::MAX`] waits without a limit. Waiting takes no processor time.
     ///
+    /// The values and tags of callbacks that arrive together share blocks of 2 KiB. A federate that keeps a few of many
+    /// values for long copies these (`Data::copy_from_slice`), otherwise each may keep a block.
+    ///
     /// # Errors
     /// [`Error::Earlier`], before any callback; [`Error::Lost`], after all callbacks; [`Error::Message`] for a callback
     /// that cannot be decoded, which is reported to the RTI.

@@ -113,8 +113,8 @@ frame_kinds! {
     CallbackRequest = 22,
     /// The response to a callback. Payload: the number of the callback, the body.
     CallbackResponse = 23,
-    /// The replies to all calls up to one that have none: each was carried out and has no result. Payload: the number of
-    /// that call. Not part of the standard: both sides [agree](crate::Session::gather_answers) on it first.
+    /// The replies to all calls up to one that have none: each was carried out and has no result. Payload: the number
+    /// of that call. Not part of the standard: both sides [agree](crate::Session::gather_answers) on it first.
     CallsDone = 1021,
     /// The responses to all callbacks up to one that have none: each was processed. Payload: the number of that
     /// callback. Like [`CallsDone`](Self::CallsDone), this needs an agreement.
@@ -201,8 +201,53 @@ pub(crate) fn number_at(bytes: &[u8], at: usize) -> u32 {
 pub struct Frame {
     /// The header.
     pub header: Header,
-    /// The bytes behind the header, in their own allocation.
+    /// The bytes behind the header. Up to [`BLOCK_LEN`] bytes that arrived together share their memory; to keep a few
+    /// of them for long, copy them.
     pub payload: Data,
+}
+
+/// Frames that arrive together are copied out of the receive buffer together, in blocks of this many bytes. A block for
+/// each frame would cost two allocations for each.
+pub const BLOCK_LEN: usize = 2048;
+
+/// Received bytes that have not been split into frames.
+#[derive(Clone, Debug)]
+pub struct Unread<'a> {
+    bytes: &'a [u8],
+    /// A copy of the first of them.
+    block: Data,
+}
+
+impl<'a> Unread<'a> {
+    /// All of these bytes.
+    #[must_use]
+    pub const fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, block: Data::new() }
+    }
+
+    /// Returns the bytes that are left.
+    #[must_use]
+    pub const fn rest(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// Skips bytes and returns them.
+    fn skip(&mut self, len: usize) -> &'a [u8] {
+        let (skipped, rest) = self.bytes.split_at(len);
+        self.bytes = rest;
+        self.block.advance(len.min(self.block.len()));
+        skipped
+    }
+
+    /// Takes a frame out of a block.
+    fn take(&mut self, len: usize) -> Data {
+        if self.block.len() < len {
+            let block_len = BLOCK_LEN.min(self.bytes.len()).max(len);
+            self.block = Data::copy_from_slice(&self.bytes[..block_len]);
+        }
+        self.bytes = &self.bytes[len..];
+        self.block.split_to(len)
+    }
 }
 
 /// Splits a stream of bytes into frames. Buffers at most one incomplete frame, and only the bytes received of it.
@@ -224,17 +269,16 @@ impl Deframer {
     ///
     /// # Errors
     /// The bytes are not a frame. The rest of the stream cannot be read.
-    pub fn next(&mut self, bytes: &mut &[u8]) -> Result<Option<Frame>, FrameError> {
-        if self.pending.is_empty() {
-            // Most frames arrive whole.
-            if let Some(len) = self.frame_len(bytes)?
-                && let Some((frame, rest)) = bytes.split_at_checked(len)
-            {
-                *bytes = rest;
-                let header = Header::from_bytes(frame)?;
-                let payload = Bytes::copy_from_slice(&frame[HEADER_LEN..]);
-                return Ok(Some(Frame { header, payload }));
-            }
+    pub fn next(&mut self, bytes: &mut Unread<'_>) -> Result<Option<Frame>, FrameError> {
+        // Most frames arrive whole.
+        if self.pending.is_empty()
+            && let Some(len) = self.frame_len(bytes.rest())?
+            && len <= bytes.rest().len()
+        {
+            let header = Header::from_bytes(bytes.rest())?;
+            let mut payload = bytes.take(len);
+            payload.advance(HEADER_LEN);
+            return Ok(Some(Frame { header, payload }));
         }
         self.gather(4, bytes);
         let Some(len) = self.frame_len(&self.pending)? else { return Ok(None) };
@@ -275,9 +319,9 @@ impl Deframer {
     }
 
     /// Moves bytes into the buffer until it has `len` bytes or `bytes` is used up.
-    fn gather(&mut self, len: usize, bytes: &mut &[u8]) {
-        let missing = len.saturating_sub(self.pending.len()).min(bytes.len());
-        let (taken, rest) = bytes.split_at(missing);
+    fn gather(&mut self, len: usize, bytes: &mut Unread<'_>) {
+        let missing = len.saturating_sub(self.pending.len()).min(bytes.rest().len());
+        let taken = bytes.skip(missing);
         let wanted = self.pending.len() + taken.len();
         if wanted > self.pending.capacity() {
             // The values of a call share this memory and may be kept for long, so it never exceeds the frame.
@@ -285,7 +329,6 @@ impl Deframer {
             self.pending.reserve_exact(room - self.pending.len());
         }
         self.pending.extend_from_slice(taken);
-        *bytes = rest;
     }
 }
 
@@ -304,7 +347,8 @@ mod tests {
         [&header.to_bytes(payload.len())[..], payload].concat()
     }
 
-    fn cut(mut bytes: &[u8], len_max: u32) -> Result<Vec<Frame>, FrameError> {
+    fn cut(bytes: &[u8], len_max: u32) -> Result<Vec<Frame>, FrameError> {
+        let mut bytes = Unread::new(bytes);
         let mut deframer = Deframer::new(len_max);
         let mut frames = Vec::new();
         while let Some(frame) = deframer.next(&mut bytes)? {
@@ -353,6 +397,19 @@ mod tests {
         assert_eq!(SessionId::new(0), None);
     }
 
+    #[test]
+    fn frames_that_arrive_together_share_blocks_of_limited_length() {
+        let bytes: Vec<u8> = (0..100).flat_map(|_| frame(&[7; 76])).collect();
+        let frames = cut(&bytes, 1000).unwrap();
+        let places: Vec<usize> = frames.iter().map(|one| one.payload.as_ptr().addr()).collect();
+        let blocks = 1 + places.windows(2).filter(|pair| pair[1] != pair[0] + 100).count();
+        assert_eq!((frames.len(), blocks), (100, 5), "20 frames of 100 bytes fit into a block");
+        // A frame that is longer than a block shares its memory with no other.
+        let long = cut(&[frame(&[7; 3000]), frame(&[7; 76])].concat(), 5000).unwrap();
+        let [long, short] = &long[..] else { panic!("two frames") };
+        assert_ne!(long.payload.as_ptr().addr() + 3024, short.payload.as_ptr().addr());
+    }
+
     proptest! {
         #[test]
         fn frames_are_the_same_however_the_stream_is_split(
@@ -366,12 +423,13 @@ mod tests {
             let mut deframer = Deframer::new(20_000);
             let (mut frames, mut rest) = (Vec::new(), &bytes[..]);
             for len in parts.iter().cycle() {
-                let (mut part, behind) = rest.split_at((*len).min(rest.len()));
+                let (part, behind) = rest.split_at((*len).min(rest.len()));
                 rest = behind;
+                let mut part = Unread::new(part);
                 while let Some(frame) = deframer.next(&mut part).unwrap() {
                     frames.push(frame);
                 }
-                prop_assert!(part.is_empty());
+                prop_assert!(part.rest().is_empty());
                 if rest.is_empty() {
                     break;
                 }

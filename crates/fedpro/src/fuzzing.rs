@@ -5,7 +5,7 @@ mod world;
 use hemiola_hla::{Call, Data};
 use hemiola_units::Instant;
 
-use crate::frame::Deframer;
+use crate::frame::{Deframer, Unread};
 use crate::message;
 use crate::session::{Arrival, Client, Greeting, Server, Session, Settings};
 use crate::{Event, SessionId};
@@ -20,7 +20,8 @@ pub fn frames(bytes: &[u8]) {
     let cut = |parts: &[&[u8]]| {
         let mut deframer = Deframer::new(1 << 16);
         let mut frames = Vec::new();
-        for mut part in parts.iter().copied() {
+        for part in parts {
+            let mut part = Unread::new(part);
             loop {
                 match deframer.next(&mut part) {
                     Ok(Some(frame)) => frames.push(frame),

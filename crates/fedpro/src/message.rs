@@ -2,7 +2,12 @@
 //!
 //! A body is a message with one case: the field number says which call, callback or reply it is. `fedpro.proto`, beside
 //! this crate's manifest, defines all of them. There are no generated structures: `hemiola-hla` lists the arguments of
-//! every call in the order of their field numbers.
+//! every call in the order of their field numbers. The messages that federates exchange most have a [reader](fast) of
+//! their own, with the same results.
+
+mod fast;
+#[cfg(test)]
+mod tests;
 
 use hemiola_hla::call::{
     DeclarationCall, DistributionCall, FederationCall, ObjectCall, OwnershipCall, Shape,
@@ -39,6 +44,17 @@ pub fn encode_call(call: &Call) -> Data {
 /// # Errors
 /// The body is malformed or has no known case. An RTI replies with `RTIinternalError`.
 pub fn decode_call(body: &Data) -> Result<Call, MessageError> {
+    fast::call(body).map_or_else(|| decode_any_call(body), Ok)
+}
+
+/// Whether a body is an update or an interaction without a time stamp. An RTI passes these on at once. It may keep the
+/// values of any other call, which should then not share their memory with messages that it does not keep.
+#[must_use]
+pub fn is_passed_on(call: &Data) -> bool {
+    fast::number(call).is_some_and(|number| matches!(number, 62 | 64 | 66))
+}
+
+fn decode_any_call(body: &Data) -> Result<Call, MessageError> {
     let (number, fields) = case(body)?;
     // The numbers follow the order of the clauses.
     Ok(match number {
@@ -63,6 +79,10 @@ pub fn encode_callback(callback: &Callback) -> Data {
 /// The body is malformed, has no known case, or has an undefined enumerated value. A federate responds that the
 /// callback failed.
 pub fn decode_callback(body: &Data) -> Result<Callback, MessageError> {
+    fast::callback(body).map_or_else(|| decode_any_callback(body), Ok)
+}
+
+fn decode_any_callback(body: &Data) -> Result<Callback, MessageError> {
     let (number, fields) = case(body)?;
     Callback::get(number, fields)
 }

@@ -29,7 +29,7 @@ pub use server::{Arrival, Greeting, Resume, Server, refuse_resume, refuse_sessio
 pub use settings::Settings;
 pub use violation::{End, ResumeRefusal, SessionRefusal, Violation};
 
-use crate::frame::{Deframer, Frame, FrameKind, SessionId, number_at};
+use crate::frame::{Deframer, Frame, FrameKind, SessionId, Unread, number_at};
 use crate::sequence::Sequence;
 use traffic::Traffic;
 
@@ -184,7 +184,8 @@ impl<S: Side> Session<S> {
     }
 
     /// Takes bytes received over the connection.
-    pub fn receive(&mut self, now: Instant, mut bytes: &[u8]) {
+    pub fn receive(&mut self, now: Instant, bytes: &[u8]) {
+        let mut bytes = Unread::new(bytes);
         while matches!(self.phase, Phase::Handshake { .. } | Phase::Running | Phase::Closing { .. })
         {
             let taken = match self.deframer.next(&mut bytes) {
@@ -322,7 +323,7 @@ impl<S: Side> Session<S> {
         self.check_len(now);
     }
 
-    /// Gathers answers from now on: frames that the standard does not have, for a peer that is known to understand them.
+    /// Gathers answers from now on, in frames that the standard does not have: the peer is known to understand them.
     pub const fn gather_answers(&mut self) {
         self.gathering = Gathering::On;
     }

@@ -102,6 +102,31 @@ impl Message {
         Self { body, tag, transportation, producer, stamp: *stamp }
     }
 
+    /// Returns the same message with values and a tag that share their memory with nothing else. The values of a
+    /// message without a time stamp may share it with others that arrived together, which the account does not know.
+    fn detached(&self) -> Self {
+        fn copies<H: Copy>(values: &[(H, Data)]) -> Vec<(H, Data)> {
+            values.iter().map(|(one, value)| (*one, Data::copy_from_slice(value))).collect()
+        }
+        let body = match &self.body {
+            Body::Reflect { instance, values } => {
+                Body::Reflect { instance: *instance, values: copies(values) }
+            }
+            Body::Interaction { class, values } => {
+                Body::Interaction { class: *class, values: copies(values) }
+            }
+            Body::Directed { class, instance, values } => {
+                Body::Directed { class: *class, instance: *instance, values: copies(values) }
+            }
+            Body::Remove { instance } => Body::Remove { instance: *instance },
+        };
+        Self { tag: Data::copy_from_slice(&self.tag), ..self.with(body) }
+    }
+
+    fn notice(&self, received: OrderType) -> Arc<Notice> {
+        Arc::new(Notice::new(self.callback(received)))
+    }
+
     /// Returns the callback for a federate that receives the message in this order.
     fn callback(&self, received: OrderType) -> Callback {
         let Self { body, tag, transportation, producer, stamp } = self;
@@ -251,8 +276,8 @@ pub(crate) fn dispatch(
     federation.sequence += 1;
     let (sequence, len) = (federation.sequence, message.len());
     let (producer, mut parcels) = (message.producer, Parcels::default());
-    // Receivers with the same order share one notice.
-    let (mut ordered, mut unordered) = (None, None);
+    // Receivers with the same order share one notice. A message that is held for later has memory of its own.
+    let (mut ordered, mut unordered, mut held) = (None, None, None);
     for receiver in receivers {
         let federate = federation.federate(*receiver);
         if !federate.is_staying() {
@@ -264,11 +289,13 @@ pub(crate) fn dispatch(
         }
         let time = ordering_for(federate, message.stamp);
         let is_queued = time.is_some() || must_queue(federate);
-        let (shared, order) = match time {
-            Some(_) => (&mut ordered, OrderType::TimeStamp),
-            None => (&mut unordered, OrderType::Receive),
+        let notice = match time {
+            Some(_) => ordered.get_or_insert_with(|| message.notice(OrderType::TimeStamp)),
+            None if is_queued => {
+                held.get_or_insert_with(|| message.detached().notice(OrderType::Receive))
+            }
+            None => unordered.get_or_insert_with(|| message.notice(OrderType::Receive)),
         };
-        let notice = shared.get_or_insert_with(|| Arc::new(Notice::new(message.callback(order))));
         let notice = Arc::clone(notice);
         if !is_queued {
             hand_over(federation, *receiver, notice, subject.filter(|_| removes));
@@ -298,7 +325,9 @@ pub(crate) fn dispatch_unevaluated(
         let notice = wanted.map(|message| Notice::new(message.callback(OrderType::Receive)));
         notice.into_iter().for_each(|notice| federation.send_notice(mom::RTI, Arc::new(notice)));
     }
-    let message = Arc::new(message);
+    let is_held = stamp == Stamp::None
+        && others.iter().any(|receiver| must_queue(federation.federate(*receiver)));
+    let message = Arc::new(if is_held { message.detached() } else { message });
     others.retain(|receiver| {
         let federate = federation.federate(*receiver);
         let time = ordering_for(federate, stamp);

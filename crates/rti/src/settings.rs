@@ -92,7 +92,8 @@ mod tests {
 
     #[test]
     fn settings_are_read_line_by_line_and_values_are_never_repeated() {
-        let additional_settings = "Hemiola.answers=later\nHemiola.answers=gathered\n\n Hemiola.replaces = 00000000000000ff\n\
+        let additional_settings = "Hemiola.answers=later\nHemiola.answers=gathered\n\n\
+                                   \x20Hemiola.replaces = 00000000000000ff\n\
                                    Hemiola.resume-window=2s\nHemiola.resume-window=-2s\nPassword=secret\nx"
             .to_owned();
         let settings =

@@ -1,8 +1,9 @@
 //! Two sessions over a simulated network that cuts, delays and splits, with a virtual clock.
 //!
 //! The federate makes numbered calls and the RTI numbered callbacks. Both answer after a random delay, and connections
-//! break at any byte. In most worlds both gather answers without a result. After every event the world checks that each side receives the requests of the other in order and
-//! exactly once, and one answer for each of its own. At the end it stops the faults and checks that everything arrived.
+//! break at any byte. In most worlds both gather answers without a result. After every event the world checks that each
+//! side receives the requests of the other in order and exactly once, and one answer for each of its own. At the end it
+//! stops the faults and checks that everything arrived.
 
 use std::collections::VecDeque;
 

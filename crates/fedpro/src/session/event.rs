@@ -42,7 +42,7 @@ pub enum Event {
     Request {
         /// The request to name in the answer.
         id: RequestId,
-        /// The body of the request.
+        /// The body of the request; it may [share its memory](crate::frame::Frame::payload) with others.
         body: Data,
     },
     /// The peer answered a request.

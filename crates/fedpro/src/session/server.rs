@@ -6,7 +6,7 @@ use super::client::VERSION;
 use super::violation::{End, ResumeRefusal, SessionRefusal, Violation};
 use super::{Event, Phase, Session, Settings, Side, SideRules};
 use crate::frame::{
-    Deframer, Frame, FrameError, FrameKind, HEADER_LEN, Header, SessionId, number_at,
+    Deframer, Frame, FrameError, FrameKind, HEADER_LEN, Header, SessionId, Unread, number_at,
 };
 use crate::sequence::Sequence;
 
@@ -76,11 +76,12 @@ impl Arrival {
     ///
     /// # Errors
     /// The bytes cannot begin a connection: close it.
-    pub fn receive(&mut self, mut bytes: &[u8]) -> Result<Option<Greeting>, Violation> {
+    pub fn receive(&mut self, bytes: &[u8]) -> Result<Option<Greeting>, Violation> {
+        let mut bytes = Unread::new(bytes);
         let Some(Frame { header, payload }) = self.deframer.next(&mut bytes)? else {
             return Ok(None);
         };
-        self.rest = bytes.to_vec();
+        self.rest = bytes.rest().to_vec();
         let Header { kind, session, sequence, .. } = header;
         let takes = match kind {
             FrameKind::NewSession => 4,

@@ -91,7 +91,7 @@ fn gathered_answers_survive_a_broken_connection() {
     pair.rti.respond_done(pair.now, calls[0], || body("done"));
     let lost = transmitted(&mut pair.rti, pair.now);
     assert!(!lost.is_empty());
-    // What has been sent is not changed; the next answer gets a frame of its own.
+    // The first frame has been sent and stays as it is; the next answer gets a frame of its own.
     pair.rti.respond_done(pair.now, calls[1], || body("done"));
     pair.cut();
     pair.reconnect();

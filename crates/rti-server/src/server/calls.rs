@@ -97,7 +97,13 @@ impl Server {
             session.traffic.received.count(self.now, 1, 0);
             self.statistics.received.count(self.now, 1, 0);
         }
-        match message::decode_call(body) {
+        let decoded = if message::is_passed_on(body) {
+            message::decode_call(body)
+        } else {
+            // The kernel may keep its values for long, and accounts for no other memory than theirs.
+            message::decode_call(&Data::copy_from_slice(body))
+        };
+        match decoded {
             Ok(call) => match self.kernel.preparation(id, &call) {
                 Some(job) => {
                     self.queue_preparation(id, request, call, &job);

@@ -1,7 +1,7 @@
 //! Time-constrained federates (clauses 8.5 to 8.7, 8.15, 8.16).
 
-use hemiola_hla::Exception;
-use hemiola_hla::call::TimeCall;
+use hemiola_hla::call::{ObjectCall, TimeCall};
+use hemiola_hla::{Callback, Data, Exception};
 
 use crate::world::World;
 
@@ -57,6 +57,36 @@ fn receive_order_messages_are_held_until_the_next_request() {
         w.refused(b, TimeCall::DisableAsynchronousDelivery),
         Exception::AsynchronousDeliveryAlreadyDisabled
     );
+}
+
+#[test]
+fn a_held_message_shares_no_memory_with_what_arrived_with_it() {
+    let mut w = World::new();
+    let (a, now, later) = (w.federate("a"), w.federate("b"), w.in_time("c", 1));
+    w.publish_interaction(a, "Command");
+    w.subscribe_interaction(now, "Command");
+    w.subscribe_interaction(later, "Command");
+    let arrived = Data::from(vec![7; 2000]);
+    let value = arrived.slice(100..110);
+    let call = ObjectCall::SendInteraction {
+        interaction_class: w.interaction("Command"),
+        parameter_values: vec![(w.parameter("What"), value.clone())],
+        user_supplied_tag: arrived.slice(110..120),
+    };
+    w.ok(a, call);
+    w.tar(later, 10);
+    let received = |w: &mut World, fed| match w.notices(fed)[0].callback() {
+        Callback::ReceiveInteraction { parameter_values, user_supplied_tag, .. } => {
+            (parameter_values[0].1.clone(), user_supplied_tag.clone())
+        }
+        other => panic!("{other:?}"),
+    };
+    let (passed_on, _) = received(&mut w, now);
+    assert_eq!((&passed_on, passed_on.as_ptr()), (&value, value.as_ptr()), "without a copy");
+    let (held, tag) = received(&mut w, later);
+    assert_eq!((&held[..], &tag[..]), (&[7; 10][..], &[7; 10][..]));
+    let within = arrived.as_ptr_range();
+    assert!(!within.contains(&held.as_ptr()) && !within.contains(&tag.as_ptr()));
 }
 
 #[test]

@@ -1,0 +1,187 @@
+//! The readers for frequent messages agree with the generic decoder, on messages as written and on damaged ones.
+
+use hemiola_hla::{
+    AttributeHandle, EncodedTime, FederateHandle, InteractionClassHandle, MessageRetractionHandle,
+    ObjectInstanceHandle, OrderType, ParameterHandle, TransportationTypeHandle,
+};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use super::*;
+
+fn data() -> impl Strategy<Value = Data> {
+    prop_oneof![
+        Just(Data::new()),
+        vec(any::<u8>(), 0..20).prop_map(Data::from),
+        vec(any::<u8>(), 100..300).prop_map(Data::from),
+    ]
+}
+
+fn number() -> impl Strategy<Value = u32> {
+    prop_oneof![Just(0), 1..5_u32, any::<u32>()]
+}
+
+fn time() -> impl Strategy<Value = EncodedTime> {
+    vec(any::<u8>(), 0..12).prop_map(|bytes| EncodedTime::new(&bytes))
+}
+
+fn order() -> impl Strategy<Value = OrderType> {
+    proptest::sample::select(OrderType::ALL)
+}
+
+/// An update or interaction with or without a time, and the callback for it.
+fn message() -> impl Strategy<Value = (Call, Callback)> {
+    let values = vec((number(), data()), 0..6);
+    let handles = (any::<u64>(), number(), number(), proptest::option::of(any::<u64>()));
+    let orders = (order(), order());
+    let all = (0..4, values, data(), handles, time(), orders);
+    all.prop_map(|(kind, values, tag, (long, short, other, retraction), time, orders)| {
+        let attribute_values =
+            values.iter().map(|(one, value)| (AttributeHandle::new(*one), value.clone())).collect();
+        let parameter_values =
+            values.into_iter().map(|(one, value)| (ParameterHandle::new(one), value)).collect();
+        let (object_instance, interaction_class) =
+            (ObjectInstanceHandle::new(long), InteractionClassHandle::new(short));
+        let user_supplied_tag = tag.clone();
+        let transportation_type = TransportationTypeHandle::new(short);
+        let producing_federate = FederateHandle::new(other);
+        let retraction = retraction.map(MessageRetractionHandle::new);
+        let (sent_order_type, received_order_type) = orders;
+        let sent_regions = None;
+        match kind {
+            0 => (
+                Call::Object(ObjectCall::UpdateAttributeValues {
+                    object_instance,
+                    attribute_values: Vec::clone(&attribute_values),
+                    user_supplied_tag: tag,
+                }),
+                Callback::ReflectAttributeValues {
+                    object_instance,
+                    attribute_values,
+                    user_supplied_tag,
+                    transportation_type,
+                    producing_federate,
+                    sent_regions,
+                },
+            ),
+            1 => (
+                Call::Object(ObjectCall::UpdateAttributeValuesWithTime {
+                    object_instance,
+                    attribute_values: Vec::clone(&attribute_values),
+                    user_supplied_tag: tag,
+                    time,
+                }),
+                Callback::ReflectAttributeValuesWithTime {
+                    object_instance,
+                    attribute_values,
+                    user_supplied_tag,
+                    transportation_type,
+                    producing_federate,
+                    sent_regions,
+                    time,
+                    sent_order_type,
+                    received_order_type,
+                    retraction,
+                },
+            ),
+            2 => (
+                Call::Object(ObjectCall::SendInteraction {
+                    interaction_class,
+                    parameter_values: Vec::clone(&parameter_values),
+                    user_supplied_tag: tag,
+                }),
+                Callback::ReceiveInteraction {
+                    interaction_class,
+                    parameter_values,
+                    user_supplied_tag,
+                    transportation_type,
+                    producing_federate,
+                    sent_regions,
+                },
+            ),
+            _ => (
+                Call::Object(ObjectCall::SendInteractionWithTime {
+                    interaction_class,
+                    parameter_values: Vec::clone(&parameter_values),
+                    user_supplied_tag: tag,
+                    time,
+                }),
+                Callback::ReceiveInteractionWithTime {
+                    interaction_class,
+                    parameter_values,
+                    user_supplied_tag,
+                    transportation_type,
+                    producing_federate,
+                    sent_regions,
+                    time,
+                    sent_order_type,
+                    received_order_type,
+                    retraction,
+                },
+            ),
+        }
+    })
+}
+
+/// The generic decoder reads everything alike that a fast reader accepts.
+fn agree(body: &Data) {
+    if let Some(call) = fast::call(body) {
+        assert_eq!(decode_any_call(body), Ok(call));
+    }
+    if let Some(callback) = fast::callback(body) {
+        assert_eq!(decode_any_callback(body), Ok(callback));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn frequent_messages_are_read_without_the_generic_decoder((call, callback) in message()) {
+        let body = encode_call(&call);
+        prop_assert_eq!(fast::call(&body), Some(decode_any_call(&body).unwrap()));
+        let body = encode_callback(&callback);
+        prop_assert_eq!(fast::callback(&body), Some(decode_any_callback(&body).unwrap()));
+    }
+
+    #[test]
+    fn damaged_messages_are_read_alike(
+        (call, callback) in message(),
+        damages in vec((any::<prop::sample::Index>(), 0..4, any::<u8>()), 1..4),
+    ) {
+        for body in [encode_call(&call), encode_callback(&callback)] {
+            let mut bytes = body.to_vec();
+            for (at, how, byte) in &damages {
+                // Most of what matters is in the first bytes.
+                let at = at.index(bytes.len().clamp(1, 40));
+                match how {
+                    0 if at < bytes.len() => bytes[at] = *byte,
+                    1 if at < bytes.len() => bytes[at] ^= 1 << (byte % 8),
+                    2 => bytes.insert(at.min(bytes.len()), *byte),
+                    _ => bytes.truncate(bytes.len() - usize::from(*byte % 4).min(bytes.len())),
+                }
+            }
+            agree(&Data::from(bytes));
+        }
+    }
+}
+
+#[test]
+fn repeated_and_exchanged_fields_are_left_to_the_generic_decoder() {
+    let instance = [0x0a, 0x0a, 0x0a, 8, 0, 0, 0, 0, 0, 0, 0, 9];
+    let none = [0x12, 0];
+    let check = |parts: &[&[u8]], is_fast: bool| {
+        let content = parts.concat();
+        let body = [&[0xf2, 0x03, content.len() as u8][..], &content].concat().into();
+        assert_eq!(fast::call(&body).is_some(), is_fast, "{parts:?}");
+        assert!(decode_any_call(&body).is_ok(), "{parts:?}");
+        agree(&body);
+    };
+    check(&[&instance, &none], true);
+    check(&[&instance, &none, &[0x1a, 1, 7]], true);
+    check(&[&instance, &none, &[0x1a, 1, 7], &[0x1a, 1, 7]], false);
+    check(&[&none, &instance], false);
+    check(&[&instance, &instance, &none], false);
+    check(&[&instance], false);
+    check(&[&instance, &none, &[0x7a, 0]], false);
+}
