@@ -4,11 +4,13 @@ use std::path::Path;
 use std::process::Command;
 
 /// The licences that ask for no more than their text and the names of the authors.
-const ALLOWED: [&str; 6] = ["Apache-2.0", "MIT", "BSD-3-Clause", "0BSD", "ISC", "Unicode-3.0"];
+const ALLOWED: [&str; 7] =
+    ["Apache-2.0", "MIT", "BSD-3-Clause", "0BSD", "ISC", "Unicode-3.0", "Zlib"];
 
 /// Prints every dependency of the workspace whose licence is not satisfied by [`ALLOWED`]. True if there is none.
 pub(super) fn run(root: &Path, cargo: &Path) -> bool {
-    let arguments = "tree --locked --workspace --edges normal,build,dev --target all --prefix none --format {l}|{p}";
+    let arguments = "tree --locked --workspace --all-features --edges normal,build,dev --target all --prefix none \
+                     --format {l}|{p}";
     let output = Command::new(cargo).current_dir(root).args(arguments.split(' ')).output();
     let tree = match output {
         Ok(output) if output.status.success() => {
