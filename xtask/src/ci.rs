@@ -60,13 +60,18 @@ const LINTS: &str = "clippy --locked --workspace --all-targets -- -D warnings";
 const DOCS: &str = "doc --locked --workspace --no-deps";
 const LOOM: &str = "test --locked --package hemiola-rt --release --lib --target-dir target/loom";
 const TESTS: &str = "test --locked --workspace";
+/// What differs with the sandbox: its own tests, the runs with sandboxed units, and the ladder.
+const SANDBOX: &str = "test --locked --package hemiola-sandbox --package hemiola \
+     --features hemiola-sandbox/engine,hemiola/sandbox -- sandbox ladder:: module:: call:: values::";
+/// Without capture, skips become visible.
+const UNCAPTURED: &[(&str, &str)] = &[("RUST_TEST_NOCAPTURE", "1")];
 
 /// Runs all steps, also after one has failed, and ends with a table. True if every step is sound.
 pub(crate) fn run(root: &Path, options: Options<'_>) -> bool {
     let fuzz_seconds = if options.slow { 60 } else { 7 };
     // Loom has a target directory of its own, for its flags would rebuild everything in the usual one. The tests come
     // last, so that their closing lines stand at the end.
-    let steps: [(&str, &dyn Fn() -> Vec<Outcome>); 12] = [
+    let steps: [(&str, &dyn Fn() -> Vec<Outcome>); 13] = [
         ("format", &|| vec![cargo(root, "format", "fmt --all --check", &[])]),
         ("tidy", &|| vec![run_step("tidy", |_| tidy::run(root))]),
         ("licences", &|| vec![run_step("licences", |_| licences::run(root, &cargo_program()))]),
@@ -78,10 +83,8 @@ pub(crate) fn run(root: &Path, options: Options<'_>) -> bool {
         ("loom", &|| vec![cargo(root, "loom", LOOM, &[("RUSTFLAGS", "--cfg loom")]).with_tests()]),
         ("miri", &|| vec![toolchains::miri(root)]),
         ("fuzz", &|| fuzz::steps(root, fuzz_seconds)),
-        // Without capture, skips become visible.
-        ("tests", &|| {
-            vec![cargo(root, "tests", TESTS, &[("RUST_TEST_NOCAPTURE", "1")]).with_tests()]
-        }),
+        ("sandbox", &|| vec![cargo(root, "sandbox", SANDBOX, UNCAPTURED).with_tests()]),
+        ("tests", &|| vec![cargo(root, "tests", TESTS, UNCAPTURED).with_tests()]),
     ];
     let only = options.only;
     let asked = steps.iter().filter(|(name, _)| only.is_none_or(|only| only == *name));

@@ -361,8 +361,11 @@ pub(crate) struct New {
     /// The name of the new unit
     pub(crate) name: String,
     /// Run the built-in controller with this gain
-    #[arg(long, value_name = "GAIN", required_unless_present = "command")]
+    #[arg(long, value_name = "GAIN", required_unless_present_any = ["command", "wasm"])]
     pub(crate) gain: Option<String>,
+    /// Call this WebAssembly module within the decision module, in a sandbox without any rights
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["gain", "priority", "command"])]
+    pub(crate) wasm: Option<PathBuf>,
     /// The unit's real-time priority, below the decision module's [default: that of the scenario's last unit]
     #[arg(long, value_name = "1-98")]
     pub(crate) priority: Option<u8>,

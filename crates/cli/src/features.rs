@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 /// Feature, package and test.
-const TESTS: [(&str, &str, &str); 7] = [
+const TESTS: [(&str, &str, &str); 8] = [
     (
         "separate processes",
         "hemiola",
@@ -21,6 +21,11 @@ const TESTS: [(&str, &str, &str); 7] = [
         "analytic redundancy",
         "hemiola-simplex",
         "decision::a_unit_with_too_many_strikes_retires_and_its_predecessor_takes_over",
+    ),
+    (
+        "sandboxed units",
+        "hemiola --features sandbox",
+        "sandboxed::a_hostile_module_in_shadow_fails_alone_and_by_its_name",
     ),
     (
         "live upgrade",
@@ -43,10 +48,11 @@ mod tests {
     use super::*;
 
     /// The source of each test module.
-    const SOURCES: [(&str, &str); 7] = [
+    const SOURCES: [(&str, &str); 8] = [
         ("ladder", include_str!("../tests/ladder.rs")),
         ("campaign", include_str!("../tests/campaign.rs")),
         ("units", include_str!("../tests/units.rs")),
+        ("sandboxed", include_str!("../tests/sandboxed.rs")),
         ("decision", include_str!("../../simplex/tests/main/decision.rs")),
         ("shm_latest", include_str!("../../bus/src/conformance.rs")),
         ("mq_queue", include_str!("../../bus/src/conformance.rs")),

@@ -102,10 +102,12 @@ fn scenario_path(given: &Path) -> PathBuf {
 
 /// Reads the plan from the text, or reports every problem at once.
 fn read(text: &str, path: &Path, folder: &Path, overrides: &Overrides) -> Result<Plan, Failure> {
+    let module = |file: &str| hemiola_runner::check_module(&folder.join(file));
     let facts = Facts {
         cpus_online: cpu::online(),
         priority_max: priority_max(),
         executable: &|program| executable(folder, program),
+        module: hemiola_runner::HAS_SANDBOX.then_some(&module),
     };
     hemiola_scenario::read(text, &facts, overrides).map_err(|problems| {
         Failure::bad_input(hemiola_diagnostic::render(&problems, text, &path.display().to_string()))

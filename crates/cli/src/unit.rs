@@ -1,8 +1,10 @@
 //! `hemiola unit`: lists and changes the units of a running scenario.
 
 use std::io::Write as _;
+use std::path::Path;
 use std::process::ExitCode;
 
+use hemiola_runner::check_module;
 use hemiola_runner::control::{NewUnit, UnitAnswer, UnitPair, UnitRequest, ask, watch};
 
 use crate::args::{Action, New, Unit};
@@ -41,7 +43,7 @@ pub(crate) fn unit(args: Unit) -> Result<ExitCode, Failure> {
                     unit.slot,
                     unit.name,
                     unit.state,
-                    unit.pid,
+                    if unit.pid == 0 { "-".to_owned() } else { unit.pid.to_string() },
                     unit.answers,
                     unit.faults,
                     unit.strikes,
@@ -74,14 +76,18 @@ fn watched(run: Option<&str>, json: bool) -> Result<ExitCode, Failure> {
 /// The new unit of `--also OLD NEW GAIN`.
 fn another(words: &[String]) -> New {
     let (name, program) = (words[1].clone(), words[2].clone());
-    let (gain, command) =
-        if program.contains('/') { (None, vec![program]) } else { (Some(program), Vec::new()) };
-    New { name, gain, priority: None, command }
+    let (gain, command, wasm) = match Path::new(&program).extension() {
+        Some(kind) if kind == "wasm" || kind == "wat" => (None, Vec::new(), Some(program.into())),
+        _ if program.contains('/') => (None, vec![program], None),
+        _ => (Some(program), Vec::new(), None),
+    };
+    New { name, gain, wasm, priority: None, command }
 }
 
 /// Makes the program's path absolute, because the runner works in another folder than this command.
 fn described(new: New) -> Result<NewUnit, Failure> {
-    let New { name, gain, priority, mut command } = new;
+    let New { name, gain, wasm, priority, mut command } = new;
+    let wasm = wasm.as_deref().map(module).transpose()?;
     if let Some(program) = command.first_mut().filter(|program| program.contains('/')) {
         let path = std::path::absolute(&*program)
             .map_err(|error| Failure::failed(format!("{program} is not a path: {error}")))?;
@@ -90,5 +96,12 @@ fn described(new: New) -> Result<NewUnit, Failure> {
         }
         *program = path.to_string_lossy().into_owned();
     }
-    Ok(NewUnit { name, gain, command, priority })
+    Ok(NewUnit { name, gain, command, wasm, priority })
+}
+
+/// The absolute path of a module that can be a unit.
+fn module(file: &Path) -> Result<String, Failure> {
+    check_module(file).map_err(|reason| Failure::bad_input(format!("--wasm: {reason}")))?;
+    let path = std::path::absolute(file).map_err(Failure::failed)?;
+    Ok(path.to_string_lossy().into_owned())
 }

@@ -18,7 +18,12 @@ const EXAMPLE: &str = include_str!(concat!(
     "/../../examples/1-pendulum-ladder/scenario.toml"
 ));
 
-const VARIANTS: [&str; 7] = [
+const MODULE: &str = include_str!(concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../examples/1-pendulum-ladder/state-feedback.wat"
+));
+
+const VARIANTS: &[&str] = &[
     "monolithic",
     "shared-memory",
     "message-queue",
@@ -26,6 +31,8 @@ const VARIANTS: [&str; 7] = [
     "simplex-1",
     "simplex-2",
     "simplex-3",
+    #[cfg(feature = "sandbox")]
+    "sandboxed",
 ];
 
 /// Runs the ladder once for all tests that only read its result.
@@ -36,6 +43,7 @@ fn ladder(machine: &Machine) -> (&'static Ended, Results) {
         let _ = fs::remove_dir_all(&folder);
         let shorter = scenario::edited(EXAMPLE, &[("warmup = \"500ms\"", "warmup = \"100ms\"")]);
         machine.write("scenario.toml", &shorter);
+        machine.write("state-feedback.wat", MODULE);
         let folder = folder.to_str().unwrap();
         // A folder stands for the scenario.toml in it.
         let arguments = ["run", ".", "--duration", "500ms", "--rate", "200Hz", "--output", folder];
@@ -87,7 +95,7 @@ fn the_trace_of_every_variant_shows_a_voltage_in_each_cycle() {
         // 100 ms of warm-up and half a second.
         assert!(voltages.len() <= 120, "{}: {}", variant.name, voltages.len());
         let whose = |source| voltages.iter().filter(|entry| entry.arg == source).count();
-        if variant.name.starts_with("simplex") {
+        if variant.name.starts_with("simplex") || variant.name == "sandboxed" {
             assert_eq!(whose(source::CONTROLLER), 0);
             assert!(whose(source::UNIT_0) > 0, "{}: the unit never had the plant", variant.name);
         } else {

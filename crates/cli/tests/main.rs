@@ -22,6 +22,8 @@ mod model;
 mod privileges;
 mod results;
 mod rti;
+#[cfg(feature = "sandbox")]
+mod sandboxed;
 mod scenario;
 mod schema;
 mod synthetic;

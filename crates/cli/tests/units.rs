@@ -32,7 +32,7 @@ fn unit_in_c(machine: &Machine) -> Option<PathBuf> {
 }
 
 /// A Simplex variant that runs this long, once its unit has the plant.
-fn simplex(machine: &Machine, rate: &str, duration: &str) -> Running {
+pub(crate) fn simplex(machine: &Machine, rate: &str, duration: &str) -> Running {
     started(machine, &scenario::of(&[SIMPLEX]), rate, duration)
 }
 
@@ -46,14 +46,14 @@ fn started(machine: &Machine, scenario: &str, rate: &str, duration: &str) -> Run
 }
 
 /// A unit's row of `unit list`, as words: slot, name, state, process, answers, faults, strikes, last fault.
-fn row(list: &Ended, name: &str) -> Option<Vec<String>> {
+pub(crate) fn row(list: &Ended, name: &str) -> Option<Vec<String>> {
     // The first two lines are the unit in control and the column heads.
     let rows = list.stdout.lines().skip(2).map(|line| line.split_whitespace().map(str::to_owned));
     rows.map(Iterator::collect::<Vec<_>>).find(|row| row.get(1).is_some_and(|word| word == name))
 }
 
 /// Waits until the unit is in this state.
-fn until(machine: &Machine, run: &mut Running, name: &str, state: &str) {
+pub(crate) fn until(machine: &Machine, run: &mut Running, name: &str, state: &str) {
     let limit = Instant::now() + PATIENCE;
     loop {
         let list = run.unit(machine, &["list"]).with_code(0);
@@ -66,7 +66,7 @@ fn until(machine: &Machine, run: &mut Running, name: &str, state: &str) {
 }
 
 /// Waits until this unit, or `safety`, has the plant.
-fn commanded_by(machine: &Machine, run: &mut Running, who: &str) {
+pub(crate) fn commanded_by(machine: &Machine, run: &mut Running, who: &str) {
     let limit = Instant::now() + PATIENCE;
     loop {
         let list = run.unit(machine, &["list"]).with_code(0);
@@ -79,7 +79,7 @@ fn commanded_by(machine: &Machine, run: &mut Running, who: &str) {
 }
 
 /// Promotes a unit as soon as it has enough acceptable answers.
-fn promote(machine: &Machine, run: &mut Running, name: &str) {
+pub(crate) fn promote(machine: &Machine, run: &mut Running, name: &str) {
     let limit = Instant::now() + PATIENCE;
     loop {
         let said = run.unit(machine, &["promote", name]);

@@ -63,6 +63,9 @@ pub struct NewUnit {
     pub gain: Option<String>,
     /// Or a program with its arguments.
     pub command: Vec<String>,
+    /// Or the file of a WebAssembly module.
+    #[serde(default)]
+    pub wasm: Option<String>,
     /// Its real-time priority; the scenario's unit priority by default.
     pub priority: Option<u8>,
 }

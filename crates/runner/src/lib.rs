@@ -24,6 +24,7 @@
 //! * `io` and `card`: the I/O code that every program of the ladder shares.
 //! * `federation`: the tasks of the RTI and of federates.
 //! * `guardian`: cleans up after a runner that was killed.
+//! * `sandboxed`: units as WebAssembly, which the decision module calls.
 //! * `journal`: the record as it grows, on the disk before every run.
 //! * `floors`: the cost of a hand-over, measured between the runs.
 //!
@@ -43,6 +44,7 @@ mod launch;
 mod node;
 mod run;
 mod run_id;
+mod sandboxed;
 mod spec;
 mod stage;
 mod status;
@@ -56,6 +58,10 @@ pub use guardian::guardian_main;
 pub use node::node_main;
 pub use run::{Options, Outcome, Progress, RunError, run};
 pub use run_id::RunId;
+pub use sandboxed::check_module;
+
+/// Whether this build can run units as WebAssembly.
+pub const HAS_SANDBOX: bool = hemiola_sandbox::IS_AVAILABLE;
 
 /// The hidden subcommands by which the binary starts its own processes.
 pub mod subcommand {

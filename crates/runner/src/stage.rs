@@ -10,6 +10,7 @@ mod supervise;
 
 use std::fs;
 use std::os::fd::AsRawFd;
+use std::path::Path;
 use std::time::{Duration, Instant as WallInstant};
 
 use hemiola_scenario::{Process, Variant};
@@ -131,6 +132,7 @@ impl<'r> Stage<'r> {
         for index in 0..stage.members.len() {
             stage.await_ready(index)?;
         }
+        stage.await_sandboxed()?;
         stage.check_refusals()?;
         // Started last: the record is of the run, without the preparation.
         stage.kernel = context.records_kernel.then(Recording::start).transpose()?;
@@ -222,6 +224,20 @@ impl<'r> Stage<'r> {
         Ok(())
     }
 
+    /// Waits until the sandboxed units that the variant begins with are prepared.
+    fn await_sandboxed(&mut self) -> Result<(), RunError> {
+        let limit = WallInstant::now() + PREPARE_TIMEOUT;
+        while !self.with_units(Units::are_first_prepared).unwrap_or(Ok(true))? {
+            if WallInstant::now() > limit {
+                let reason = format!("not ready after {} s", PREPARE_TIMEOUT.as_secs());
+                return Err(RunError::Start { process: "a sandboxed unit".into(), reason });
+            }
+            self.context.check_interruption()?;
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Ok(())
+    }
+
     fn not_started(&self, index: usize, reason: String) -> RunError {
         RunError::Start { process: self.members[index].name.clone(), reason }
     }
@@ -280,6 +296,11 @@ impl<'r> Stage<'r> {
 
     pub(crate) fn injected(&self) -> &[Injection] {
         &self.injected
+    }
+
+    /// The folder that relative paths of the scenario start in.
+    pub(crate) fn scenario_folder(&self) -> &'r Path {
+        self.context.scenario_folder
     }
 
     pub(crate) fn members(&mut self) -> &mut [Member] {

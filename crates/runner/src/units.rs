@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 
 use hemiola_rt::clock::{Clock, MonotonicClock};
-use hemiola_scenario::{Unit, UnitProgram, UnitState as Begin, Variant};
+use hemiola_sandbox::LoadError;
+use hemiola_scenario::{Unit, UnitProgram, UnitState as Begin, Variant, sandboxed_budget};
 use hemiola_simplex::{
     Begun, Change, Effect, Gain, Replacement, Role, SLOTS, Ticket, UnitId, Upgrades, fault_name,
     reason_name, state_name, unit_policy,
@@ -21,6 +22,7 @@ use crate::control::{
     Watcher,
 };
 use crate::launch::Message;
+use crate::sandboxed::{self, Order, REPORT_SIZE, Report};
 use crate::stage::Stage;
 use crate::status::{Ask, REPLY_SIZE, Reply, STATUS_SIZE, Status};
 use crate::tasks::unit::{self, UnitLaunch};
@@ -40,15 +42,17 @@ pub(crate) struct Units {
     /// Profile and budget of an added unit, unless the request says otherwise.
     profile: Profile,
     budget: Span,
+    sandboxed_budget: Span,
     /// Notes that the user has not seen yet.
     notes: Vec<String>,
 }
 
-/// The process of a unit.
+/// The process of a unit, or its instance in the sandbox of the decision process.
 #[derive(Clone, Copy, Debug)]
 struct UnitProcess {
     id: UnitId,
-    member: usize,
+    /// `None` for a sandboxed unit, whose `pid` is 0.
+    member: Option<usize>,
     pid: u32,
     prepares: bool,
     ending: bool,
@@ -57,7 +61,7 @@ struct UnitProcess {
 
 impl Units {
     pub(crate) fn new(variant: &Variant) -> Self {
-        let last = variant.units.last();
+        let last = variant.units.iter().rfind(|unit| !unit.is_sandboxed());
         let decision = variant.decision.as_ref().expect("present with the decision process");
         let reserved = variant.processes.iter().map(|process| process.name.clone()).collect();
         Self {
@@ -68,6 +72,7 @@ impl Units {
             status: None,
             profile: last.map_or_else(Profile::ordinary, |unit| unit.profile.clone()),
             budget: last.map_or(Span::from_millis(2), |unit| unit.budget),
+            sandboxed_budget: sandboxed_budget(decision.answer_within),
             notes: Vec::new(),
         }
     }
@@ -83,23 +88,56 @@ impl Units {
             let fault = stage.injected().iter().find_map(|injection| injection.in_unit(index));
             let may_end = fault.is_some();
             self.launch(stage, &UnitLaunch { id, unit: unit.clone(), fault, may_end })?;
-            self.process_mut(id).expect("just launched").prepares = false;
+            let process = self.process_mut(id).expect("just launched");
+            process.prepares = process.member.is_none();
         }
         Ok(())
     }
 
+    /// Whether every sandboxed unit that the scenario begins with is prepared.
+    pub(crate) fn are_first_prepared(&mut self, stage: &mut Stage<'_>) -> Result<bool, RunError> {
+        for report in receive_reports(stage) {
+            match report {
+                Report::Prepared(id) => self.prepared(id),
+                Report::Refused(id, reason) => {
+                    return Err(RunError::Start { process: self.unit(id.slot), reason });
+                }
+                Report::Dropped(_) => {}
+            }
+        }
+        Ok(!self.processes.iter().flatten().any(|process| process.prepares))
+    }
+
     fn launch(&mut self, stage: &mut Stage<'_>, launch: &UnitLaunch) -> Result<(), RunError> {
+        let (program, name) = (&launch.unit.program, &launch.unit.name);
+        if let UnitProgram::Module { file } = program {
+            let started = order_preparation(stage, launch, file);
+            let because = |reason| RunError::Start { process: name.clone(), reason };
+            return started.map(|()| self.enter(launch.id, None, 0)).map_err(because);
+        }
         let process = unit::process(stage.variant(), &launch.unit);
-        let kind = unit::kind(&launch.unit.program);
+        let (process, kind) = process.zip(unit::kind(program)).expect("all others have a process");
         let member = stage.launch(&process, kind, |supplies| unit::equipment(launch, supplies))?;
         let launched = &mut stage.members()[member];
         if launch.may_end {
             launched.early_end = EarlyEnd::Expected;
         }
-        let (id, pid) = (launch.id, launched.launched.pid());
-        self.processes[usize::from(id.slot)] =
-            Some(UnitProcess { id, member, pid, prepares: true, ending: false, vacated: false });
+        let pid = launched.launched.pid();
+        self.enter(launch.id, Some(member), pid);
         Ok(())
+    }
+
+    fn enter(&mut self, id: UnitId, member: Option<usize>, pid: u32) {
+        let (prepares, ending, vacated) = (true, false, false);
+        self.processes[usize::from(id.slot)] =
+            Some(UnitProcess { id, member, pid, prepares, ending, vacated });
+    }
+
+    fn prepared(&mut self, id: UnitId) {
+        if let Some(process) = self.process_mut(id) {
+            process.prepares = false;
+        }
+        self.upgrades.ready(id);
     }
 
     /// Tells the decision module which units it begins with.
@@ -260,14 +298,23 @@ impl Units {
 
     /// The unit that a request describes.
     fn described(&self, stage: &Stage<'_>, new: &NewUnit) -> Result<Unit, String> {
-        let program = match (&new.gain, new.command.split_first()) {
-            (Some(name), None) => UnitProgram::Gain(
+        let program = match (&new.gain, new.command.split_first(), &new.wasm) {
+            (None, None, Some(_)) if new.priority.is_some() => {
+                let why = "a sandboxed unit has no process and no priority of its own";
+                return Err(format!("{why}; leave out --priority"));
+            }
+            (None, None, Some(file)) => {
+                let program = UnitProgram::Module { file: file.clone() };
+                let unit = self.later(new.name.clone(), program, Profile::ordinary());
+                return Ok(Unit { budget: self.sandboxed_budget, ..unit });
+            }
+            (Some(name), None, None) => UnitProgram::Gain(
                 Gain::named(name).ok_or_else(|| format!("no gain is called \"{name}\""))?,
             ),
-            (None, Some((program, arguments))) => {
+            (None, Some((program, arguments)), None) => {
                 UnitProgram::Command { program: program.clone(), arguments: arguments.to_vec() }
             }
-            _ => return Err("give either --gain NAME or a program after --".into()),
+            _ => return Err("give one of --gain NAME, --wasm FILE, or a program after --".into()),
         };
         let mut profile = self.profile.clone();
         if let Some(priority) = new.priority {
@@ -287,8 +334,15 @@ impl Units {
 
     /// Reports the processes that are prepared, have ended, or are gone with everything they started.
     fn look_at_processes(&mut self, stage: &mut Stage<'_>) {
+        for report in receive_reports(stage) {
+            match report {
+                Report::Prepared(id) => self.prepared(id),
+                Report::Refused(id, reason) => self.upgrades.ended(id, &reason),
+                Report::Dropped(id) => self.upgrades.vacated(id),
+            }
+        }
         for process in self.processes.iter_mut().flatten() {
-            let UnitProcess { id, member, .. } = *process;
+            let UnitProcess { id, member: Some(member), .. } = *process else { continue };
             if process.prepares && !process.ending {
                 match stage.receive_ready(member, std::time::Duration::ZERO) {
                     Ok(false) => {}
@@ -347,17 +401,21 @@ impl Units {
     }
 
     fn start(&mut self, stage: &mut Stage<'_>, id: UnitId, epoch: Instant) {
-        let Some(process) = self.process_mut(id) else { return };
-        let launched = &mut stage.members()[process.member].launched;
+        let Some(member) = self.process_mut(id).and_then(|process| process.member) else { return };
+        let launched = &mut stage.members()[member].launched;
         // An error means that it has just ended, which is reported with the way it ended.
         let _ = launched.send(&Message::Start(epoch));
     }
 
     fn end(&mut self, stage: &mut Stage<'_>, id: UnitId) {
         match self.process_mut(id) {
-            Some(process) => {
-                process.ending = true;
-                let member = &mut stage.members()[process.member];
+            Some(UnitProcess { member: None, .. }) => {
+                // A full queue or no answer means that the decision module hangs: the slot stays unused.
+                let _ = send_order(stage, &Order::Drop { id }, &[]);
+            }
+            Some(UnitProcess { member: Some(member), ending, .. }) => {
+                *ending = true;
+                let member = &mut stage.members()[*member];
                 member.early_end = EarlyEnd::Expected;
                 member.launched.end();
             }
@@ -414,4 +472,32 @@ impl Units {
     fn process_mut(&mut self, id: UnitId) -> Option<&mut UnitProcess> {
         self.processes[usize::from(id.slot)].as_mut().filter(|process| process.id == id)
     }
+}
+
+/// Sends the module of a unit to the thread that prepares it.
+fn order_preparation(stage: &mut Stage<'_>, launch: &UnitLaunch, file: &str) -> Result<(), String> {
+    let path = stage.scenario_folder().join(file);
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let module = sandboxed::read(&path)?;
+    let order = Order::Prepare { id: launch.id, file: name, budget: launch.unit.budget };
+    send_order(stage, &order, &module)
+}
+
+fn send_order(stage: &mut Stage<'_>, order: &Order, module: &[u8]) -> Result<(), String> {
+    let supervision = stage.wiring().supervision.as_mut();
+    let sandbox = supervision.and_then(|supervision| supervision.sandbox.as_mut());
+    let sandbox = sandbox.ok_or_else(|| LoadError::NotBuilt.to_string())?;
+    let sent = sandbox.order_sender.send(&order.to_bytes(module)?);
+    sent.map(drop).map_err(|error| error.to_string())
+}
+
+fn receive_reports(stage: &mut Stage<'_>) -> Vec<Report> {
+    let supervision = stage.wiring().supervision.as_mut();
+    let Some(sandbox) = supervision.and_then(|it| it.sandbox.as_mut()) else { return Vec::new() };
+    let mut buffer = [0; REPORT_SIZE];
+    let mut reports = Vec::new();
+    while let Ok(Some(bytes)) = sandbox.report_receiver.receive(&mut buffer) {
+        reports.extend(Report::from_bytes(bytes));
+    }
+    reports
 }

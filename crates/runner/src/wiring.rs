@@ -12,6 +12,7 @@ use crate::RunError;
 use crate::card::{REGISTER_SIZE, Registers as Descriptors};
 use crate::node::STOP_SIZE;
 use crate::run::Context;
+use crate::sandboxed::{Lines, ORDER_SIZE, ORDERS_MAX, REPORT_SIZE};
 use crate::spec::Port;
 use crate::status::{REPLY_SIZE, REQUEST_SIZE, REQUESTS_MAX, STATUS_SIZE};
 use crate::tasks::Equipment;
@@ -41,9 +42,19 @@ pub(crate) struct Supervision {
     pub(crate) requests: Channel,
     pub(crate) replies: Channel,
     pub(crate) status: Channel,
+    /// Channels of sandboxed units, where this build has the sandbox.
+    pub(crate) sandbox: Option<Sandbox>,
     pub(crate) request_sender: Box<dyn Sender>,
     pub(crate) reply_receiver: Box<dyn Receiver>,
     pub(crate) status_receiver: Box<dyn Receiver>,
+}
+
+/// The channels to the thread that prepares sandboxed units.
+pub(crate) struct Sandbox {
+    orders: Channel,
+    reports: Channel,
+    pub(crate) order_sender: Box<dyn Sender>,
+    pub(crate) report_receiver: Box<dyn Receiver>,
 }
 
 impl Wiring {
@@ -165,6 +176,7 @@ impl Supervision {
                 .map_err(RunError::channel)?,
             status_receiver: hemiola_bus::open_receiver(&status.handle())
                 .map_err(RunError::channel)?,
+            sandbox: hemiola_sandbox::IS_AVAILABLE.then(|| Sandbox::create(shared)).transpose()?,
             slots,
             requests,
             replies,
@@ -180,6 +192,34 @@ impl Supervision {
             .iter()
             .chain([&self.requests])
             .map(|channel| channel.descriptor(End::Receiver));
-        sent.into_iter().chain(received).flatten().collect()
+        let sandbox = self.sandbox.iter().flat_map(Sandbox::descriptors);
+        sent.into_iter().chain(received).flatten().chain(sandbox).collect()
+    }
+}
+
+impl Sandbox {
+    fn create(
+        shared: &dyn Fn(&str, Delivery, usize) -> Result<Channel, RunError>,
+    ) -> Result<Self, RunError> {
+        let queue = Delivery::Queue(ORDERS_MAX.try_into().expect("more than none"));
+        let orders = shared("orders", queue, ORDER_SIZE)?;
+        let reports = shared("reports", queue, REPORT_SIZE)?;
+        Ok(Self {
+            order_sender: hemiola_bus::open_sender(&orders.handle()).map_err(RunError::channel)?,
+            report_receiver: hemiola_bus::open_receiver(&reports.handle())
+                .map_err(RunError::channel)?,
+            orders,
+            reports,
+        })
+    }
+
+    /// The ends of the decision process.
+    pub(crate) fn lines(&self) -> Lines {
+        Lines { orders: self.orders.handle(), reports: self.reports.handle() }
+    }
+
+    fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        let ends = [self.orders.descriptor(End::Receiver), self.reports.descriptor(End::Sender)];
+        ends.into_iter().flatten()
     }
 }

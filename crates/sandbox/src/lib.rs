@@ -26,7 +26,7 @@
 //! the thread that will call, and [`Instance::seal`] before the first call in a loop.
 //!
 //! **The engine** is wasmtime, which takes minutes to build, and therefore the feature `engine`. Without it,
-//! [`IS_AVAILABLE`] is false and [`Engine::new`] refuses. Decision 0034 has its settings and their reasons.
+//! [`IS_AVAILABLE`] is false and [`Engine::new`] refuses. Decision 0036 has its settings and their reasons.
 //!
 //! **Not here:** memory shared with the host, and host functions.
 

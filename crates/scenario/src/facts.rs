@@ -4,6 +4,9 @@ use std::fmt;
 
 use hemiola_units::{CpuSet, Rate, Span};
 
+/// Judges the file of a WebAssembly module; the error says why it cannot be a unit.
+pub type ModuleCheck<'f> = dyn Fn(&str) -> Result<(), String> + 'f;
+
 /// The machine that a scenario is checked for.
 #[derive(Clone)]
 pub struct Facts<'f> {
@@ -14,6 +17,8 @@ pub struct Facts<'f> {
     /// Whether a program can be started, as written in the scenario: a path relative to the scenario's folder,
     /// or a name without a slash to look up in `PATH`.
     pub executable: &'f dyn Fn(&str) -> bool,
+    /// Whether a file, as written in the scenario, is a module that can be a unit. `None` where this build has no sandbox.
+    pub module: Option<&'f ModuleCheck<'f>>,
 }
 
 impl fmt::Debug for Facts<'_> {
@@ -21,6 +26,7 @@ impl fmt::Debug for Facts<'_> {
         f.debug_struct("Facts")
             .field("cpus_online", &self.cpus_online)
             .field("priority_max", &self.priority_max)
+            .field("has_sandbox", &self.module.is_some())
             .finish_non_exhaustive()
     }
 }

@@ -211,8 +211,11 @@ sections! {
     /// `[[variant.units]]`
     pub(crate) struct UnitKeys<'s> = "a unit" {
         must name: &'s str, Shape::Name, "Unique in the variant, processes included.";
-        may gain: GainOrName<'s>, Shape::Gain, "The built-in controller with this law; or command.";
+        may gain: GainOrName<'s>, Shape::Gain, "The built-in controller with this law; or command, or wasm.";
         may command: Texts<'s>, Shape::Texts, "A program that keeps the unit contract.";
+        may wasm: &'s str, Shape::Text,
+            "Or a WebAssembly module, as binary or as text, which the decision process calls in a sandbox. In a build \
+             without the sandbox, the variant is left out.";
         may fault: &'s str, Shape::Text, "Fault to inject, of those listed below.";
         may fault_after: Span = Span::ZERO, Shape::LengthOrZero, "Time of the fault from the start of the run.";
         may profile: &'s str, Shape::Text, else "an ordinary process",
@@ -221,7 +224,7 @@ sections! {
             "Its priority; needs a profile with the policy fifo or rr.";
         may state: UnitState, Shape::Word(UnitState::WORDS), else "active for the first, shadow for the others",
             "Initial state; at most one unit is active.";
-        may budget: Span, Shape::Length, else "answer_within",
+        may budget: Span, Shape::Length, else "answer_within; with wasm 100us, at most a sixteenth of answer_within",
             "Processor time per cycle before it is stopped; at most the period.";
     }
 

@@ -18,6 +18,7 @@
 //!     cpus_online: "0-1".parse().unwrap(),
 //!     priority_max: 99,
 //!     executable: &|program| program == "/bin/true",
+//!     module: None,
 //! };
 //! let source = r#"
 //! title = "One process"
@@ -51,6 +52,6 @@ mod schema;
 mod section;
 mod shape;
 
-pub use facts::{Facts, Overrides};
+pub use facts::{Facts, ModuleCheck, Overrides};
 pub use plan::*;
 pub use read::{TABLE, read};

@@ -182,7 +182,11 @@ impl Variant {
         });
         let (down, up) = match (self.decision.is_some(), order) {
             // I/O to each unit in turn; up to the decision module, up to I/O.
-            (true, _) => (self.units.len() as u32, 2),
+            (true, _) => match self.units.iter().filter(|unit| !unit.is_sandboxed()).count() {
+                // To the decision module, which calls its units, and back up.
+                0 if !self.units.is_empty() => (1, 1),
+                processes => (processes as u32, 2),
+            },
             // To the controller and back up.
             (false, Order::ReadFirst { .. }) => (1, 1),
             // To the controller; its answer is used in the next cycle.
@@ -422,6 +426,25 @@ pub enum UnitProgram {
         /// Its arguments.
         arguments: Vec<String>,
     },
+    /// A WebAssembly module that the decision process calls.
+    Module {
+        /// As written: a path relative to the scenario's folder.
+        file: String,
+    },
+}
+
+/// The budget of a sandboxed unit that states none: with eight of them, half of `answer_within` is left.
+#[must_use]
+pub fn sandboxed_budget(answer_within: Span) -> Span {
+    Span::from_micros(100).min(answer_within / 16)
+}
+
+impl Unit {
+    /// Whether it is a module in the sandbox of the decision process, and no process of its own.
+    #[must_use]
+    pub const fn is_sandboxed(&self) -> bool {
+        matches!(self.program, UnitProgram::Module { .. })
+    }
 }
 
 /// An injected fault.

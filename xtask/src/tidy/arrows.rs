@@ -17,7 +17,7 @@ use Nature::{Pure, Shell};
 
 /// Folder in `crates/`, nature, and the crates of the workspace that it may depend on, in tests too. A new arrow is an
 /// architecture decision: the commit that adds one explains it.
-const CRATES: [(&str, Nature, &[&str]); 29] = [
+const CRATES: [(&str, Nature, &[&str]); 30] = [
     ("units", Pure, &[]),
     ("diagnostic", Pure, &[]),
     // Misspelt units get a suggestion.

@@ -8,8 +8,12 @@ use crate::machine::{FORMAT, Identity};
 const LADDER: &str = include_str!("../../../../examples/1-pendulum-ladder/scenario.toml");
 
 fn plan(source: &str, overrides: &Overrides) -> Plan {
-    let facts =
-        Facts { cpus_online: "0-1".parse().unwrap(), priority_max: 99, executable: &|_| true };
+    let facts = Facts {
+        cpus_online: "0-1".parse().unwrap(),
+        priority_max: 99,
+        executable: &|_| true,
+        module: None,
+    };
     read(source, &facts, overrides).unwrap()
 }
 

@@ -20,10 +20,9 @@ pub(crate) fn describe(plan: &Plan, variant: &Variant) -> VariantRecord {
         asked: process.profile.clone(),
     };
     let processes = variant.processes.iter().map(|p| process(p, kind(&p.task)));
-    let units = variant
-        .units
-        .iter()
-        .map(|unit| process(&unit::process(variant, unit), unit::kind(&unit.program)));
+    let units = variant.units.iter().filter_map(|unit| {
+        Some(process(&unit::process(variant, unit)?, unit::kind(&unit.program)?))
+    });
     let hand_overs = variant.hand_overs();
     let mut record = VariantRecord {
         name: variant.name.clone(),

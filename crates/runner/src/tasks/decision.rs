@@ -14,7 +14,7 @@ use serde_json::Value;
 use hemiola_bus::{Channel, Handle, Readiness, Receiver, Sender, open_receiver, open_sender};
 use hemiola_rt::clock::{Clock, MonotonicClock};
 use hemiola_rt::sys;
-use hemiola_scenario::Release;
+use hemiola_scenario::{Release, Unit};
 use hemiola_simplex::{Answer, Decided, Decision, SLOTS};
 use hemiola_simplex::{Command, DecodeError, Event, Events, Request, Sensors};
 use hemiola_trace::EventKind;
@@ -22,9 +22,11 @@ use hemiola_trace::result::Role;
 use hemiola_units::{Instant, Policy, Span};
 
 use super::{Body, Equipment, Supplies, TaskKind, mismatch};
+use crate::sandboxed::{self, Sandboxed};
 use crate::spec::NodeSpec;
 use crate::status::{Ask, REQUEST_SIZE, Reply, SlotStatus, Status};
 use crate::task::{Job, Ports, Task, mark_values, to_value};
+use crate::wiring::Sandbox;
 
 pub(super) const KIND: TaskKind = TaskKind {
     is_in_cycle: true,
@@ -41,6 +43,9 @@ pub(super) const KIND: TaskKind = TaskKind {
         if of.variant.units.len() > 1 {
             add("analytic redundancy");
         }
+        if of.variant.units.iter().any(Unit::is_sandboxed) {
+            add("sandboxed units");
+        }
         if of.plan.plant.is_some() {
             add("live upgrade");
         }
@@ -49,6 +54,7 @@ pub(super) const KIND: TaskKind = TaskKind {
     sources: &[
         include_str!("decision.rs"),
         include_str!("controller.rs"),
+        include_str!("../sandboxed.rs"),
         include_str!("../status.rs"),
         include_str!("../units.rs"),
         include_str!("../../../bus/src/shared_memory.rs"),
@@ -69,6 +75,7 @@ fn equip<'w>(supplies: &Supplies<'w>) -> Equipment<'w> {
         requests: supervision.requests.handle(),
         replies: supervision.replies.handle(),
         status: supervision.status.handle(),
+        sandbox: supervision.sandbox.as_ref().map(Sandbox::lines),
     };
     Equipment::new(&lines, supervision.descriptors())
 }
@@ -84,6 +91,8 @@ struct Lines {
     replies: Handle,
     /// The state of every unit.
     status: Handle,
+    /// Those of sandboxed units, where this build has any.
+    sandbox: Option<sandboxed::Lines>,
 }
 
 /// How often the status is sent when nothing happens: the runner reads it some twenty times a second.
@@ -99,6 +108,7 @@ struct DecisionTask {
     lead: Span,
     period: Span,
     slots: [Slot; SLOTS],
+    sandboxed: Sandboxed,
     requests: Box<dyn Receiver>,
     replies: Box<dyn Sender>,
     status: Box<dyn Sender>,
@@ -149,6 +159,7 @@ impl DecisionTask {
                 Release::Every { .. } | Release::Federation | Release::Own => Span::ZERO,
             },
             period,
+            sandboxed: Sandboxed::prepare(lines.sandbox.as_ref(), period)?,
             slots: slots.try_into().map_err(|_| format!("a decision module has {SLOTS} slots"))?,
             requests: open_receiver(&lines.requests).map_err(|e| because("the requests", &e))?,
             replies: open_sender(&lines.replies).map_err(|e| because("the replies", &e))?,
@@ -163,10 +174,20 @@ impl DecisionTask {
         })
     }
 
-    /// Waits for the answers to this cycle. It waits for the unit with the lowest priority first: by the
+    /// Collects the answers to this cycle: of processes first, then of sandboxed units, for which a part of the time
+    /// is reserved.
+    fn gather(&mut self, sensors: &Sensors, ports: &mut dyn Ports) -> [Answer; SLOTS] {
+        // From the sample, not from the release: a late release must not shorten the units' time.
+        let limit = sensors.sampled + self.answer_within - self.sandboxed.reserve();
+        let mut answers = self.gather_messages(sensors.sequence, limit);
+        self.sandboxed.answer(sensors, &self.decision, &mut answers, || ports.now());
+        answers
+    }
+
+    /// Waits for the answers of processes. It waits for the unit with the lowest priority first: by the
     /// time that one has answered, all others have run. In a cycle without faults this process wakes up
     /// once, however many units there are.
-    fn gather(&mut self, sequence: u64, limit: Instant) -> [Answer; SLOTS] {
+    fn gather_messages(&mut self, sequence: u64, limit: Instant) -> [Answer; SLOTS] {
         let mut answers = [Answer::None; SLOTS];
         for (answer, slot) in answers.iter_mut().zip(&mut self.slots) {
             if slot.pid.is_some() {
@@ -230,6 +251,7 @@ impl DecisionTask {
                 command.sequence = sensors.sequence;
             }
         }
+        self.sandboxed.rehearse(&sensors);
         self.rehearsal.clone_from(&self.decision);
         let _ = black_box(self.rehearsal.sense(&sensors));
         let _ = black_box(self.rehearsal.decide(&answers, ports.now()));
@@ -266,8 +288,12 @@ impl DecisionTask {
         for unit in ask.units().iter() {
             let slot = &mut self.slots[usize::from(unit.slot)];
             match ask.request {
+                Request::Add { .. } if self.sandboxed.seat(unit) => slot.pid = None,
                 Request::Add { .. } => slot.occupy(ask.pid),
-                Request::Remove { .. } | Request::Exited { .. } => slot.pid = None,
+                Request::Remove { .. } | Request::Exited { .. } => {
+                    slot.pid = None;
+                    self.sandboxed.unseat(usize::from(unit.slot));
+                }
                 Request::Promote { .. } | Request::Resume => {}
             }
         }
@@ -385,7 +411,7 @@ impl Task for DecisionTask {
             self.slots.iter_mut().rev().find(|slot| slot.is_awaited(self.cycles + 1))
         {
             // Ready, timed out or broken: the cycle is judged by the answers present then.
-            let _ = last.answers.wait(next + self.answer_within);
+            let _ = last.answers.wait(next + self.answer_within - self.sandboxed.reserve());
         }
     }
 
@@ -398,8 +424,7 @@ impl Task for DecisionTask {
         self.cycles = job.cycle;
         self.next_release = Some(job.release + self.period);
         self.decision.sense(&sensors);
-        // From the sample, not from the release: a late release must not shorten the units' time.
-        let answers = self.gather(sensors.sequence, sensors.sampled + self.answer_within);
+        let answers = self.gather(&sensors, ports);
         let decided = self.decision.decide(&answers, ports.now());
         let command = Command {
             sequence: sensors.sequence,

@@ -21,7 +21,8 @@ const MEMORY: Bytes = Bytes(1 << 30);
 const UNBROKEN_MIN: Span = Span::from_millis(20);
 
 /// The kind of a unit's process: that of its program, with another role, and its end is the decision module's business.
-pub(crate) fn kind(program: &UnitProgram) -> &'static TaskKind {
+/// A sandboxed unit has no process.
+pub(crate) fn kind(program: &UnitProgram) -> Option<&'static TaskKind> {
     const fn unit(kind: TaskKind) -> TaskKind {
         let (stop_by, early_end) = (StopBy::Signal, EarlyEnd::FailureAtOnce);
         TaskKind { role: Role::Unit, stop_by, early_end, ..kind }
@@ -29,8 +30,9 @@ pub(crate) fn kind(program: &UnitProgram) -> &'static TaskKind {
     const OURS: TaskKind = unit(controller::KIND);
     const FOREIGN: TaskKind = unit(command::KIND);
     match program {
-        UnitProgram::Gain(_) => &OURS,
-        UnitProgram::Command { .. } => &FOREIGN,
+        UnitProgram::Gain(_) => Some(&OURS),
+        UnitProgram::Command { .. } => Some(&FOREIGN),
+        UnitProgram::Module { .. } => None,
     }
 }
 
@@ -44,17 +46,18 @@ pub(crate) struct UnitLaunch {
     pub(crate) may_end: bool,
 }
 
-/// The process of a unit: a controller or a command in its place, released by the sensors.
-pub(crate) fn process(variant: &Variant, unit: &Unit) -> Process {
+/// The process of a unit: a controller or a command in its place, released by the sensors. A sandboxed unit has none.
+pub(crate) fn process(variant: &Variant, unit: &Unit) -> Option<Process> {
     let decision = variant.decision_process().expect("units come with a decision process");
     let sensors = &decision.receives[0];
-    Process {
+    Some(Process {
         name: unit.name.clone(),
         task: match &unit.program {
             UnitProgram::Gain(gain) => Task::Controller { gain: *gain },
             UnitProgram::Command { program, arguments } => {
                 Task::Command { program: program.clone(), arguments: arguments.clone() }
             }
+            UnitProgram::Module { .. } => return None,
         },
         release: Release::On { channel: sensors.clone(), lead: Span::ZERO },
         period: variant.rate.period(),
@@ -63,7 +66,7 @@ pub(crate) fn process(variant: &Variant, unit: &Unit) -> Process {
         profile_name: unit.profile_name.clone(),
         sends: Vec::new(),
         receives: vec![sensors.clone()],
-    }
+    })
 }
 
 /// What a unit gets: its slot, its limits, and as a foreign program the environment of the unit contract.
@@ -95,6 +98,7 @@ pub(crate) fn equipment<'w>(launch: &UnitLaunch, supplies: &Supplies<'w>) -> Equ
             let folder = supplies.scenario_folder;
             Equipment::new(&Foreign::new(folder, program, arguments, environment), descriptor)
         }
+        UnitProgram::Module { .. } => Equipment::NONE,
     };
     Equipment {
         sends: Some(Port { index: SLOT_PORT + u16::from(number), handle: slot.handle() }),

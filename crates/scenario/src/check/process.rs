@@ -12,6 +12,7 @@ use crate::document::{At, Entry, OneOrMany, Section};
 use crate::keys::{OrderWord, ProcessKeys, TaskWord, UnitKeys};
 use crate::plan::{
     InjectedFault, Message, Order, Process, Release, Task, Unit, UnitProgram, UnitState,
+    sandboxed_budget,
 };
 
 /// The settings that the processes and units of one variant share.
@@ -272,13 +273,16 @@ impl Checker<'_> {
             program,
             fault,
             state: keys.state.get().copied().unwrap_or(default),
-            budget: self.budget(name, &keys.budget, cycle),
+            budget: self.budget(name, keys, cycle),
             profile: chosen.profile,
             profile_name: chosen.name,
         }
     }
 
     fn unit_program(&mut self, name: &str, keys: &UnitKeys<'_>) -> UnitProgram {
+        if let Some(file) = keys.wasm.stated.as_ref() {
+            return self.module(name, keys, file);
+        }
         match (keys.gain.is_present, keys.command.is_present) {
             (true, true) => {
                 self.wrong(
@@ -291,7 +295,7 @@ impl Checker<'_> {
                 &keys.section,
                 name,
                 "gain",
-                "the name of a gain or four numbers; or write a command",
+                "the name of a gain or four numbers; or write a command, or wasm",
             ),
             _ => {}
         }
@@ -302,9 +306,37 @@ impl Checker<'_> {
         UnitProgram::Gain(self.gain_of(&keys.gain))
     }
 
-    fn budget(&mut self, name: &str, budget: &Entry<Span>, cycle: &Cycle<'_>) -> Span {
-        let period = cycle.rate.period();
-        let default = cycle.decision.map_or(period, |decision| decision.answer_within);
+    /// Reads the file of a sandboxed unit. It has no process, so keys of processes are wrong.
+    fn module(&mut self, name: &str, keys: &UnitKeys<'_>, file: &At<&str>) -> UnitProgram {
+        let others = [
+            (keys.gain.is_present, &keys.gain.key_at, "gain"),
+            (keys.command.is_present, &keys.command.key_at, "command"),
+            (keys.profile.is_present, &keys.profile.key_at, "profile"),
+            (keys.priority.is_present, &keys.priority.key_at, "priority"),
+            (keys.fault.is_present, &keys.fault.key_at, "fault"),
+        ];
+        for (_, at, key) in others.into_iter().filter(|(is_present, ..)| *is_present) {
+            self.wrong(
+                at,
+                format!("unit \"{name}\" has wasm and {key}"),
+                "a sandboxed unit has no process of its own: the decision process calls it; leave one of the two out",
+            );
+        }
+        if let Some(Err(reason)) = self.facts.module.map(|check| check(file.value)) {
+            let message = format!("\"{}\" cannot be a unit: {reason}", file.value);
+            self.wrong(
+                &file.at,
+                message,
+                "docs/guide/units.md describes what a module must export",
+            );
+        }
+        UnitProgram::Module { file: file.value.to_owned() }
+    }
+
+    fn budget(&mut self, name: &str, keys: &UnitKeys<'_>, cycle: &Cycle<'_>) -> Span {
+        let (budget, period) = (&keys.budget, cycle.rate.period());
+        let within = cycle.decision.map_or(period, |decision| decision.answer_within);
+        let default = if keys.wasm.is_present { sandboxed_budget(within) } else { within };
         let Some(budget) = &budget.stated else { return default };
         if budget.value <= period {
             return budget.value;

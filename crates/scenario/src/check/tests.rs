@@ -69,11 +69,17 @@ const FORMATION: &str = include_str!("../../../../examples/4-formation-flight/sc
 const PAYLOAD: &str = include_str!("../../../../examples/5-formation-payload/scenario.toml");
 const CAMPAIGN: &str = include_str!("../../../../examples/2-fault-campaign/scenario.toml");
 
+/// The judgement of a module: only this one fits.
+fn module(file: &str) -> Result<(), String> {
+    if file == "state-feedback.wat" { Ok(()) } else { Err("it imports \"now\" of \"env\"".into()) }
+}
+
 fn facts() -> Facts<'static> {
     Facts {
         cpus_online: "0-1".parse().unwrap(),
         priority_max: 99,
         executable: &|program| program == "./unit",
+        module: Some(&module),
     }
 }
 
@@ -107,7 +113,7 @@ fn problems_with(
 }
 
 #[test]
-fn the_ladder_has_seven_variants_and_no_problems() {
+fn the_ladder_has_eight_variants_and_no_problems() {
     let plan = plan(LADDER);
     assert_eq!(plan.kind(), "ladder");
     let names: Vec<_> = plan.variants.iter().map(|variant| variant.name.as_str()).collect();
@@ -120,11 +126,12 @@ fn the_ladder_has_seven_variants_and_no_problems() {
             "publish-subscribe",
             "simplex-1",
             "simplex-2",
-            "simplex-3"
+            "simplex-3",
+            "sandboxed"
         ]
     );
     let units: Vec<_> = plan.variants.iter().map(|variant| variant.units.len()).collect();
-    assert_eq!(units, [0, 0, 0, 0, 1, 2, 3]);
+    assert_eq!(units, [0, 0, 0, 0, 1, 2, 3, 1]);
     assert!(plan.variants.iter().all(|variant| variant.processes[0].task == Task::Plant));
     assert_eq!(plan.notes, Vec::<String>::new());
 }
@@ -223,7 +230,62 @@ fn the_ladder_at_one_kilohertz_notes_every_shortened_length() {
         plan.notes[0],
         "variant \"simplex-1\": answer_within shortened from 4ms to 500us to fit the period of 1ms"
     );
-    assert_eq!(plan.notes.len(), 3);
+    assert_eq!(plan.notes.len(), 4);
+}
+
+#[test]
+fn a_sandboxed_unit_runs_in_the_decision_process_within_a_small_budget() {
+    let sandboxed = &plan(LADDER).variants[7];
+    let unit = &sandboxed.units[0];
+    assert_eq!(unit.program, crate::UnitProgram::Module { file: "state-feedback.wat".into() });
+    assert_eq!(unit.budget, Span::from_micros(100));
+    let hand_overs = sandboxed.hand_overs();
+    assert_eq!((hand_overs.down, hand_overs.up, hand_overs.mechanism), (1, 1, "futex"));
+    let overrides = Overrides { rate: Some("1kHz".parse().unwrap()), ..Overrides::default() };
+    let faster = &plan_with(LADDER, &overrides).variants[7];
+    assert_eq!(faster.units[0].budget, Span::from_nanos(31_250), "a sixteenth of 500 us");
+}
+
+#[test]
+fn a_build_without_the_sandbox_leaves_the_variant_out_and_says_how_to_get_it() {
+    let facts = Facts { module: None, ..facts() };
+    let overrides = Overrides { rate: Some("1kHz".parse().unwrap()), ..Overrides::default() };
+    let plan = read(LADDER, &facts, &overrides).unwrap();
+    assert_eq!(plan.variants.len(), 7);
+    assert_eq!(plan.notes.len(), 4, "no note about the variant that is left out, but this:");
+    assert_eq!(
+        plan.notes[3],
+        "sandboxed is left out: it has units as WebAssembly, and this build has no sandbox; \
+         build hemiola with --features sandbox"
+    );
+    let edits = [("gain = \"experimental\"\nprofile = \"low\"", "wasm = \"unit.wasm\"")];
+    let problems = problems_with(SIMPLEX, &edits, &facts, &Overrides::default());
+    assert!(problems.contains("\"simplex\" has units as WebAssembly"), "{problems}");
+    assert!(problems.contains("build hemiola with --features sandbox"), "{problems}");
+}
+
+#[test]
+fn what_a_sandboxed_unit_cannot_have_is_named() {
+    let of = |unit: &str| {
+        let edits = [("wasm = \"state-feedback.wat\"", unit)];
+        problems_with(LADDER, &edits, &facts(), &Overrides::default())
+    };
+    let refused = of("wasm = \"unit.wasm\"");
+    let message = "\"unit.wasm\" cannot be a unit: it imports \"now\" of \"env\"";
+    assert!(refused.contains(message), "{refused}");
+    assert!(refused.contains("wasm = \"unit.wasm\"\n"), "{refused}");
+    for key in ["gain = \"lqr\"", "command = [\"./unit\"]", "profile = \"io\"", "fault = \"none\""]
+    {
+        let problems = of(&format!("wasm = \"state-feedback.wat\"\n{key}"));
+        let word = key.split(' ').next().unwrap();
+        assert!(
+            problems.contains(&format!("unit \"experimental\" has wasm and {word}")),
+            "{problems}"
+        );
+    }
+    let greedy = of("wasm = \"state-feedback.wat\"\nbudget = \"2001us\"");
+    let message = "the budgets of sandboxed units add up to 2001us, beyond half of answer_within, which is 2ms";
+    assert!(greedy.contains(message), "{greedy}");
 }
 
 #[test]
@@ -862,7 +924,7 @@ fn a_unit_has_either_a_gain_or_a_command() {
        |
     26 | [[variant.units]]
        | ^^^^^^^^^^^^^^^^^
-       = hint: gain is the name of a gain or four numbers; or write a command
+       = hint: gain is the name of a gain or four numbers; or write a command, or wasm
 
     error: fault_after needs a fault
       --> scenario.toml:28:1

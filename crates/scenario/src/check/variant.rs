@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use hemiola_units::{Overrun, Policy, Rate};
+use hemiola_units::{Overrun, Policy, Rate, Span};
 
 use super::Checker;
 use super::mixed::{Step, rests};
@@ -22,7 +22,13 @@ impl Checker<'_> {
         for keys in root.variant.items() {
             let at = keys.name.at();
             for step in self.steps(keys) {
+                let notes = self.notes.len();
                 let variant = self.variant(keys, step.as_ref());
+                if self.facts.module.is_none() && variant.units.iter().any(Unit::is_sandboxed) {
+                    self.notes.truncate(notes);
+                    self.lacks_sandbox(keys, &variant, root.variant.items().len());
+                    continue;
+                }
                 if !variant.name.is_empty() {
                     names.claim(self, "variant", &variant.name, at);
                 }
@@ -30,6 +36,20 @@ impl Checker<'_> {
             }
         }
         variants
+    }
+
+    /// Leaves out a variant that this build cannot run; that is a problem only if no other one remains.
+    fn lacks_sandbox(&mut self, keys: &VariantKeys<'_>, variant: &Variant, variants: usize) {
+        let build = "build hemiola with --features sandbox";
+        if variants > 1 {
+            self.notes.push(format!(
+                "{} is left out: it has units as WebAssembly, and this build has no sandbox; {build}",
+                variant.name
+            ));
+        } else {
+            let message = format!("\"{}\" has units as WebAssembly", variant.name);
+            self.wrong(keys.name.at(), message, format!("this build has no sandbox; {build}"));
+        }
     }
 
     fn variant(&mut self, keys: &VariantKeys<'_>, step: Option<&Step<'_>>) -> Variant {
@@ -67,6 +87,7 @@ impl Checker<'_> {
             .collect();
 
         self.no_name_twice(&written, &units);
+        self.sandboxed_units_fit(&units, decision.as_ref());
         // `written` lacks processes with an unreadable task, so these checks would report false problems.
         if written.len() == named.len() {
             self.one_actuates(keys, &written);
@@ -192,6 +213,29 @@ impl Checker<'_> {
         }
     }
 
+    /// Checks that calls of sandboxed units leave half of the time for answers to the others.
+    fn sandboxed_units_fit(
+        &mut self,
+        units: &[(Unit, Range<usize>)],
+        decision: Option<&hemiola_simplex::Settings>,
+    ) {
+        let Some(half) = decision.map(|decision| decision.answer_within / 2) else { return };
+        let mut together = Span::ZERO;
+        for (unit, at) in units.iter().filter(|(unit, _)| unit.is_sandboxed()) {
+            together += unit.budget;
+            if together > half && together - unit.budget <= half {
+                let message = format!(
+                    "the budgets of sandboxed units add up to {together}, beyond half of answer_within, which is {half}"
+                );
+                self.wrong(
+                    at,
+                    message,
+                    "lower their budgets; the decision process calls them one after the other",
+                );
+            }
+        }
+    }
+
     /// Checks that a unit in an endless loop cannot keep the processor from its supervisor.
     fn unit_is_below(&mut self, unit: &Unit, at: &Range<usize>, process: &Process) {
         let (below, above) = (&unit.profile.scheduling, &process.profile.scheduling);
@@ -220,7 +264,7 @@ impl Checker<'_> {
             release: Release::Every {
                 rate: Rate::from_period(plant.step)?,
                 overrun: Overrun::CatchUp,
-                lead: hemiola_units::Span::ZERO,
+                lead: Span::ZERO,
             },
             period: plant.step,
             deadline: plant.step,
