@@ -42,6 +42,7 @@
 
 mod archive;
 mod check;
+mod fdd;
 pub mod fuzzing;
 pub mod limits;
 mod memory;
@@ -57,6 +58,7 @@ pub mod tree;
 mod word;
 
 pub use archive::is_archive;
+pub use fdd::fdd;
 pub use merge::{Base, merge, merge_with_problems};
 pub use mim::{STANDARD_MIM, standard_mim_text};
 pub use model::Model;

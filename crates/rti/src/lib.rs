@@ -76,7 +76,7 @@
 //!
 //! It reads no clock, starts no thread and knows no protocol. Saving and restoring (clauses 4.19 to 4.35) and data
 //! distribution (9) are not implemented; their calls are refused with `RTIinternalError`. Of the management object
-//! model (11), `HLAcurrentFDD` has no value, and service reports are not written to files.
+//! model (11), service reports are not written to files.
 //!
 //! The simulation test runs seeded worlds of federates that act in any order. To replay one seed:
 //! `HEMIOLA_SEED=n cargo test -p hemiola-rti --test main -- simulation`.

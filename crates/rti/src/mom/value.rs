@@ -107,6 +107,7 @@ fn of_federation(federation: &Federation, name: &str) -> Option<Data> {
         "HLARTIversion" => text(VERSION),
         "HLAMIMdesignator" => text(federation.mim.as_deref().unwrap_or(hemiola_fom::STANDARD_MIM)),
         "HLAFOMmoduleDesignatorList" => designators(modules(federation)),
+        "HLAcurrentFDD" => text(&hemiola_fom::fdd(&federation.model)),
         "HLAtimeImplementationName" => text(federation.implementation.name()),
         // Federations are not saved yet.
         "HLAlastSaveName" | "HLAnextSaveName" => text(""),

@@ -2,16 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use hemiola_hla::call::{OwnershipCall, SupportCall};
+use hemiola_hla::call::{FederationCall, OwnershipCall, SupportCall};
+use hemiola_hla::data::FomModule;
 use hemiola_hla::encoding::{HLAinteger32BE, HLAlogicalTime, HLAunicodeString, HLAvariableArray};
 use hemiola_hla::{Callback, FederateHandle, ResignAction};
 
 use super::{FEDERATE, FEDERATION, editions, encoded, model};
 use crate::world::{World, time};
 use hemiola_rti::Limits;
-
-/// Attributes whose values this kernel does not know yet.
-const WITHOUT_VALUE: [&str; 1] = ["HLAcurrentFDD"];
 
 #[test]
 fn every_attribute_of_both_editions_has_a_value_of_its_data_type() {
@@ -29,9 +27,6 @@ fn every_attribute_of_both_editions_has_a_value_of_its_data_type() {
                 &model.object_class(model.object_class_named(class).unwrap()).unwrap().attributes;
             for attribute in attributes {
                 let definition = model.attribute(*attribute).unwrap();
-                if WITHOUT_VALUE.contains(&definition.name.as_str()) {
-                    continue;
-                }
                 let value = received[0].values.get(&definition.name);
                 let value = value.unwrap_or_else(|| panic!("{edition}: {}", definition.name));
                 encoded::check(&model, definition.datatype.as_deref().unwrap(), value);
@@ -231,4 +226,29 @@ fn counts_are_those_of_the_calls_and_callbacks() {
             ("HLAreflectionsReceived", 4),
         ])
     );
+}
+
+#[test]
+fn the_current_fdd_is_told_when_a_federate_brings_a_module() {
+    let mut world = World::new();
+    let manager = world.federate("manager");
+    world.watch(manager, FEDERATION);
+    let text = crate::world::MODEL.replace("<name>Car</name>", "<name>Bus</name>");
+    let call = FederationCall::JoinFederationExecutionWithModules {
+        federate_type: "test".into(),
+        federation_name: "Yard".into(),
+        additional_fom_modules: vec![FomModule::File {
+            name: "bus.xml".into(),
+            content: text.into_bytes().into(),
+        }],
+    };
+    let late = world.connect();
+    world.ok(late, call);
+    let [told] = &world.received(manager)[..] else { panic!() };
+    let modules = told.get::<HLAvariableArray<HLAunicodeString>>("HLAFOMmoduleDesignatorList");
+    assert_eq!(modules.0, ["bus.xml", "world.xml"].map(HLAunicodeString::from));
+    let fdd = model(&told.get::<HLAunicodeString>("HLAcurrentFDD").0);
+    for class in ["Vehicle.Car", "Vehicle.Bus"] {
+        assert!(fdd.object_class_named(class).is_some(), "{class}");
+    }
 }
