@@ -282,6 +282,7 @@ impl Federation {
     }
 
     /// Returns a federate's time state for a change that may concern the schedule.
+    #[inline]
     pub(crate) fn time_mut(&mut self, handle: FederateHandle) -> &mut TimeState {
         self.schedule.mark_changed(handle);
         if let Some(mom) = &mut self.mom {

@@ -127,6 +127,7 @@ impl Mom {
         entry_len::<FederateHandle, Member>() + entry_len::<ObjectInstanceHandle, FederateHandle>();
 
     /// The state of a federate may have changed.
+    #[cold]
     pub(crate) fn touch(&mut self, federate: FederateHandle) {
         self.touched.insert(federate);
     }
@@ -358,6 +359,7 @@ pub(crate) fn brought(model: &Model, before: &Model, named: &[FomModule]) -> Vec
 }
 
 /// Carries out a call that the model observes: what it changes and how much it sends.
+#[cold]
 pub(crate) fn observe(federation: &mut Federation, me: FederateHandle, call: Call) -> Answer {
     if federation.mom.is_none() {
         begin(federation);
@@ -378,6 +380,7 @@ pub(crate) fn observe(federation: &mut Federation, me: FederateHandle, call: Cal
 }
 
 /// A callback was sent to a federate.
+#[cold]
 pub(crate) fn delivered(federation: &mut Federation, to: FederateHandle, callback: &Callback) {
     let class_of = |instance: &ObjectInstanceHandle| {
         federation.instances.get(instance).and_then(|one| one.known_as(to))

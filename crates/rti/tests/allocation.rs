@@ -232,6 +232,17 @@ fn estimates_are_close_to_what_is_allocated_and_everything_is_given_back() {
             world.call(1, call);
         }
     });
+    world.compare("the instances and tables of the management object model", |world| {
+        for class in ["HLAmanager.HLAfederation", "HLAmanager.HLAfederate"] {
+            let object_class = world.model.object_class_named(class).unwrap();
+            let attributes = world.model.object_class(object_class).unwrap().attributes.clone();
+            let call = DeclarationCall::SubscribeObjectClassAttributes { object_class, attributes };
+            world.call(2, call);
+        }
+    });
+    world.compare("counts of what federates have sent", |world| {
+        cars.iter().for_each(|car| world.update(1, *car, 8, None));
+    });
     world.compare("a small model", |world| world.create("Small", &module()));
     let classes: String =
         (0..20_000).map(|n| format!("<objectClass><name>C{n}</name></objectClass>")).collect();

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hemiola_hla::call::ObjectCall;
+use hemiola_hla::call::{DistributionCall, ObjectCall};
 use hemiola_hla::{
     AttributeHandle, Call, Callback, FederateHandle, InteractionClassHandle, ObjectClassHandle,
     ObjectInstanceHandle, TransportationTypeHandle,
@@ -87,11 +87,26 @@ pub(super) enum Sent {
 impl Sent {
     /// What this call sends, if it succeeds.
     pub(super) fn of(federation: &Federation, me: FederateHandle, call: &Call) -> Self {
+        use DistributionCall as D;
         use ObjectCall as C;
-        let Call::Object(call) = call else { return Self::Nothing };
         let transportation = |class: &InteractionClassHandle| {
             federation.model.interaction_class(*class)?;
             Some(federation.federate(me).interaction_send_options(&federation.model, *class).1)
+        };
+        let interaction = |class: &InteractionClassHandle| {
+            transportation(class).map_or(Self::Nothing, |kind| Self::Interaction(kind, *class))
+        };
+        let call = match call {
+            Call::Object(call) => call,
+            Call::Distribution(
+                D::SendInteractionWithRegions { interaction_class, .. }
+                | D::SendInteractionWithRegionsAndTime { interaction_class, .. },
+            ) => return interaction(interaction_class),
+            Call::Distribution(
+                D::RegisterObjectInstanceWithRegions { .. }
+                | D::RegisterObjectInstanceWithNameAndRegions { .. },
+            ) => return Self::Registration,
+            _ => return Self::Nothing,
         };
         match call {
             C::UpdateAttributeValues { object_instance, attribute_values, .. }
@@ -100,9 +115,7 @@ impl Sent {
                 Self::update(federation, *object_instance, attributes)
             }
             C::SendInteraction { interaction_class: class, .. }
-            | C::SendInteractionWithTime { interaction_class: class, .. } => {
-                transportation(class).map_or(Self::Nothing, |kind| Self::Interaction(kind, *class))
-            }
+            | C::SendInteractionWithTime { interaction_class: class, .. } => interaction(class),
             C::SendDirectedInteraction { interaction_class: class, .. }
             | C::SendDirectedInteractionWithTime { interaction_class: class, .. } => {
                 transportation(class).map_or(Self::Nothing, |kind| Self::Directed(kind, *class))

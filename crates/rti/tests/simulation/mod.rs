@@ -91,7 +91,8 @@ fn slicing(seed: u64) -> Slicing {
 
 #[test]
 fn sliced_work_has_the_same_effects_for_every_federate_as_work_that_is_done_at_once() {
-    for seed in 0..LOGGED {
+    // A manager is told how far a job has come.
+    for seed in (0..LOGGED).filter(|seed| !Run::is_managed(*seed)) {
         let of_sessions = |slicing| {
             let mut run = Run::new(seed, slicing);
             run.events(EVENTS);

@@ -1,5 +1,7 @@
 //! One world: federates that act at random, one after the other.
 
+mod manager;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -18,6 +20,7 @@ use hemiola_units::{Instant, Random};
 
 use super::checker::{Asked, Asks, Messages, Peer, Sent, WHOLE};
 use crate::world::{MODEL, interval, model_with, module, time};
+use manager::Manager;
 
 /// The time that all federates request in the end.
 const END: i64 = 1 << 40;
@@ -58,6 +61,8 @@ pub(super) struct Run {
     resigning: BTreeSet<SessionId>,
     /// Number of slices that did not finish all work.
     pub(super) slices: u64,
+    /// In some worlds, a federate that manages the others.
+    manager: Option<Manager>,
     /// Whether inputs and effects are printed.
     pub(super) is_shown: bool,
 }
@@ -107,6 +112,7 @@ impl Run {
             budgets: Random::from_seed(!seed),
             resigning: BTreeSet::new(),
             slices: 0,
+            manager: None,
         };
         let creator = run.open();
         let create = FederationCall::CreateFederationExecutionWithTime {
@@ -119,7 +125,16 @@ impl Run {
             logical_time_implementation_name: "HLAinteger64Time".into(),
         };
         run.call(creator, create).unwrap();
+        if Self::is_managed(seed) {
+            run.add_manager();
+            run.drain();
+        }
         run
+    }
+
+    /// Whether a federate manages the others of this world.
+    pub(super) const fn is_managed(seed: u64) -> bool {
+        matches!(seed % 16, 3 | 4 | 9 | 14)
     }
 
     fn below(&mut self, bound: u64) -> u64 {
@@ -151,9 +166,10 @@ impl Run {
         if self.is_shown && !matches!(input, Input::Tick(_)) {
             println!("{budget}: {input:?}");
         }
+        let is_tick = matches!(input, Input::Tick(_));
         let lost = if let Input::Lost(session) = input { Some(session) } else { None };
         self.kernel.handle_within(input, budget, &mut out);
-        assert!(self.slicing != Slicing::Whole || !self.kernel.has_work());
+        assert!(self.slicing != Slicing::Whole || is_tick || !self.kernel.has_work());
         let to_lost =
             |output: &Effect| matches!(output, Effect::Callback(to, _) if Some(*to) == lost);
         assert!(!out.iter().any(to_lost), "a lost session gets no callback");
@@ -264,6 +280,9 @@ impl Run {
     /// Passes the callbacks to their federates' models.
     fn drain(&mut self) {
         for (session, notice) in std::mem::take(&mut self.inbox) {
+            if self.is_manager(session) {
+                self.told(&notice);
+            }
             if let Some(peer) = self.peers.iter_mut().find(|peer| peer.fed.session == session) {
                 peer.callback(notice.callback(), &mut self.messages);
             }
@@ -282,8 +301,14 @@ impl Run {
 
     pub(super) fn events(&mut self, count: usize) {
         for number in 0..count {
-            self.input(Input::Tick(Instant::from_nanos(number as u64 * 1_000_000)));
+            // A manager's periods are whole seconds.
+            let step = if self.manager.is_some() { 200_000_000 } else { 1_000_000 };
+            self.input(Input::Tick(Instant::from_nanos(number as u64 * step)));
+            if self.slicing == Slicing::Whole {
+                self.work_off();
+            }
             self.event();
+            self.achieve_as_manager();
             self.drain();
             match self.slicing {
                 Slicing::Whole => {}
@@ -304,6 +329,9 @@ impl Run {
     fn event(&mut self) {
         if self.peers.len() < 2 || (self.peers.len() < 6 && self.one_in(20)) {
             return self.join();
+        }
+        if self.manager.is_some() && self.one_in(6) {
+            return self.manage();
         }
         let at = self.below(self.peers.len() as u64) as usize;
         if self.kernel.is_busy(self.peers[at].fed.session) {
@@ -1005,6 +1033,7 @@ impl Run {
         self.drain();
         loop {
             let mut moved = false;
+            self.achieve_as_manager();
             for at in 0..self.peers.len() {
                 self.work_off();
                 self.drain();
@@ -1024,6 +1053,7 @@ impl Run {
                 break;
             }
         }
+        self.check_manager();
         for peer in &self.peers {
             self.gained += peer.gained;
             self.lost += peer.lost;
