@@ -5,6 +5,7 @@ mod connection;
 mod example;
 mod federation;
 mod immediate;
+mod managing;
 mod mirror;
 mod peer;
 mod pipelined;
