@@ -179,6 +179,16 @@ fn the_api_describes_the_recording() {
         .sum();
     assert_eq!(parts, job["job"]["response"].as_u64().unwrap());
     assert!(job["count"].as_u64().unwrap() > 100);
+    // Each delay is told in words, and the sentence of the job consists of such words.
+    let sentence = job["job"]["words"].as_str().unwrap();
+    assert!(
+        sentence.contains(" from release to finish: ") || sentence.contains(" late: "),
+        "{sentence}"
+    );
+    for delay in job["job"]["delays"].as_array().unwrap() {
+        let (kind, words) = (delay["kind"].as_str().unwrap(), delay["words"].as_str().unwrap());
+        assert!(!kind.is_empty() && !words.is_empty() && !delay["who"].is_null(), "{delay}");
+    }
 
     let report = page.json("api/report?r=0");
     assert!(report["threads"].as_array().unwrap().len() >= 10);

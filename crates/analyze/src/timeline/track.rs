@@ -1,5 +1,7 @@
 //! One row's segments, and the sums over them from which any stretch is summed in a few steps.
 
+use super::starts::{Starts, push_slowly};
+
 /// How a thread or a processor stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
@@ -124,8 +126,8 @@ const IN_PART: u32 = 1 << 27;
 /// The segments of one row, in order of time and without a hole between the first and the end.
 #[derive(Clone, Debug, Default)]
 pub struct Track {
-    /// Where each begins, ns.
-    starts: Vec<u64>,
+    /// Where each begins.
+    starts: Starts,
     /// State, flags and key of each.
     words: Vec<u32>,
     /// The flags of the next segment.
@@ -157,7 +159,7 @@ impl Track {
     #[must_use]
     pub fn segment(&self, index: usize) -> Segment {
         let (state, key) = self.what(index);
-        Segment { from: self.starts[index], to: self.end_of(index), state, key }
+        Segment { from: self.starts.get(index), to: self.end_of(index), state, key }
     }
 
     /// The segments that overlap `from..to`, clipped to it.
@@ -177,7 +179,7 @@ impl Track {
     /// The number of the segment at a moment; none before the first.
     #[must_use]
     pub fn at(&self, at: u64) -> Option<usize> {
-        self.starts.partition_point(|start| *start <= at).checked_sub(1)
+        self.starts.until(at).checked_sub(1)
     }
 
     /// All of it.
@@ -208,7 +210,7 @@ impl Track {
 
     /// The first segment that begins at a moment or later.
     pub(super) fn from(&self, at: u64) -> usize {
-        self.starts.partition_point(|start| *start < at)
+        self.starts.before(at)
     }
 
     /// Whether a job is released when the segment begins, and whether all of that job was seen.
@@ -218,23 +220,30 @@ impl Track {
     }
 
     pub(super) fn end_of(&self, index: usize) -> u64 {
-        self.starts.get(index + 1).copied().unwrap_or(self.end)
+        if index + 1 < self.len() { self.starts.get(index + 1) } else { self.end }
     }
 
     /// The first segment from `index` on that begins at `at` or later; looks near first, for `at` is near.
     pub(super) fn next_from(&self, index: usize, at: u64) -> usize {
         let (mut low, mut step) = (index, 1);
-        while low + step < self.len() && self.starts[low + step] < at {
+        while low + step < self.len() && self.starts.get(low + step) < at {
             low += step;
             step *= 2;
         }
-        let high = self.len().min(low + step + 1);
-        low + self.starts[low..high].partition_point(|start| *start < at)
+        let mut high = self.len().min(low + step + 1);
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            match self.starts.get(middle) < at {
+                true => low = middle + 1,
+                false => high = middle,
+            }
+        }
+        low
     }
 
     pub(super) fn partial(&self, index: usize, from: u64, to: u64, totals: &mut Totals) {
         let (state, key) = self.what(index);
-        let (start, end) = (self.starts[index].max(from), self.end_of(index).min(to));
+        let (start, end) = (self.starts.get(index).max(from), self.end_of(index).min(to));
         totals.add(state, key, end.saturating_sub(start));
     }
 
@@ -243,7 +252,7 @@ impl Track {
         let mut totals = Totals::default();
         let one = |index: usize, totals: &mut Totals| {
             let (state, key) = self.what(index);
-            totals.add(state, key, self.end_of(index) - self.starts[index]);
+            totals.add(state, key, self.end_of(index) - self.starts.get(index));
         };
         // At each level the ragged ends are added one by one, and what is between them is left to the level above.
         for level in 0..=self.levels.len() {
@@ -271,8 +280,8 @@ impl Track {
     /// From `at` on, another state. Time does not go back: an earlier moment counts as that of the last change.
     pub(super) fn push(&mut self, at: u64, state: State, key: u32) {
         let mut flags = std::mem::take(&mut self.next);
-        let at = self.starts.last().map_or(at, |last| at.max(*last));
-        if self.starts.last() == Some(&at) && !self.tells_something(state) {
+        let at = self.starts.last().map_or(at, |last| at.max(last));
+        if self.starts.last() == Some(at) && !self.tells_something(state) {
             // A segment of no length is not kept.
             self.starts.pop();
             flags |= self.words.pop().map_or(0, |word| word & (RELEASE | IN_PART));
@@ -284,7 +293,7 @@ impl Track {
             return;
         }
         self.starts.push(at);
-        self.words.push(word | flags);
+        push_slowly(&mut self.words, word | flags);
     }
 
     /// Whether the last segment says something even without a length: what woke the thread, or that it ran then.
@@ -292,7 +301,7 @@ impl Track {
         let Some(last) = self.len().checked_sub(1) else { return false };
         let (state, key) = self.what(last);
         match state {
-            State::Running => last > 0 && self.starts[last - 1] == self.starts[last],
+            State::Running => last > 0 && self.starts.get(last - 1) == self.starts.get(last),
             State::Ready => next == State::Running && key != super::NOBODY,
             _ => false,
         }
@@ -313,7 +322,7 @@ impl Track {
 
     /// Ends the last segment and sums up.
     pub(super) fn close(&mut self, end: u64) {
-        self.end = self.starts.last().map_or(end, |last| end.max(*last));
+        self.end = self.starts.last().map_or(end, |last| end.max(last));
         self.starts.shrink_to_fit();
         self.words.shrink_to_fit();
         self.levels.clear();
@@ -328,7 +337,7 @@ impl Track {
                             Some(lower) => totals.join(&lower[index]),
                             None => {
                                 let (state, key) = self.what(index);
-                                totals.add(state, key, self.end_of(index) - self.starts[index]);
+                                totals.add(state, key, self.end_of(index) - self.starts.get(index));
                             }
                         }
                     }
