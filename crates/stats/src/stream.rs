@@ -7,6 +7,9 @@ use crate::spread::quantile;
 /// How many observations are kept as they are. Up to this number, quantiles are exact.
 const EXACT_MAX: usize = 1024;
 
+/// How many observations are collected beyond that before they are put into buckets.
+const BATCH: usize = 128;
+
 /// The maximum number of batch means kept.
 const BATCHES_MAX: usize = 64;
 
@@ -59,17 +62,59 @@ pub struct Distribution {
 #[derive(Clone, Debug, Default)]
 pub struct Stream {
     /// Not yet in the figures below.
-    waiting: Vec<u64>,
+    waiting: Waiting,
     folded: Folded,
+}
+
+/// Observations one by one, in four bytes each while all of them fit.
+#[derive(Clone, Debug)]
+enum Waiting {
+    Short(Vec<u32>),
+    Long(Vec<u64>),
+}
+
+impl Default for Waiting {
+    fn default() -> Self {
+        Self::Short(Vec::new())
+    }
+}
+
+impl Waiting {
+    const fn len(&self) -> usize {
+        match self {
+            Self::Short(values) => values.len(),
+            Self::Long(values) => values.len(),
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, value: u64) {
+        match (&mut *self, u32::try_from(value)) {
+            (Self::Short(values), Ok(value)) => values.push(value),
+            (Self::Short(_), Err(_)) => {
+                *self = Self::Long(self.iter().chain([value]).collect());
+            }
+            (Self::Long(values), _) => values.push(value),
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = u64> {
+        let (short, long) = match self {
+            Self::Short(values) => (values.as_slice(), [].as_slice()),
+            Self::Long(values) => ([].as_slice(), values.as_slice()),
+        };
+        short.iter().map(|value| u64::from(*value)).chain(long.iter().copied())
+    }
 }
 
 impl Stream {
     /// Adds one observation.
     #[inline]
     pub fn push(&mut self, value: u64) {
-        if self.waiting.len() == EXACT_MAX {
-            self.folded.take(&self.waiting);
-            self.waiting.clear();
+        let max = if self.folded.moments.count == 0 { EXACT_MAX } else { BATCH };
+        if self.waiting.len() >= max {
+            self.folded.take(self.waiting.iter());
+            self.waiting = Waiting::Short(Vec::with_capacity(BATCH));
         }
         self.waiting.push(value);
     }
@@ -85,9 +130,9 @@ impl Stream {
     #[must_use]
     pub fn between(&self, low: u64, high: u64) -> (u64, f64) {
         let (mut count, mut sum) = (0_u64, 0_u128);
-        for value in self.waiting.iter().filter(|value| (low..=high).contains(*value)) {
+        for value in self.waiting.iter().filter(|value| (low..=high).contains(value)) {
             count += 1;
-            sum += u128::from(*value);
+            sum += u128::from(value);
         }
         let within = |bucket: &&Bucket| bucket.count > 0 && (low..=high).contains(&bucket.max);
         for bucket in self.folded.buckets().map(|(_, bucket)| bucket).filter(within) {
@@ -105,7 +150,7 @@ impl Stream {
         let buckets = buckets.filter(|bucket| bucket.count > 0 && within(&bucket.max));
         let all = buckets.map(|bucket| (bucket.min, bucket.max));
         let all = all
-            .chain(self.waiting.iter().filter(|value| within(value)).map(|value| (*value, *value)));
+            .chain(self.waiting.iter().filter(|value| within(value)).map(|value| (value, value)));
         all.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
     }
 
@@ -114,14 +159,14 @@ impl Stream {
     pub fn distribution(&self) -> Option<Distribution> {
         if self.folded.moments.count > 0 {
             let mut folded = self.folded.clone();
-            folded.take(&self.waiting);
+            folded.take(self.waiting.iter());
             return Some(folded.distribution());
         }
-        let mut sorted: Vec<i64> = self.waiting.iter().map(|value| *value as i64).collect();
+        let mut sorted: Vec<i64> = self.waiting.iter().map(|value| value as i64).collect();
         sorted.sort_unstable();
         let exact = |q| quantile(&sorted, q).map(|value| value as u64);
         let mut folded = Folded::default();
-        folded.take(&self.waiting);
+        folded.take(self.waiting.iter());
         Some(Distribution {
             p50: exact(0.5)?,
             p90: exact(0.9)?,
@@ -149,8 +194,8 @@ struct Bucket {
 }
 
 impl Folded {
-    fn take(&mut self, values: &[u64]) {
-        for &value in values {
+    fn take(&mut self, values: impl Iterator<Item = u64>) {
+        for value in values {
             self.moments.push(value);
             self.batches.push(value);
             let (octave, index) = place(value);
@@ -349,6 +394,18 @@ mod tests {
             prop_assert_eq!(found.histogram.iter().map(|(_, count)| count).sum::<u64>(), values.len() as u64);
             prop_assert!(found.histogram.windows(2).all(|pair| pair[0].0 < pair[1].0));
             prop_assert!(found.batch_means.len() < BATCHES_MAX);
+        }
+
+        #[test]
+        fn long_values_among_short_ones_are_kept(values in prop::collection::vec(prop_oneof![0_u64..9, any::<u32>().prop_map(|v| u64::from(v) << 8)], 1..3000)) {
+            let found = stream(&values);
+            prop_assert_eq!(found.count(), values.len() as u64);
+            let (count, mean) = found.between(0, u64::MAX);
+            let exact = values.iter().map(|value| *value as f64).sum::<f64>() / values.len() as f64;
+            prop_assert_eq!(count, values.len() as u64);
+            prop_assert!((mean - exact).abs() <= 1e-9 * exact.max(1.0));
+            let distribution = found.distribution().unwrap();
+            prop_assert_eq!(Some(&distribution.max), values.iter().max());
         }
 
         #[test]
