@@ -4,7 +4,7 @@
 //! segments for each processor and each thread, 8 bytes a segment, with sums over groups of segments above them.
 //! [`Timeline::window`] then draws any time range at a cost that depends on the number of pixels and not on
 //! the number of events. [`jobs`] lists the jobs of a thread, the same ones that the figures count, and applies the
-//! same rules of blame to one of them (decision 0036).
+//! same rules of blame to one of them (decision 0038).
 //!
 //! ```
 //! use hemiola_analyze::timeline::{State, Timeline};
