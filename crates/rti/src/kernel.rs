@@ -250,7 +250,12 @@ impl Kernel {
         let by_others = self.memory.held - federation.held();
         let elsewhere = by_session - federation.federate(federate).account.held();
         federation.allowance = Allowance { room: self.room, by_others, elsewhere };
-        let answer = services::call(federation, federate, call);
+        // Where the management object model is in use, it observes the call.
+        let answer = if federation.mom.is_some() || mom::concerns(federation, &call) {
+            mom::observe(federation, federate, call)
+        } else {
+            services::call(federation, federate, call)
+        };
         if !federation.answers_later(federate, session, number) {
             out.push(reply(&self.sessions, answer));
         }

@@ -40,7 +40,7 @@ use crate::federation::Federation;
 use crate::input::SessionId;
 use crate::memory::{ALLOCATION, Charge, Parcels, entry_len};
 use crate::notice::Notice;
-use crate::services::{Answer, dispatch, object};
+use crate::services::{self, Answer, object};
 use condition::Conditions;
 use count::Counts;
 use invocation::{Invocation, Pending};
@@ -366,7 +366,7 @@ pub(crate) fn observe(federation: &mut Federation, me: FederateHandle, call: Cal
     }
     let sent = count::Sent::of(federation, me, &call);
     let pending = Pending::of(federation, me, &call);
-    let answer = dispatch(federation, me, call);
+    let answer = services::call(federation, me, call);
     pending.into_iter().for_each(|pending| pending.ended(federation, me, &answer));
     if let Some(mom) = &mut federation.mom {
         mom.touch(me);

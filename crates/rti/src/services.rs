@@ -30,18 +30,8 @@ use crate::session::{self, Session};
 /// The result of a service.
 pub(crate) type Answer = Result<Reply, Refusal>;
 
-/// Carries out a call of a joined federate. Where the management object model is in use, it observes the call.
-pub(crate) fn call(federation: &mut Federation, me: FederateHandle, call: Call) -> Answer {
-    if federation.mom.is_some() || mom::concerns(federation, &call) {
-        return mom::observe(federation, me, call);
-    }
-    dispatch(federation, me, call)
-}
-
 /// Dispatches a call of a joined federate.
-// A call is large: where nothing observes it, it is passed on without a copy.
-#[inline(always)]
-pub(crate) fn dispatch(federation: &mut Federation, me: FederateHandle, call: Call) -> Answer {
+pub(crate) fn call(federation: &mut Federation, me: FederateHandle, call: Call) -> Answer {
     let name = call.name();
     match call {
         Call::Federation(call) => federation::call(federation, me, call),
@@ -70,7 +60,7 @@ pub(crate) fn follow_up(
             released.into_iter().for_each(|federate| time::release_rest(federation, federate));
         }
         let Some(federate) = federation.overflowed.pop_first() else {
-            if mom::work(federation) {
+            if federation.mom.is_some() && mom::work(federation) {
                 continue;
             }
             break;

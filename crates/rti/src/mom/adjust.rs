@@ -9,10 +9,9 @@ use hemiola_hla::{
 use hemiola_units::Span;
 
 use super::parameters::{Fault, Parameters};
-use super::{mom, service, update};
+use super::{mom, observe, service, update};
 use crate::federate::Edition;
 use crate::federation::Federation;
-use crate::services;
 
 /// Adjusts a federate. Returns `false` if no interaction has this name.
 pub(super) fn federate(
@@ -48,7 +47,7 @@ pub(super) fn federate(
         _ => return Ok(false),
     };
     for call in calls {
-        services::call(federation, federate, call)?;
+        observe(federation, federate, call)?;
     }
     Ok(true)
 }
@@ -150,7 +149,7 @@ fn modify_attribute_state(
                 attributes,
                 user_supplied_tag,
             };
-            services::call(federation, federate, call.into())?;
+            observe(federation, federate, call.into())?;
         }
         OWNED => {
             let (instance, _) = federation.known(federate, object_instance)?;
@@ -163,7 +162,7 @@ fn modify_attribute_state(
                 desired_attributes: attributes,
                 user_supplied_tag: Data::new(),
             };
-            services::call(federation, federate, call.into())?;
+            observe(federation, federate, call.into())?;
         }
         value => return Err(Fault::parameter(STATE, format!("{value} is no state of ownership"))),
     }

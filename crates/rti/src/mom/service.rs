@@ -11,10 +11,11 @@ use hemiola_hla::encoding::{
 };
 use hemiola_hla::{Call, FederateHandle, OrderType, ResignAction, TransportationTypeHandle};
 
+use super::observe;
 use super::parameters::{Fault, Parameters};
 use crate::federate::Edition;
 use crate::federation::Federation;
-use crate::services::{self, federation};
+use crate::services::federation;
 
 /// Invokes a service for a federate. Returns `false` if no interaction has this name.
 pub(super) fn invoke(
@@ -32,7 +33,7 @@ pub(super) fn invoke(
     }
     let transportation = || transportation(federation, parameters);
     let Some(call) = call(service, parameters, edition, transportation)? else { return Ok(false) };
-    services::call(federation, federate, call)?;
+    observe(federation, federate, call)?;
     // The job that would answer the call answers nobody.
     federation.is_answer_due = true;
     Ok(true)
