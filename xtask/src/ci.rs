@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use crate::tidy;
+use crate::{conformance, tidy};
 
 /// Which checks to run, and how strictly to judge them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,7 +71,7 @@ pub(crate) fn run(root: &Path, options: Options<'_>) -> bool {
     let fuzz_seconds = if options.slow { 60 } else { 7 };
     // Loom has a target directory of its own, for its flags would rebuild everything in the usual one. The tests come
     // last, so that their closing lines stand at the end.
-    let steps: [(&str, &dyn Fn() -> Vec<Outcome>); 13] = [
+    let steps: [(&str, &dyn Fn() -> Vec<Outcome>); 14] = [
         ("format", &|| vec![cargo(root, "format", "fmt --all --check", &[])]),
         ("tidy", &|| vec![run_step("tidy", |_| tidy::run(root))]),
         ("licences", &|| vec![run_step("licences", |_| licences::run(root, &cargo_program()))]),
@@ -85,6 +85,7 @@ pub(crate) fn run(root: &Path, options: Options<'_>) -> bool {
         ("fuzz", &|| fuzz::steps(root, fuzz_seconds)),
         ("sandbox", &|| vec![cargo(root, "sandbox", SANDBOX, UNCAPTURED).with_tests()]),
         ("tests", &|| vec![cargo(root, "tests", TESTS, UNCAPTURED).with_tests()]),
+        ("conformance", &|| vec![run_step("conformance", |_| conformance::run(root, true))]),
     ];
     let only = options.only;
     let asked = steps.iter().filter(|(name, _)| only.is_none_or(|only| only == *name));

@@ -5,6 +5,7 @@
 //! * `cargo xtask tidy` runs only the rules about the tree itself.
 //! * `cargo xtask prose [CRATE|PATH]` lists sentences whose word order or wording is not plain English.
 //! * `cargo xtask guides` copies the tables of keys from the code to the guides.
+//! * `cargo xtask conformance [--check]` makes the page that names a test for each service of the standard.
 //! * `cargo xtask mutants CRATE [--since REV] [FILTER]` lists changes of the source that no test notices.
 //! * `cargo xtask attack [NAME …] [over=tcp|shm] [churn-minutes=N]` attacks an RTI and prints the table of the guide.
 //! * `cargo xtask dist [BINARY]` makes an archive and a Debian package, of BINARY or of a release build.
@@ -17,6 +18,7 @@
 
 mod attack;
 mod ci;
+mod conformance;
 mod dist;
 mod guides;
 mod mutants;
@@ -31,6 +33,7 @@ usage: cargo xtask ci [--slow] [--require-all] [STEP]
        cargo xtask tidy
        cargo xtask prose [CRATE|PATH]
        cargo xtask guides
+       cargo xtask conformance [--check]
        cargo xtask mutants CRATE [--since REV] [FILTER]
        cargo xtask attack [NAME …] [over=tcp|shm] [churn-minutes=N] [program=PATH]
        cargo xtask dist [BINARY]";
@@ -51,6 +54,8 @@ fn main() -> ExitCode {
         ["dist"] => dist::run(root, None),
         ["dist", binary] => dist::run(root, Some(binary)),
         ["tidy"] => tidy::run(root),
+        ["conformance"] => conformance::run(root, false),
+        ["conformance", "--check"] => conformance::run(root, true),
         ["guides"] => guides::run(root),
         ["prose"] => prose::run(root, None),
         ["prose", place] => prose::run(root, Some(place)),

@@ -1,6 +1,7 @@
 //! Tests of the kernel from the federates' point of view: a folder per clause, and the simulation.
 
 mod arbitrary;
+mod evidence;
 mod mom;
 mod services;
 mod simulation;

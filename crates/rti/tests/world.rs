@@ -12,6 +12,8 @@ use hemiola_hla::{
 };
 use hemiola_rti::{CallId, Effect, Input, Kernel, Limits, Milestone, Notice, SessionId};
 
+use crate::evidence;
+
 /// The object model of all tests: vehicles, and commands to them.
 pub(crate) const MODEL: &str = include_str!("world.xml");
 
@@ -110,6 +112,7 @@ impl World {
                 }
                 Effect::Callback(session, notice) => {
                     assert_ne!(Some(session), lost, "a lost session gets no callback");
+                    evidence::of_callback(notice.callback());
                     if !self.silent.contains(&session) {
                         self.answer(session, &notice);
                     }
@@ -148,6 +151,7 @@ impl World {
         let entry = call.entry();
         let answer = self.input(Input::Called(fed.session, CallId(self.calls), call));
         let answer = answer.expect("every call has a reply");
+        evidence::of_call(entry, &answer);
         match &answer {
             Ok(reply) => assert_eq!(reply.shape(), entry.shape, "{entry:?}"),
             Err(refusal) => assert!(entry.raises(refusal.exception), "{refusal}"),

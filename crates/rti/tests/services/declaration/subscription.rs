@@ -90,13 +90,22 @@ fn a_rate_limit_drops_early_updates() {
     assert_eq!(w.refused(b, call), Exception::InvalidUpdateRateDesignator);
     let call = subscribe(&w, "Position Load", "Slow");
     w.ok(b, call);
+    let passive = w.federate("passive");
+    let call = DeclarationCall::SubscribeObjectClassAttributesPassivelyWithRate {
+        object_class: w.class("Vehicle"),
+        attributes: w.attributes("Load"),
+        update_rate_designator: "Slow".into(),
+    };
+    w.ok(passive, call);
     let car = w.register(a, "Vehicle");
     w.callbacks(b);
     let rate = SupportCall::GetUpdateRateValueForAttribute {
         object_instance: car,
         attribute: w.attribute("Load"),
     };
-    assert_eq!(w.ok(b, rate), hemiola_hla::Reply::Rate(2.0));
+    for subscriber in [b, passive] {
+        assert_eq!(w.ok(subscriber, rate.clone()), hemiola_hla::Reply::Rate(2.0));
+    }
     let mut callbacks = Vec::new();
     for millis in [0, 100, 499, 500, 700, 1000] {
         w.input(Input::Tick(Instant::from_nanos(millis * 1_000_000)));

@@ -70,6 +70,17 @@ fn credentials_must_be_well_formed() {
     w.ok(fed, connect("HLAplainTextPassword", password));
     let other = w.open();
     w.ok(other, connect("HLAnoCredentials", vec![]));
+    let FederationCall::ConnectWithCredentials { credentials } =
+        connect("HLAnoCredentials", vec![])
+    else {
+        unreachable!()
+    };
+    let third = w.open();
+    let rti_configuration = RtiConfiguration::default();
+    w.ok(
+        third,
+        FederationCall::ConnectWithConfigurationAndCredentials { rti_configuration, credentials },
+    );
 }
 
 #[test]

@@ -41,6 +41,18 @@ fn one_federate_at_a_time_reserves_a_name() {
 }
 
 #[test]
+fn a_released_name_can_be_reserved_again() {
+    let mut w = World::new();
+    let (a, b) = (w.federate("a"), w.federate("b"));
+    w.ok(a, reserve("van"));
+    let release = ObjectCall::ReleaseObjectInstanceName { object_instance_name: "van".into() };
+    assert_eq!(w.refused(b, release.clone()), Exception::ObjectInstanceNameNotReserved);
+    w.ok(a, release);
+    w.ok(b, reserve("van"));
+    assert_eq!(w.callbacks(b), ["reserved van"]);
+}
+
+#[test]
 fn several_names_are_reserved_together_or_not_at_all() {
     let mut w = World::new();
     let (a, b) = (w.federate("a"), w.federate("b"));

@@ -63,6 +63,10 @@ fn names_and_handles_lead_to_each_other() {
             Reply::Dimensions(vec![]),
         ),
         (
+            C::GetAvailableDimensionsForInteractionClass { interaction_class: command },
+            Reply::Dimensions(vec![]),
+        ),
+        (
             C::NormalizeServiceGroup { service_group: Some(ServiceGroup::SupportServices) },
             Reply::Number(6),
         ),
@@ -82,6 +86,11 @@ fn names_and_handles_lead_to_each_other() {
     };
     assert_eq!(w.ok(a, C::GetDimensionName { dimension }), name("HLAserviceGroup"));
     assert_eq!(w.ok(a, C::GetDimensionUpperBound { dimension }), Reply::Number(7));
+    w.publish(a, "Vehicle", "Position");
+    let object_instance = w.register(a, "Vehicle");
+    let Reply::Number(_) = w.ok(a, C::NormalizeObjectInstanceHandle { object_instance }) else {
+        panic!()
+    };
 }
 
 #[test]

@@ -1,0 +1,289 @@
+//! `cargo xtask conformance`: the page that says of each service and callback of the standard which test shows it.
+//!
+//! The tests of the RTI's kernel note what they show, if `HEMIOLA_EVIDENCE` names a file: the standard's table once,
+//! then each call with its reply, and each callback, with the name of the test. The page is made of that alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+const PAGE: &str = "docs/reference/conformance.md";
+
+const INTRODUCTION: &str = "\
+# Conformance
+
+What the RTI offers of IEEE 1516.1-2025, and the test that shows it. The services are the 178 calls of the Federate
+Protocol, the callbacks its 62. Federates of HLA Evolved (1516-2010) use the same calls; [the last table](#exceptions-of-1516-2010)
+names the exceptions that differ there.
+
+`cargo xtask conformance` makes this page from what the tests of the kernel do; CI compares it with them. *Not offered*
+means that the RTI refuses the service with `RTIinternalError`. An exception in *italics* has no test yet, nor has a
+callback without one. `CallNotAllowedFromWithinCallback` is raised by the client; every service may raise `RTIinternalError`, for
+example beyond one of the RTI's limits.
+";
+
+const CLAUSES: [(&str, &str); 7] = [
+    ("4", "Federation management"),
+    ("5", "Declaration management"),
+    ("6", "Object management"),
+    ("7", "Ownership management"),
+    ("8", "Time management"),
+    ("9", "Data distribution management"),
+    ("10", "Support services"),
+];
+
+/// Exceptions that no test of a single service provokes.
+const GENERAL: [&str; 2] = ["CallNotAllowedFromWithinCallback", "RTIinternalError"];
+
+/// A call or a callback of the standard.
+#[derive(Debug, PartialEq, Eq)]
+struct Entry {
+    clause: String,
+    name: String,
+    exceptions: Vec<String>,
+}
+
+/// What the tests have shown: for each call and reply, and for each callback, the test that comes first.
+#[derive(Debug, Default)]
+struct Evidence {
+    calls: Vec<Entry>,
+    callbacks: Vec<Entry>,
+    /// Exceptions of 2025, and what clients of 2010 receive instead.
+    renamed: BTreeMap<String, String>,
+    shown: BTreeMap<(String, String), String>,
+}
+
+impl Evidence {
+    /// Reads lines of words that are separated by tabs.
+    fn read(text: &str) -> Result<Self, String> {
+        let mut evidence = Self::default();
+        let lines: BTreeSet<(usize, &str)> = text.lines().map(|line| (order(line), line)).collect();
+        for (_, line) in lines {
+            evidence.take(line).ok_or_else(|| format!("not evidence: {line}"))?;
+        }
+        Ok(evidence)
+    }
+
+    fn take(&mut self, line: &str) -> Option<()> {
+        let words: Vec<&str> = line.split('\t').collect();
+        match words[..] {
+            ["call" | "callback", _, clause, name, exceptions] => {
+                let list = if words[0] == "call" { &mut self.calls } else { &mut self.callbacks };
+                list.push(Entry {
+                    clause: clause.into(),
+                    name: name.into(),
+                    exceptions: exceptions.split_whitespace().map(str::to_owned).collect(),
+                });
+            }
+            ["2010", exception, there] => {
+                self.renamed.insert(exception.into(), there.into());
+            }
+            ["shown", name, reply, test] => {
+                let test = test.trim_start_matches("services::");
+                let best = self.shown.entry((name.into(), reply.into())).or_insert(test.into());
+                if preference(test) < preference(best) {
+                    *best = test.into();
+                }
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn test_of(&self, entry: &Entry, reply: &str) -> Option<&str> {
+        self.shown.get(&(entry.name.clone(), reply.to_owned())).map(String::as_str)
+    }
+
+    /// The page, and what it does not show of services that are offered.
+    fn page(&self) -> String {
+        let mut page = format!("{INTRODUCTION}\n{}", self.summary());
+        for (number, title) in CLAUSES {
+            let _ = writeln!(page, "\n## {number} {title}\n");
+            let calls: Vec<&Entry> = within(&self.calls, number).collect();
+            page.push_str("| Clause | Service | Shown by | Exceptions |\n|---|---|---|---|\n");
+            calls.iter().for_each(|entry| page.push_str(&self.row(entry)));
+            let callbacks: Vec<&Entry> = within(&self.callbacks, number).collect();
+            if !callbacks.is_empty() {
+                page.push_str("\n| Clause | Callback | Shown by |\n|---|---|---|\n");
+            }
+            for entry in callbacks {
+                let test = self.test_of(entry, "made").map_or("*no test*".into(), code);
+                let _ = writeln!(page, "| {} | `{}` | {test} |", entry.clause, entry.name);
+            }
+        }
+        page.push_str("\n## Exceptions of 1516-2010\n\n| 1516-2025 | 1516-2010 |\n|---|---|\n");
+        for (exception, there) in &self.renamed {
+            let _ = writeln!(page, "| `{exception}` | `{there}` |");
+        }
+        page
+    }
+
+    fn is_offered(&self, entry: &Entry) -> bool {
+        self.test_of(entry, "not offered").is_none()
+    }
+
+    /// The services that are offered and that no test has called with success.
+    fn untested(&self) -> impl Iterator<Item = &str> {
+        let offered = self.calls.iter().filter(|entry| self.is_offered(entry));
+        let untested = offered.filter(|entry| self.test_of(entry, "done").is_none());
+        untested.map(|entry| entry.name.as_str())
+    }
+
+    fn row(&self, entry: &Entry) -> String {
+        if !self.is_offered(entry) {
+            return format!("| {} | `{}` | *not offered* | |\n", entry.clause, entry.name);
+        }
+        let test = self.test_of(entry, "done").map_or("*no test*".into(), code);
+        let exception = |name: &String| match self.test_of(entry, name) {
+            Some(test) => format!("{name}: `{test}`"),
+            None => format!("*{name}*"),
+        };
+        let specific = entry.exceptions.iter().filter(|name| !GENERAL.contains(&name.as_str()));
+        let exceptions: Vec<String> = specific.map(exception).collect();
+        let (clause, name) = (&entry.clause, &entry.name);
+        format!("| {clause} | `{name}` | {test} | {} |\n", exceptions.join("<br>"))
+    }
+
+    fn summary(&self) -> String {
+        let mut text = String::from(
+            "| Clause | Services | Callbacks | Exceptions with a test |\n|---|---|---|---|\n",
+        );
+        let mut totals = [0; 6];
+        for (number, title) in CLAUSES {
+            let counts = self.counts(number);
+            totals.iter_mut().zip(counts).for_each(|(total, count)| *total += count);
+            let _ = writeln!(text, "| {number} {title} | {} |", fractions(counts));
+        }
+        let _ = writeln!(text, "| All | {} |", fractions(totals));
+        text
+    }
+
+    /// Of a clause: services offered and all, callbacks made and all, and of the offered services the exceptions with a
+    /// test and all.
+    fn counts(&self, clause: &str) -> [usize; 6] {
+        let calls: Vec<&Entry> = within(&self.calls, clause).collect();
+        let callbacks: Vec<&Entry> = within(&self.callbacks, clause).collect();
+        let offered: Vec<&&Entry> = calls.iter().filter(|entry| self.is_offered(entry)).collect();
+        let made = callbacks.iter().filter(|entry| self.test_of(entry, "made").is_some()).count();
+        let exceptions = || {
+            let of = |entry: &&&'_ Entry| entry.exceptions.len();
+            offered.iter().map(of).sum::<usize>()
+        };
+        let general = offered.iter().flat_map(|entry| &entry.exceptions);
+        let general = general.filter(|name| GENERAL.contains(&name.as_str())).count();
+        let tested =
+            offered.iter().flat_map(|entry| entry.exceptions.iter().map(move |one| (entry, one)));
+        let tested = tested
+            .filter(|(_, name)| !GENERAL.contains(&name.as_str()))
+            .filter(|(entry, name)| self.test_of(entry, name).is_some())
+            .count();
+        [offered.len(), calls.len(), made, callbacks.len(), tested, exceptions() - general]
+    }
+}
+
+/// The place of a line among others: the standard's table by number, then the rest.
+fn order(line: &str) -> usize {
+    let mut words = line.split('\t');
+    match (words.next(), words.next().and_then(|number| number.parse().ok())) {
+        (Some("call" | "callback"), Some(number)) => number,
+        _ => usize::MAX,
+    }
+}
+
+/// Tests of the service come before those of the management object model, and both before those of all services.
+fn preference(test: &str) -> (u8, &str) {
+    let group = match test.split("::").next() {
+        Some("every") => 2,
+        Some("mom") => 1,
+        _ => 0,
+    };
+    (group, test)
+}
+
+fn within<'e>(entries: &'e [Entry], clause: &str) -> impl Iterator<Item = &'e Entry> {
+    let clause = format!("{clause}.");
+    entries.iter().filter(move |entry| entry.clause.starts_with(&clause))
+}
+
+fn code(test: &str) -> String {
+    format!("`{test}`")
+}
+
+fn fractions([one, of_one, two, of_two, three, of_three]: [usize; 6]) -> String {
+    format!("{one} of {of_one} | {two} of {of_two} | {three} of {of_three}")
+}
+
+/// Writes the page. With `check`, only compares it.
+pub(crate) fn run(root: &Path, check: bool) -> bool {
+    match make(root).and_then(|page| if check { compare(root, &page) } else { write(root, &page) })
+    {
+        Ok(()) => true,
+        Err(problem) => {
+            eprintln!("error: {PAGE}: {problem}");
+            false
+        }
+    }
+}
+
+fn make(root: &Path) -> Result<String, String> {
+    let file = root.join("target/evidence");
+    let _ = fs::remove_file(&file);
+    let mut tests = Command::new("cargo");
+    tests.args(["test", "--quiet", "--package", "hemiola-rti", "--test", "main"]);
+    tests.args(["--", "services::", "mom::"]);
+    let status = tests.env("HEMIOLA_EVIDENCE", &file).current_dir(root).status();
+    if !status.map_err(|error| error.to_string())?.success() {
+        return Err("a test of the kernel failed".into());
+    }
+    let text = fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+    let evidence = Evidence::read(&text)?;
+    let untested: Vec<&str> = evidence.untested().collect();
+    if !untested.is_empty() {
+        return Err(format!("no test calls {} with success", untested.join(", ")));
+    }
+    Ok(evidence.page())
+}
+
+fn write(root: &Path, page: &str) -> Result<(), String> {
+    fs::write(root.join(PAGE), page).map_err(|error| error.to_string())
+}
+
+fn compare(root: &Path, page: &str) -> Result<(), String> {
+    let text = fs::read_to_string(root.join(PAGE)).map_err(|error| error.to_string())?;
+    let different = text.lines().zip(page.lines()).position(|(one, other)| one != other);
+    match different {
+        _ if text == page => Ok(()),
+        Some(line) => Err(format!("line {} is out of date: run cargo xtask conformance", line + 1)),
+        None => Err("it is out of date: run cargo xtask conformance".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINES: &str = "\
+shown\tSave\tnot offered\tservices::d
+shown\tResign\tNotJoined\tservices::b
+shown\tResign\tdone\tservices::c
+shown\tResign\tdone\tservices::a
+call\t2\t4.12\tSave\tRTIinternalError
+call\t1\t4.12\tResign\tNotJoined InvalidAction RTIinternalError
+callback\t1\t10.1\tGone\t
+2010\tInvalidFOM\tInconsistentFDD
+";
+
+    #[test]
+    fn the_page_names_a_test_of_each_service_and_exception() {
+        let page = Evidence::read(LINES).unwrap().page();
+        let row = "\
+| 4.12 | `Resign` | `a` | NotJoined: `b`<br>*InvalidAction* |\n| 4.12 | `Save` | *not offered* | |\n";
+        assert!(page.contains(row), "{page}");
+        assert!(page.contains("| 10.1 | `Gone` | *no test* |\n"), "{page}");
+        assert!(page.contains("| All | 1 of 2 | 0 of 1 | 1 of 2 |\n"), "{page}");
+        assert!(page.contains("| `InvalidFOM` | `InconsistentFDD` |\n"), "{page}");
+        assert_eq!(Evidence::read("shown\tResign").unwrap_err(), "not evidence: shown\tResign");
+    }
+}
