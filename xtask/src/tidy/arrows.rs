@@ -17,7 +17,7 @@ use Nature::{Pure, Shell};
 
 /// Folder in `crates/`, nature, and the crates of the workspace that it may depend on, in tests too. A new arrow is an
 /// architecture decision: the commit that adds one explains it.
-const CRATES: [(&str, Nature, &[&str]); 30] = [
+const CRATES: [(&str, Nature, &[&str]); 31] = [
     ("units", Pure, &[]),
     ("diagnostic", Pure, &[]),
     // Misspelt units get a suggestion.
@@ -67,6 +67,7 @@ const CRATES: [(&str, Nature, &[&str]); 30] = [
     ("world-lang", Pure, &["units", "diagnostic", "quantity"]),
     // Its tests compare random programs with the tree walker.
     ("world-code", Pure, &["units", "world-lang"]),
+    ("world", Pure, &["units", "world-lang", "world-code"]),
     ("hla", Pure, &[]),
     ("fom", Pure, &["diagnostic", "hla"]),
     ("fedpro", Pure, &["units", "hla", "wire"]),

@@ -1,0 +1,47 @@
+//! The step of a simulated world, as a function of its inputs.
+//!
+//! In reading order:
+//!
+//! * [`World`]: the entities of a universe. [`World::submit`] takes a [`Change`], [`World::step`] makes a step.
+//! * [`Output`]: what a step tells monitors and reports of entities; [`StepReport`]: its counts.
+//! * [`Interest`]: what a monitor wants to be sent.
+//!
+//! ```
+//! use hemiola_world::{Change, World};
+//! use hemiola_world_lang::{Sources, Value, check};
+//!
+//! let text = "universe orbit {
+//!   element body {
+//!     property position : real<m>;
+//!     property velocity : real<m/s> = 2<m/s>;
+//!     update(dt : real<s>) { position += velocity * dt; }
+//!   }
+//!   entity first : body;
+//! }";
+//! let mut definition = check(&Sources::of("orbit.uml", text).unwrap(), None).unwrap();
+//! let mut world = World::new(definition.universes.remove(0)).unwrap();
+//! let entity = world.entities().next().unwrap();
+//! world.step(0.5, &mut |_| {}, &mut Vec::new());
+//! assert_eq!(world.row(entity), Some(Value::Row(vec![Value::Double(1.0), Value::Double(2.0)])));
+//! ```
+//!
+//! A step has five phases ([`Phase`]). *Begin* keeps the columns that neighbours read and sorts positions into cells.
+//! *Update* runs the update of every entity. *Filter* runs the constraints of the monitors. *Apply* carries out the
+//! changes that were submitted. *Close* counts the step. An entity whose update has a fault keeps its row and gets a
+//! strike.
+//!
+//! The result depends on the definition and the inputs alone. The order of rows in tables, which removals change, has
+//! no influence on it. This crate opens no file and reads no clock: the caller is told when a phase ends.
+
+#![forbid(unsafe_code)]
+
+mod cells;
+mod monitor;
+mod past;
+mod step;
+mod table;
+mod world;
+
+pub use monitor::{Interest, MonitorCounts, MonitorId};
+pub use step::{Output, Phase, StepReport};
+pub use world::{Change, ENTITIES_MAX, EntityId, MONITORS_MAX, Refused, World, WorldError};

@@ -1,0 +1,245 @@
+//! The world as it was before the step, as neighbours see it.
+
+use std::collections::BTreeSet;
+
+use hemiola_world_code::code::Instruction;
+use hemiola_world_code::{
+    Column, Neighbour, Neighbours, Program, Scalar, ScalarType, scalar_count,
+};
+use hemiola_world_lang::definition::{ElementId, Universe};
+
+use crate::cells::{Cells, Point};
+use crate::table::Table;
+use crate::world::EntityId;
+
+/// What the loops of a universe look at, found once, and their rows, found in each step.
+#[derive(Debug, Default)]
+pub(crate) struct Past {
+    /// By element: whether a loop goes through its rows.
+    visited: Vec<bool>,
+    /// By element: whether a loop goes through its rows within a radius.
+    searched: Vec<bool>,
+    /// By element: the first column and the number of columns of its position.
+    positions: Vec<Option<(u32, u32)>>,
+    /// Columns that are read as they were before the step although an update of their table writes them.
+    kept: Vec<(ElementId, u32)>,
+    /// By element: its rows and those of derived elements, in the order of ids.
+    rows: Vec<Vec<Neighbour>>,
+    /// By element: these rows in cells.
+    cells: Vec<Cells>,
+    /// Whether entities were constructed or destructed since `rows` were found.
+    pub(crate) is_stale: bool,
+    order: Vec<(EntityId, Neighbour)>,
+}
+
+impl Past {
+    /// `updates` are the programs of the elements.
+    pub(crate) fn new(universe: &Universe, updates: &[Option<&Program>]) -> Self {
+        let count = universe.elements.len();
+        let mut past = Self {
+            visited: vec![false; count],
+            searched: vec![false; count],
+            positions: (0..count as u32).map(|id| position(universe, ElementId(id))).collect(),
+            rows: vec![Vec::new(); count],
+            is_stale: true,
+            ..Self::default()
+        };
+        past.cells.resize_with(count, Cells::default);
+        let mut read: BTreeSet<(ElementId, u32)> = BTreeSet::new();
+        for (own, program) in (0..).map(ElementId).zip(updates) {
+            let Some(program) = program else { continue };
+            for site in &program.sites {
+                past.visited[site.element.index()] = true;
+                if site.within {
+                    past.searched[site.element.index()] = true;
+                    read.extend(
+                        [own, site.element].iter().flat_map(|id| past.position_columns(*id)),
+                    );
+                }
+            }
+            for instruction in &program.code {
+                if let Instruction::Gather { site, column, .. } = instruction {
+                    read.insert((program.sites[*site as usize].element, *column));
+                }
+            }
+        }
+        past.keep(universe, updates, &read);
+        past
+    }
+
+    fn position_columns(&self, element: ElementId) -> Vec<(ElementId, u32)> {
+        let (first, count) = self.positions[element.index()].expect("a radius needs a position");
+        (first..first + count).map(|column| (element, column)).collect()
+    }
+
+    /// Chooses the columns that an update writes and a neighbour reads, also in tables of derived elements.
+    fn keep(
+        &mut self,
+        universe: &Universe,
+        updates: &[Option<&Program>],
+        read: &BTreeSet<(ElementId, u32)>,
+    ) {
+        for (element, program) in (0..).map(ElementId).zip(updates) {
+            let Some(program) = program else { continue };
+            let written = program.outputs.iter().filter_map(|output| output.column);
+            let own_position: Vec<u32> = match self.positions[element.index()] {
+                Some(_) => {
+                    self.position_columns(element).iter().map(|(_, column)| *column).collect()
+                }
+                None => Vec::new(),
+            };
+            for column in written {
+                let is_read = read.iter().any(|(base, of)| {
+                    universe.is_a(element, *base)
+                        && (*of == column || own_position.contains(&column))
+                });
+                if is_read {
+                    self.kept.push((element, column));
+                }
+            }
+        }
+    }
+
+    /// Notes the state before a step.
+    pub(crate) fn note(&mut self, universe: &Universe, tables: &mut [Table]) {
+        for (element, column) in &self.kept {
+            let table = &mut tables[element.index()];
+            let from = &table.columns[*column as usize];
+            match &mut table.before[*column as usize] {
+                Some(before) => before.copy_from(from),
+                none => *none = Some(from.clone()),
+            }
+        }
+        if std::mem::take(&mut self.is_stale) {
+            self.find_rows(universe, tables);
+        }
+        self.sort_positions(universe, tables);
+    }
+
+    fn find_rows(&mut self, universe: &Universe, tables: &[Table]) {
+        for base in (0..tables.len() as u32).map(ElementId).filter(|id| self.visited[id.index()]) {
+            self.order.clear();
+            for (element, table) in (0..).map(ElementId).zip(tables) {
+                if universe.is_a(element, base) {
+                    let rows = (0..).map(|row| Neighbour { element, row });
+                    self.order.extend(table.ids.iter().copied().zip(rows));
+                }
+            }
+            self.order.sort_unstable_by_key(|(id, _)| *id);
+            let rows = &mut self.rows[base.index()];
+            rows.clear();
+            rows.extend(self.order.iter().map(|(_, row)| *row));
+        }
+    }
+
+    fn sort_positions(&mut self, universe: &Universe, tables: &[Table]) {
+        let mut cells = std::mem::take(&mut self.cells);
+        for (at, cells) in cells.iter_mut().enumerate().filter(|(at, _)| self.searched[*at]) {
+            let index = universe.elements[at].index.as_ref().expect("a radius needs an index");
+            let view = PastView { past: self, tables };
+            let (_, axes) = self.positions[at].expect("an index has a position");
+            cells.fill(index.cell, axes, self.rows[at].iter().map(|row| view.point(*row)));
+        }
+        self.cells = cells;
+    }
+}
+
+fn position(universe: &Universe, element: ElementId) -> Option<(u32, u32)> {
+    let data = &universe.elements[element.index()];
+    let property = data.index.as_ref()?.property as usize;
+    let count = |at: usize| scalar_count(universe, &data.properties[at].ty);
+    Some(((0..property).map(count).sum(), count(property)))
+}
+
+/// The state before the step, for the machine.
+pub(crate) struct PastView<'p> {
+    pub(crate) past: &'p Past,
+    pub(crate) tables: &'p [Table],
+}
+
+impl PastView<'_> {
+    fn coordinates(&self, row: Neighbour) -> impl Iterator<Item = Scalar> {
+        let (first, count) =
+            self.past.positions[row.element.index()].expect("a radius needs a position");
+        (first..first + count)
+            .map(move |column| self.column(row.element, column).get(row.row as usize))
+    }
+
+    /// The last axis always has a coordinate, because cells are contiguous along it.
+    fn point(&self, row: Neighbour) -> Point {
+        let mut point = [0.0; 3];
+        let (_, count) =
+            self.past.positions[row.element.index()].expect("a radius needs a position");
+        let free = point[3 - count as usize..].iter_mut();
+        free.zip(self.coordinates(row))
+            .for_each(|(to, from)| *to = from.number().unwrap_or(f64::NAN));
+        point
+    }
+
+    /// Whether the square of the distance is at most that of the radius, in the bits of the position.
+    fn is_near(&self, own: Neighbour, other: Neighbour, radius: f64) -> bool {
+        let (mut square, mut square32) = (None, None);
+        for (here, there) in self.coordinates(own).zip(self.coordinates(other)) {
+            match (here, there) {
+                (Scalar::Double(here), Scalar::Double(there)) => {
+                    let term = (there - here) * (there - here);
+                    square = Some(square.map_or(term, |sum: f64| sum + term));
+                }
+                (Scalar::Single(here), Scalar::Single(there)) => {
+                    let term = (there - here) * (there - here);
+                    square32 = Some(square32.map_or(term, |sum: f32| sum + term));
+                }
+                _ => unreachable!("positions of one loop have one type"),
+            }
+        }
+        let limit32 = radius as f32 * radius as f32;
+        square.is_some_and(|square| square <= radius * radius)
+            || square32.is_some_and(|square| square <= limit32)
+    }
+
+    /// Whether the square of the radius has a limit in the bits of the position.
+    fn is_bounded(&self, own: Neighbour, radius: f64) -> bool {
+        match self.coordinates(own).next().map(Scalar::ty) {
+            Some(ScalarType::Single) => (radius as f32 * radius as f32).is_finite(),
+            _ => (radius * radius).is_finite(),
+        }
+    }
+}
+
+impl Neighbours for PastView<'_> {
+    fn column(&self, element: ElementId, column: u32) -> &Column {
+        let table = &self.tables[element.index()];
+        table.before[column as usize].as_ref().unwrap_or(&table.columns[column as usize])
+    }
+
+    fn all(&self, element: ElementId) -> &[Neighbour] {
+        &self.past.rows[element.index()]
+    }
+
+    fn near(
+        &self,
+        element: ElementId,
+        own: Neighbour,
+        radius: f64,
+        at_most: u32,
+        found: &mut Vec<Neighbour>,
+    ) {
+        let rows = self.all(element);
+        let here = self.point(own);
+        if radius.is_nan() || here.iter().any(|x| x.is_nan()) {
+            return;
+        }
+        let mut candidates = Vec::new();
+        let cells = &self.past.cells[element.index()];
+        let chosen =
+            self.is_bounded(own, radius) && cells.near(here, radius.abs(), &mut candidates);
+        let is_neighbour = |row: &Neighbour| *row != own && self.is_near(own, *row, radius);
+        let most = at_most as usize;
+        if chosen {
+            let rows = candidates.iter().map(|number| rows[*number as usize]);
+            found.extend(rows.filter(is_neighbour).take(most));
+        } else {
+            found.extend(rows.iter().copied().filter(is_neighbour).take(most));
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! A step and its phases.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hemiola_world_code::{BLOCK_ROWS, Block, Machine, Scalar};
+use hemiola_world_lang::definition::ElementId;
+use hemiola_world_lang::evaluate::Fault;
+
+use crate::monitor::MonitorId;
+use crate::past::PastView;
+use crate::world::{EntityId, World};
+
+/// A part of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Phase {
+    /// The state that neighbours see is kept, and positions are sorted.
+    Begin,
+    /// Every entity is updated.
+    Update,
+    /// The constraints of the monitors choose the rows that are sent.
+    Filter,
+    /// Changes that were submitted are carried out.
+    Apply,
+    /// The step is counted.
+    Close,
+}
+
+impl Phase {
+    /// All of them, in their order.
+    pub const ALL: [Self; 5] = [Self::Begin, Self::Update, Self::Filter, Self::Apply, Self::Close];
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Begin => "begin",
+            Self::Update => "update",
+            Self::Filter => "filter",
+            Self::Apply => "apply",
+            Self::Close => "close",
+        }
+    }
+}
+
+/// What a step tells.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Output {
+    /// A monitor is told of an entity that is new to it.
+    Born {
+        /// The monitor.
+        monitor: MonitorId,
+        /// The entity.
+        entity: EntityId,
+        /// Its element.
+        element: ElementId,
+        /// The scalars of the properties that the monitor is sent.
+        scalars: Vec<Scalar>,
+    },
+    /// A monitor is told that an entity is no more.
+    Died {
+        /// The monitor.
+        monitor: MonitorId,
+        /// The entity.
+        entity: EntityId,
+    },
+    /// Rows for a monitor, all of one element.
+    Rows {
+        /// The monitor.
+        monitor: MonitorId,
+        /// The entities.
+        entities: Vec<EntityId>,
+        /// The scalars of the properties that the monitor is sent, of one entity after the other.
+        scalars: Vec<Scalar>,
+    },
+    /// The update of an entity had a fault; the entity keeps the row of before the step.
+    Fault {
+        /// The entity.
+        entity: EntityId,
+        /// The fault.
+        fault: Fault,
+        /// Its faults so far.
+        strikes: u32,
+    },
+}
+
+/// The counts of a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StepReport {
+    /// The number of the step, from 1.
+    pub step: u64,
+    /// Entities behind it.
+    pub entities: u64,
+    /// Entities whose update had a fault.
+    pub faults: u64,
+    /// Entities constructed.
+    pub births: u64,
+    /// Entities destructed.
+    pub deaths: u64,
+    /// Rows that were looked at for monitors: each row once for each choice of properties that somebody monitors.
+    pub collected: u64,
+    /// Rows sent to monitors.
+    pub sent: u64,
+}
+
+impl World {
+    /// Makes a step of so many seconds. `ended` is called at the end of each phase, and `out` gets what happened.
+    pub fn step(
+        &mut self,
+        seconds: f64,
+        ended: &mut dyn FnMut(Phase),
+        out: &mut Vec<Output>,
+    ) -> StepReport {
+        let mut report = StepReport::default();
+        self.past.note(&self.universe, &mut self.tables);
+        ended(Phase::Begin);
+        self.update(seconds, &mut report, out);
+        ended(Phase::Update);
+        self.filter(&mut report, out);
+        ended(Phase::Filter);
+        (report.births, report.deaths) = self.apply(out);
+        ended(Phase::Apply);
+        self.steps += 1;
+        report.step = self.steps;
+        report.entities = self.places.len() as u64;
+        ended(Phase::Close);
+        report
+    }
+
+    fn update(&mut self, seconds: f64, report: &mut StepReport, out: &mut Vec<Output>) {
+        let mut machine = std::mem::take(&mut self.machine);
+        for at in 0..self.tables.len() {
+            let element = ElementId(at as u32);
+            let Some(function) = self.universe.elements[at].update else { continue };
+            let program = &self.programs[&function];
+            let arguments: Vec<Scalar> = program
+                .arguments
+                .iter()
+                .map(|ty| match Scalar::zero(*ty) {
+                    Scalar::Single(_) => Scalar::Single(seconds as f32),
+                    _ => Scalar::Double(seconds),
+                })
+                .collect();
+            for start in (0..self.tables[at].len()).step_by(BLOCK_ROWS) {
+                let count = BLOCK_ROWS.min(self.tables[at].len() - start);
+                let past = PastView { past: &self.past, tables: &self.tables };
+                let block = Block {
+                    own: &self.tables[at].columns,
+                    start,
+                    count,
+                    arguments: &arguments,
+                    last_sent: &[],
+                    neighbours: Some(&past),
+                    element,
+                };
+                machine.run(program, &block);
+                let table = &mut self.tables[at];
+                machine.store(program, &arguments, &mut table.columns);
+                report.faults += strike(&machine, table, start, out);
+            }
+        }
+        self.machine = machine;
+    }
+
+    fn filter(&mut self, report: &mut StepReport, out: &mut Vec<Output>) {
+        let mut machine = std::mem::take(&mut self.machine);
+        let mut collected = BTreeSet::new();
+        for (id, monitor) in &mut self.monitors {
+            let (base, constraint) = (monitor.interest.element, &monitor.interest.constraint);
+            let program = constraint.as_ref().map(|(function, _)| &self.programs[function]);
+            for at in 0..self.tables.len() {
+                let (element, table) = (ElementId(at as u32), &self.tables[at]);
+                if table.len() == 0 || !self.universe.is_a(element, base) {
+                    continue;
+                }
+                collected.insert((at, monitor.interest.properties.clone()));
+                let rows = match program {
+                    None => (0..table.len()).collect(),
+                    Some(program) => {
+                        let last_sent = &monitor.last_sent[at];
+                        let (rows, faults) = passed(
+                            &mut machine,
+                            program,
+                            |start, count| Block {
+                                own: &table.columns,
+                                start,
+                                count,
+                                arguments: &monitor.arguments,
+                                last_sent,
+                                neighbours: None,
+                                element,
+                            },
+                            table.len(),
+                        );
+                        monitor.counts.faults += faults;
+                        monitor.counts.suppressed += (table.len() - rows.len()) as u64 - faults;
+                        rows.iter().for_each(|row| monitor.sent(program, element, table, *row));
+                        rows
+                    }
+                };
+                monitor.counts.sent += rows.len() as u64;
+                report.sent += rows.len() as u64;
+                if !rows.is_empty() {
+                    let entities = rows.iter().map(|row| table.ids[*row]).collect();
+                    let scalar = |row: usize, column: u32| table.columns[column as usize].get(row);
+                    let columns = &monitor.columns;
+                    let scalars = rows
+                        .iter()
+                        .flat_map(|row| columns.iter().map(|column| scalar(*row, *column)))
+                        .collect();
+                    out.push(Output::Rows { monitor: *id, entities, scalars });
+                }
+            }
+        }
+        report.collected = collected.iter().map(|(at, _)| self.tables[*at].len() as u64).sum();
+        self.machine = machine;
+    }
+}
+
+/// Notes the faults of a block and returns how many there are.
+fn strike(
+    machine: &Machine,
+    table: &mut crate::table::Table,
+    start: usize,
+    out: &mut Vec<Output>,
+) -> u64 {
+    if machine.faults().iter().all(|fault| *fault == 0) {
+        return 0;
+    }
+    let mut count = 0;
+    for row in 0..machine.faults().len() {
+        let Some(fault) = machine.fault(row) else { continue };
+        let strikes = &mut table.strikes[start + row];
+        *strikes = strikes.saturating_add(1);
+        out.push(Output::Fault { entity: table.ids[start + row], fault, strikes: *strikes });
+        count += 1;
+    }
+    count
+}
+
+/// The rows for which a constraint holds, and the number of faults.
+fn passed<'b>(
+    machine: &mut Machine,
+    program: &hemiola_world_code::Program,
+    block: impl Fn(usize, usize) -> Block<'b>,
+    len: usize,
+) -> (Vec<usize>, u64) {
+    let (mut rows, mut faults) = (Vec::new(), 0);
+    for start in (0..len).step_by(BLOCK_ROWS) {
+        let block = block(start, BLOCK_ROWS.min(len - start));
+        machine.run(program, &block);
+        faults += machine.faults().iter().filter(|fault| **fault != 0).count() as u64;
+        rows.extend(
+            (0..block.count)
+                .filter(|row| machine.truth(program, &block, *row))
+                .map(|row| start + row),
+        );
+    }
+    (rows, faults)
+}
+
+/// Where each entity stands: the table of its element, and the row.
+pub(crate) type Places = BTreeMap<EntityId, (ElementId, usize)>;

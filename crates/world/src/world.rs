@@ -1,0 +1,424 @@
+//! The entities of a universe, and the changes that it accepts.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hemiola_world_code::{
+    CodeError, Machine, Program, Scalar, Texts, compile, scalar_count, scalar_types, scalars_of,
+    value_of,
+};
+use hemiola_world_lang::definition::{ElementId, FunctionId, FunctionKind, Type, Universe, Value};
+use thiserror::Error;
+
+use crate::monitor::{Interest, Monitor, MonitorCounts, MonitorId};
+use crate::past::Past;
+use crate::step::{Output, Places};
+use crate::table::Table;
+
+/// Entities that a world holds at most; a row is counted in 32 bits, and ids in 64.
+pub const ENTITIES_MAX: usize = 1 << 28;
+
+/// Monitors of a world at most.
+pub const MONITORS_MAX: usize = 1 << 16;
+
+/// The number of an entity, which no other entity of the world ever has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct EntityId(pub u64);
+
+/// Why a universe cannot run.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum WorldError {
+    /// A function has no code.
+    #[error(transparent)]
+    Code(#[from] CodeError),
+    /// The world passes the length of the step, and nothing else.
+    #[error(
+        "`{0}` has other parameters than one `real<s>` or `real32<s>`, the length of the step; remove them"
+    )]
+    UpdateParameters(String),
+}
+
+/// Something that a world is asked to do. It is carried out at the end of the next step, or by [`World::apply`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum Change {
+    /// A new entity with the properties of this row.
+    Construct(ElementId, Value),
+    /// The entity is no more.
+    Destruct(EntityId),
+    /// A new monitor; it is told of all entities of its element as if they were born.
+    Register(MonitorId, Interest),
+    /// The monitor is no more.
+    Unregister(MonitorId),
+}
+
+/// Why a change is refused. The world stays as it is.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum Refused {
+    /// The universe has no such element.
+    #[error("the universe has no element number {0}")]
+    NoSuchElement(u32),
+    /// The row has other properties than the element.
+    #[error("the row is not one of `{0}`: its properties have other types")]
+    WrongRow(String),
+    /// No such entity exists.
+    #[error("no entity has the number {0}")]
+    NoSuchEntity(u64),
+    /// There are too many entities.
+    #[error("a world holds at most {ENTITIES_MAX} entities; destruct some first")]
+    TooManyEntities,
+    /// There are too many monitors.
+    #[error("a world has at most {MONITORS_MAX} monitors; end some first")]
+    TooManyMonitors,
+    /// A monitor has this number already.
+    #[error("monitor {0} exists already; end it first")]
+    MonitorExists(u32),
+    /// No monitor has this number.
+    #[error("no monitor has the number {0}")]
+    NoSuchMonitor(u32),
+    /// The element has no such property, or none was chosen.
+    #[error("a monitor needs at least one property of `{0}`, and none that it does not have")]
+    WrongProperties(String),
+    /// The element has no such constraint, or its parameters have other types.
+    #[error("`{0}` has no such constraint with these arguments")]
+    WrongConstraint(String),
+}
+
+/// A simulated world.
+#[derive(Debug)]
+pub struct World {
+    pub(crate) universe: Universe,
+    /// Of the updates and constraints.
+    pub(crate) programs: BTreeMap<FunctionId, Program>,
+    /// By element.
+    pub(crate) tables: Vec<Table>,
+    pub(crate) places: Places,
+    pub(crate) monitors: BTreeMap<MonitorId, Monitor>,
+    pub(crate) past: Past,
+    pub(crate) machine: Machine,
+    /// Steps made.
+    pub(crate) steps: u64,
+    texts: Texts,
+    changes: Vec<Accepted>,
+    /// The monitors once all changes are carried out.
+    monitors_to_come: BTreeSet<MonitorId>,
+    /// As many entities at most, once all changes are carried out.
+    entities_to_come: usize,
+    next_id: u64,
+}
+
+/// A change that was found to be possible.
+#[derive(Debug)]
+enum Accepted {
+    Construct(ElementId, Vec<Scalar>),
+    Destruct(EntityId),
+    Register(MonitorId, Box<Monitor>),
+    Unregister(MonitorId),
+}
+
+impl World {
+    /// A world with the entities that the text defines.
+    ///
+    /// # Errors
+    /// If an update has unusual parameters, or an update or a constraint exceeds a limit of its code.
+    pub fn new(universe: Universe) -> Result<Self, WorldError> {
+        let mut texts = Texts::default();
+        let programs = programs(&universe, &mut texts)?;
+        let updates: Vec<Option<&Program>> = universe
+            .elements
+            .iter()
+            .map(|element| element.update.map(|function| &programs[&function]))
+            .collect();
+        let past = Past::new(&universe, &updates);
+        let ids = (0..universe.elements.len() as u32).map(ElementId);
+        let tables =
+            ids.map(|id| Table::new(&scalar_types(&universe, &Type::Element(id)))).collect();
+        let mut world = Self {
+            programs,
+            tables,
+            places: Places::new(),
+            monitors: BTreeMap::new(),
+            past,
+            machine: Machine::default(),
+            steps: 0,
+            texts,
+            changes: Vec::new(),
+            monitors_to_come: BTreeSet::new(),
+            entities_to_come: 0,
+            next_id: 1,
+            universe,
+        };
+        for at in 0..world.universe.entities.len() {
+            let entity = &world.universe.entities[at];
+            let (element, row) = (entity.element, Value::Row(entity.row.clone()));
+            let scalars = world.scalars(&Type::Element(element), &row);
+            world.entities_to_come += 1;
+            world.construct(element, &scalars, &mut Vec::new());
+        }
+        Ok(world)
+    }
+
+    /// The definition.
+    #[must_use]
+    pub const fn universe(&self) -> &Universe {
+        &self.universe
+    }
+
+    /// All entities, in the order of their numbers.
+    pub fn entities(&self) -> impl Iterator<Item = EntityId> {
+        self.places.keys().copied()
+    }
+
+    /// How many entities there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Whether there are no entities.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// The element of an entity.
+    #[must_use]
+    pub fn element(&self, entity: EntityId) -> Option<ElementId> {
+        self.places.get(&entity).map(|(element, _)| *element)
+    }
+
+    /// The row of an entity.
+    #[must_use]
+    pub fn row(&self, entity: EntityId) -> Option<Value> {
+        let (element, row) = self.places.get(&entity)?;
+        let scalars = self.tables[element.index()].row(*row);
+        let ty = Type::Element(*element);
+        Some(value_of(&self.universe, &ty, &mut scalars.into_iter(), &self.texts))
+    }
+
+    /// The rows of a monitor so far.
+    #[must_use]
+    pub fn counts(&self, monitor: MonitorId) -> Option<MonitorCounts> {
+        self.monitors.get(&monitor).map(|monitor| monitor.counts)
+    }
+
+    /// Accepts a change, which is carried out at the end of the next step, or by [`Self::apply`].
+    ///
+    /// # Errors
+    /// If the change is not possible in the world as it is once all changes before are carried out. A destruction of an
+    /// entity that is destructed already by a change before is not an error and has no effect.
+    pub fn submit(&mut self, change: Change) -> Result<(), Refused> {
+        let accepted = match change {
+            Change::Construct(element, row) => self.accept_row(element, &row)?,
+            Change::Destruct(entity) if self.places.contains_key(&entity) => {
+                Accepted::Destruct(entity)
+            }
+            Change::Destruct(entity) => return Err(Refused::NoSuchEntity(entity.0)),
+            Change::Register(id, interest) => self.accept_monitor(id, interest)?,
+            Change::Unregister(id) => {
+                if !self.monitors_to_come.remove(&id) {
+                    return Err(Refused::NoSuchMonitor(id.0));
+                }
+                Accepted::Unregister(id)
+            }
+        };
+        self.changes.push(accepted);
+        Ok(())
+    }
+
+    fn accept_row(&mut self, element: ElementId, row: &Value) -> Result<Accepted, Refused> {
+        let data = self.universe.elements.get(element.index());
+        let data = data.ok_or(Refused::NoSuchElement(element.0))?;
+        if !fits(&self.universe, &Type::Element(element), row) {
+            return Err(Refused::WrongRow(data.name.clone()));
+        }
+        if self.entities_to_come >= ENTITIES_MAX {
+            return Err(Refused::TooManyEntities);
+        }
+        self.entities_to_come += 1;
+        Ok(Accepted::Construct(element, self.scalars(&Type::Element(element), row)))
+    }
+
+    fn accept_monitor(&mut self, id: MonitorId, interest: Interest) -> Result<Accepted, Refused> {
+        let element = interest.element;
+        let data = self.universe.elements.get(element.index());
+        let data = data.ok_or(Refused::NoSuchElement(element.0))?;
+        let name = data.name.clone();
+        if self.monitors_to_come.contains(&id) {
+            return Err(Refused::MonitorExists(id.0));
+        }
+        if self.monitors_to_come.len() >= MONITORS_MAX {
+            return Err(Refused::TooManyMonitors);
+        }
+        let known = data.properties.len();
+        let sound = |property: &u32| (*property as usize) < known;
+        if interest.properties.is_empty() || !interest.properties.iter().all(sound) {
+            return Err(Refused::WrongProperties(name));
+        }
+        let columns =
+            interest.properties.iter().flat_map(|at| columns(&self.universe, element, *at));
+        let columns = columns.collect();
+        let arguments = self.arguments(&interest).ok_or(Refused::WrongConstraint(name))?;
+        self.monitors_to_come.insert(id);
+        let last_sent = vec![Vec::new(); self.tables.len()];
+        let counts = MonitorCounts::default();
+        let monitor = Monitor { interest, columns, arguments, counts, last_sent };
+        Ok(Accepted::Register(id, Box::new(monitor)))
+    }
+
+    /// The scalars of the arguments of a constraint; `None` if they do not fit.
+    fn arguments(&mut self, interest: &Interest) -> Option<Vec<Scalar>> {
+        let Some((id, values)) = &interest.constraint else { return Some(Vec::new()) };
+        let data = &self.universe.elements[interest.element.index()];
+        let function =
+            data.constraints.contains(id).then(|| &self.universe.functions[id.index()])?;
+        let types: Vec<Type> = function.locals[..function.parameter_count as usize]
+            .iter()
+            .map(|local| local.ty.clone())
+            .collect();
+        let fit = types.len() == values.len()
+            && types.iter().zip(values).all(|(ty, value)| fits(&self.universe, ty, value));
+        fit.then(|| types.iter().zip(values).flat_map(|(ty, v)| self.scalars(ty, v)).collect())
+    }
+
+    fn scalars(&mut self, ty: &Type, value: &Value) -> Vec<Scalar> {
+        scalars_of(&self.universe, ty, value, &mut self.texts)
+    }
+
+    /// Carries out the changes that were accepted. A step does so by itself. Returns births and deaths.
+    pub fn apply(&mut self, out: &mut Vec<Output>) -> (u64, u64) {
+        let (mut births, mut deaths) = (0, 0);
+        for change in std::mem::take(&mut self.changes) {
+            match change {
+                Accepted::Construct(element, scalars) => {
+                    self.construct(element, &scalars, out);
+                    births += 1;
+                }
+                Accepted::Destruct(entity) => deaths += u64::from(self.destruct(entity, out)),
+                Accepted::Register(id, monitor) => self.register(id, *monitor, out),
+                Accepted::Unregister(id) => drop(self.monitors.remove(&id)),
+            }
+        }
+        (births, deaths)
+    }
+
+    fn construct(&mut self, element: ElementId, scalars: &[Scalar], out: &mut Vec<Output>) {
+        let entity = EntityId(self.next_id);
+        self.next_id += 1;
+        self.past.is_stale = true;
+        let table = &mut self.tables[element.index()];
+        self.places.insert(entity, (element, table.len()));
+        table.push(entity, scalars);
+        for (id, monitor) in &mut self.monitors {
+            if self.universe.is_a(element, monitor.interest.element) {
+                let constraint = &monitor.interest.constraint;
+                let program = constraint.as_ref().map(|(function, _)| &self.programs[function]);
+                monitor.push(program, element, scalars);
+                out.push(born(*id, monitor, entity, element, scalars));
+            }
+        }
+    }
+
+    /// Whether the entity existed.
+    fn destruct(&mut self, entity: EntityId, out: &mut Vec<Output>) -> bool {
+        let Some((element, row)) = self.places.remove(&entity) else { return false };
+        self.entities_to_come -= 1;
+        self.past.is_stale = true;
+        if let Some(moved) = self.tables[element.index()].swap_remove(row) {
+            self.places.insert(moved, (element, row));
+        }
+        for (id, monitor) in &mut self.monitors {
+            if self.universe.is_a(element, monitor.interest.element) {
+                monitor.swap_remove(element, row);
+                out.push(Output::Died { monitor: *id, entity });
+            }
+        }
+        true
+    }
+
+    fn register(&mut self, id: MonitorId, mut monitor: Monitor, out: &mut Vec<Output>) {
+        let constraint = monitor.interest.constraint.as_ref();
+        let program = constraint.map(|(function, _)| &self.programs[function]);
+        for (element, table) in (0..).map(ElementId).zip(&self.tables) {
+            if !self.universe.is_a(element, monitor.interest.element) {
+                continue;
+            }
+            for (row, entity) in table.ids.iter().enumerate() {
+                let scalars = table.row(row);
+                monitor.push(program, element, &scalars);
+                out.push(born(id, &monitor, *entity, element, &scalars));
+            }
+        }
+        self.monitors.insert(id, monitor);
+    }
+}
+
+fn born(
+    id: MonitorId,
+    monitor: &Monitor,
+    entity: EntityId,
+    element: ElementId,
+    row: &[Scalar],
+) -> Output {
+    let scalars = monitor.columns.iter().map(|column| row[*column as usize]).collect();
+    Output::Born { monitor: id, entity, element, scalars }
+}
+
+/// The code of all updates and constraints.
+fn programs(
+    universe: &Universe,
+    texts: &mut Texts,
+) -> Result<BTreeMap<FunctionId, Program>, WorldError> {
+    let mut programs = BTreeMap::new();
+    for (id, function) in (0..).map(FunctionId).zip(&universe.functions) {
+        match function.kind {
+            FunctionKind::Update => {
+                let parameters = &function.locals[..function.parameter_count as usize];
+                let names: Vec<String> =
+                    parameters.iter().map(|local| universe.type_text(&local.ty)).collect();
+                if !matches!(
+                    names.iter().map(String::as_str).collect::<Vec<_>>()[..],
+                    [] | ["real<s>" | "real32<s>"]
+                ) {
+                    return Err(WorldError::UpdateParameters(function.name.clone()));
+                }
+            }
+            FunctionKind::Constraint => {}
+            FunctionKind::Function | FunctionKind::Predict => continue,
+        }
+        programs.insert(id, compile(universe, id, texts)?);
+    }
+    Ok(programs)
+}
+
+/// The columns of a property.
+fn columns(universe: &Universe, element: ElementId, property: u32) -> std::ops::Range<u32> {
+    let properties = &universe.elements[element.index()].properties;
+    let count = |at: usize| scalar_count(universe, &properties[at].ty);
+    let first = (0..property as usize).map(count).sum();
+    first..first + count(property as usize)
+}
+
+/// Whether a value is one of the type.
+fn fits(universe: &Universe, ty: &Type, value: &Value) -> bool {
+    use hemiola_world_lang::definition::Width::{Double, Single};
+    match (ty, value) {
+        (Type::Boolean, Value::Boolean(_))
+        | (Type::Integer, Value::Integer(_))
+        | (Type::Real(Single, _), Value::Single(_))
+        | (Type::Real(Double, _), Value::Double(_)) => true,
+        (Type::String(most), Value::String(text)) => text.len() <= *most as usize,
+        (Type::Array(of, length), Value::Items(items)) => {
+            items.len() == *length as usize && items.iter().all(|item| fits(universe, of, item))
+        }
+        (Type::List(of, most), Value::Items(items)) => {
+            items.len() <= *most as usize && items.iter().all(|item| fits(universe, of, item))
+        }
+        (Type::Element(id), Value::Row(values)) => {
+            let properties = &universe.elements[id.index()].properties;
+            properties.len() == values.len()
+                && properties.iter().zip(values).all(|(p, value)| fits(universe, &p.ty, value))
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,5 @@
+//! The world against a naive one.
+
+mod naive;
+mod rules;
+mod simulation;

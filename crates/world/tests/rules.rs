@@ -1,0 +1,167 @@
+//! Single rules of a step.
+
+use hemiola_world::{
+    Change, EntityId, Interest, MonitorCounts, MonitorId, Output, Phase, Refused, World, WorldError,
+};
+use hemiola_world_lang::Value;
+use hemiola_world_lang::definition::ElementId;
+
+use crate::simulation::universe;
+
+fn world(items: &str) -> World {
+    World::new(universe(&format!("universe u {{ {items} }}"))).unwrap()
+}
+
+fn step(world: &mut World) -> Vec<Output> {
+    let mut out = Vec::new();
+    world.step(1.0, &mut |_| {}, &mut out);
+    out
+}
+
+#[test]
+fn messages_of_the_thesis_are_counted_exactly() {
+    // Section 6.5.4 of the thesis: with x managers, y monitored components and z entities, y·z states are sent by the
+    // entities and x·y·z received by the managers, in each step.
+    for (managers, components, entities) in
+        [(3, 1, 10), (1, 2, 10), (2, 3, 7), (4, 2, 0), (0, 2, 5)]
+    {
+        let mut world = world(
+            "element e { property a : real; property b : real[2]; property c : integer; update() { a += 1; } }",
+        );
+        for _ in 0..entities {
+            let pair = Value::Items(vec![Value::Double(0.0), Value::Double(0.0)]);
+            let row = Value::Row(vec![Value::Double(0.0), pair, Value::Integer(0)]);
+            world.submit(Change::Construct(ElementId(0), row)).unwrap();
+        }
+        for manager in 0..managers {
+            for component in 0..components {
+                let id = MonitorId(manager * components + component);
+                let properties = vec![component];
+                let interest = Interest { element: ElementId(0), properties, constraint: None };
+                world.submit(Change::Register(id, interest)).unwrap();
+            }
+        }
+        world.apply(&mut Vec::new());
+        let report = world.step(1.0, &mut |_| {}, &mut Vec::new());
+        let [x, y, z] = [u64::from(managers), u64::from(components), entities];
+        let watched = if x == 0 { 0 } else { y };
+        assert_eq!((report.collected, report.sent), (watched * z, x * y * z));
+    }
+}
+
+#[test]
+fn a_row_is_sent_again_when_it_moved_far_enough_since_it_was_sent_last() {
+    let mut world = world(
+        "element e {
+           property x : real;
+           update() { x += 1; }
+           constraint moved(far : real) = x < 10 and x - last_sent.x >= far;
+         }
+         entity one : e;",
+    );
+    let constraint = Some((world.universe().elements[0].constraints[0], vec![Value::Double(3.0)]));
+    let interest = Interest { element: ElementId(0), properties: vec![0], constraint };
+    world.submit(Change::Register(MonitorId(0), interest)).unwrap();
+    world.apply(&mut Vec::new());
+    let sent: Vec<bool> = (0..12).map(|_| !step(&mut world).is_empty()).collect();
+    let steps: Vec<usize> = (1..=12).filter(|step| sent[step - 1]).collect();
+    assert_eq!(steps, [3, 6, 9]);
+    let counts = MonitorCounts { sent: 3, suppressed: 9, faults: 0 };
+    assert_eq!(world.counts(MonitorId(0)), Some(counts));
+}
+
+#[test]
+fn a_faulty_entity_keeps_its_row_and_gets_a_strike_in_each_step() {
+    let mut world = world(
+        "element e { property n : integer; property m : integer; update() { m += 1; n = div(1, n); } }
+         entity bad : e;
+         entity good : e { n = 1; }",
+    );
+    for strikes in 1..4 {
+        let out = step(&mut world);
+        let [Output::Fault { entity: EntityId(1), strikes: found, .. }] = out[..] else {
+            panic!("{out:?}")
+        };
+        assert_eq!(found, strikes);
+    }
+    let row = |n, m| Some(Value::Row(vec![Value::Integer(n), Value::Integer(m)]));
+    assert_eq!(world.row(EntityId(1)), row(0, 0));
+    assert_eq!(world.row(EntityId(2)), row(1, 3));
+}
+
+#[test]
+fn births_and_deaths_are_told_and_numbers_are_not_used_again() {
+    let mut world =
+        world("element e { property n : integer; } entity a : e; entity b : e { n = 2; }");
+    let interest = Interest { element: ElementId(0), properties: vec![0], constraint: None };
+    world.submit(Change::Register(MonitorId(7), interest)).unwrap();
+    let out = step(&mut world);
+    assert!(matches!(out[..], [Output::Born { .. }, Output::Born { .. }]), "{out:?}");
+    world.submit(Change::Destruct(EntityId(1))).unwrap();
+    world.submit(Change::Construct(ElementId(0), Value::Row(vec![Value::Integer(5)]))).unwrap();
+    let out = step(&mut world);
+    assert!(
+        matches!(
+            out[..],
+            [
+                Output::Rows { .. },
+                Output::Died { entity: EntityId(1), .. },
+                Output::Born { entity: EntityId(3), .. }
+            ]
+        ),
+        "{out:?}"
+    );
+    assert_eq!(world.entities().collect::<Vec<_>>(), [EntityId(2), EntityId(3)]);
+    assert_eq!(world.row(EntityId(3)), Some(Value::Row(vec![Value::Integer(5)])));
+    assert_eq!(world.row(EntityId(1)), None);
+}
+
+#[test]
+fn phases_end_in_their_order() {
+    let mut phases = Vec::new();
+    world("element e { }").step(1.0, &mut |phase| phases.push(phase), &mut Vec::new());
+    assert_eq!(phases, Phase::ALL);
+}
+
+#[test]
+fn impossible_changes_are_refused_with_the_reason() {
+    let mut world = world(
+        "element e { property n : integer; constraint k(far : real) = far > 1; } entity a : e;",
+    );
+    let mut refused = |change: Change| world.submit(change).unwrap_err();
+    let row = |value| Value::Row(vec![value]);
+    let wrong = Change::Construct(ElementId(0), row(Value::Double(1.0)));
+    assert_eq!(refused(wrong), Refused::WrongRow("e".into()));
+    let nowhere = Change::Construct(ElementId(3), row(Value::Integer(1)));
+    assert_eq!(refused(nowhere), Refused::NoSuchElement(3));
+    assert_eq!(refused(Change::Destruct(EntityId(9))), Refused::NoSuchEntity(9));
+    assert_eq!(refused(Change::Unregister(MonitorId(1))), Refused::NoSuchMonitor(1));
+    let interest = |properties: &[u32]| Interest {
+        element: ElementId(0),
+        properties: properties.to_vec(),
+        constraint: None,
+    };
+    for properties in [&[][..], &[1]] {
+        let change = Change::Register(MonitorId(1), interest(properties));
+        assert_eq!(refused(change), Refused::WrongProperties("e".into()));
+    }
+    let id = universe(
+        "universe u { element e { property n : integer; constraint k(far : real) = far > 1; } }",
+    )
+    .elements[0]
+        .constraints[0];
+    let constraint = Some((id, vec![Value::Integer(1)]));
+    let change = Change::Register(MonitorId(1), Interest { constraint, ..interest(&[0]) });
+    assert_eq!(refused(change), Refused::WrongConstraint("e".into()));
+    let twice = || Change::Register(MonitorId(1), interest(&[0]));
+    world.submit(twice()).unwrap();
+    assert_eq!(world.submit(twice()), Err(Refused::MonitorExists(1)));
+}
+
+#[test]
+fn an_update_with_other_parameters_is_named() {
+    let error =
+        World::new(universe("universe u { element e { update(x : integer) { } } }")).unwrap_err();
+    assert_eq!(error, WorldError::UpdateParameters("e.update".into()));
+    assert!(error.to_string().contains("the length of the step"), "{error}");
+}
