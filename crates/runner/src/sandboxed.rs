@@ -29,8 +29,8 @@ const ORDER_LEN_MAX: usize = 1 << 10;
 /// Bytes of a refusal's sentence; a longer one is cut.
 const REFUSAL_LEN: usize = 1 << 10;
 
-/// Fuel for a microsecond of budget: 5 ns for each unit. `crates/sandbox/benches/call.rs` measures programs that take long
-/// for their fuel; the slowest, loads that miss the cache, took 4.6 ns on a loaded machine, an empty loop 1.3 ns.
+/// Fuel for a microsecond of budget: 5 ns for each unit. `crates/sandbox/benches/call.rs` measures programs that take
+/// long for their fuel; the slowest, loads that miss the cache, took 4.6 ns on a loaded machine, an empty loop 1.3 ns.
 const FUEL_PER_US: i64 = 200;
 /// Fuel of each function that prepares a unit: some tenths of a second.
 const PREPARE_FUEL: u64 = 100_000_000;

@@ -17,7 +17,7 @@ pub struct Facts<'f> {
     /// Whether a program can be started, as written in the scenario: a path relative to the scenario's folder,
     /// or a name without a slash to look up in `PATH`.
     pub executable: &'f dyn Fn(&str) -> bool,
-    /// Whether a file, as written in the scenario, is a module that can be a unit. `None` where this build has no sandbox.
+    /// Whether a file, as written in the scenario, is a module that can be a unit. `None` if this build has no sandbox.
     pub module: Option<&'f ModuleCheck<'f>>,
 }
 
