@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use hemiola_hla::data::RangeBounds;
 use hemiola_hla::{
     AttributeHandle, DimensionHandle, InteractionClassHandle, ObjectClassHandle, OrderType,
     ParameterHandle, ResignAction, Switch, TransportationTypeHandle,
@@ -155,6 +156,28 @@ pub struct Dimension {
     pub normalization: Option<String>,
     /// The default range where no region is given: prose, or `Excluded`.
     pub default: Option<String>,
+}
+
+impl Dimension {
+    /// Returns the range that a region has where it leaves the dimension out (IEEE 1516.2, "value when unspecified"),
+    /// limited by the upper bound. `None` if the dimension is then excluded, or if the text is no range such as
+    /// `[0..5)`, `[0..4]` or `3`.
+    #[must_use]
+    pub fn default_range(&self) -> Option<RangeBounds> {
+        let text = self.default.as_deref()?.trim();
+        let is_closed = text.ends_with(']');
+        let inner = text.trim_start_matches('[').trim_end_matches([')', ']']);
+        let (lower, upper) = match inner.split_once("..") {
+            Some((lower, upper)) => (lower.trim().parse().ok()?, upper.trim().parse().ok()?),
+            None => {
+                let point: u32 = inner.trim().parse().ok()?;
+                (point, point.checked_add(u32::from(!is_closed))?)
+            }
+        };
+        let upper = if is_closed { u32::checked_add(upper, 1)? } else { upper };
+        let upper = upper.min(self.upper_bound.unwrap_or(u32::MAX));
+        (lower < upper).then_some(RangeBounds { lower, upper })
+    }
 }
 
 /// A transportation type.

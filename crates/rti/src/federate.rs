@@ -14,6 +14,7 @@ use hemiola_units::{Instant, Span};
 
 use crate::input::SessionId;
 use crate::memory::{ALLOCATION, Account, Charge, name_len};
+use crate::regions::WithRegions;
 use crate::time::TimeState;
 
 /// A joined federate.
@@ -33,6 +34,8 @@ pub(crate) struct Federate {
     pub(crate) advised: Advised,
     pub(crate) defaults: Defaults,
     pub(crate) switches: BTreeSet<Switch>,
+    /// Whether one of these is on: that regions are conveyed to it. Every message asks.
+    pub(crate) conveys_regions: bool,
     pub(crate) resign_action: ResignAction,
     pub(crate) time: TimeState,
     /// Instances it discovered while messages were queued for it, with the federation's message count at that moment.
@@ -252,6 +255,7 @@ impl Federate {
             advised: Advised::default(),
             defaults: Defaults::default(),
             switches: Switch::ALL.iter().copied().filter(own).collect(),
+            conveys_regions: own(&Switch::ConveyRegionDesignatorSets),
             resign_action: model.automatic_resign_action(),
             time: TimeState::new(time),
             known_since: BTreeMap::new(),
@@ -360,21 +364,37 @@ impl Federate {
         rates_at: Option<Instant>,
     ) -> bool {
         let Some(subscription) = subscribed.get(&attribute) else { return false };
+        self.allows(subscription, instance, attribute, rates_at)
+    }
+
+    /// Returns whether the rate of a subscription allows a reflection at that time, if one is given.
+    pub(crate) fn allows(
+        &self,
+        subscription: &Subscription,
+        instance: ObjectInstanceHandle,
+        attribute: AttributeHandle,
+        rates_at: Option<Instant>,
+    ) -> bool {
         let (Some(rate), Some(now)) = (&subscription.rate, rates_at) else { return true };
         let last = self.last_reflected.get(&(instance, attribute));
         last.is_none_or(|last| now.since(*last) >= Span::from_secs_f64(1.0 / rate.hertz))
     }
 
-    /// Notes that attributes are reflected to it now, as far as it subscribes to them at a limited rate.
+    /// Notes that attributes are reflected to it now, as far as it subscribes to them at a limited rate. `within` has
+    /// its subscriptions with regions.
     pub(crate) fn note_reflected(
         &mut self,
         class: ObjectClassHandle,
         instance: ObjectInstanceHandle,
         values: &AttributeValues,
         now: Instant,
+        within: Option<&WithRegions>,
     ) {
         for (attribute, _) in values {
-            if self.subscription(class, *attribute).is_some_and(|one| one.rate.is_some()) {
+            let with_regions = within.and_then(|within| within.get(attribute)).into_iter();
+            let with_regions = with_regions.flat_map(BTreeMap::values);
+            let mut all = self.subscription(class, *attribute).into_iter().chain(with_regions);
+            if all.any(|one| one.rate.is_some()) {
                 let before = self.last_reflected.insert((instance, *attribute), now);
                 self.charge.grow(if before.is_none() { table::REFLECTED } else { 0 });
             }

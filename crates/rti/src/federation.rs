@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use hemiola_fom::Model;
 use hemiola_fom::module::Setting;
+use hemiola_hla::data::AttributeValues;
 use hemiola_hla::{
     AttributeHandle, Callback, Exception, FederateHandle, InteractionClassHandle,
     ObjectClassHandle, ObjectInstanceHandle, Refusal, Switch, TimeImplementation,
@@ -24,6 +25,7 @@ use crate::memory::{
 };
 use crate::mom::{self, Mom};
 use crate::notice::Notice;
+use crate::regions::Regions;
 use crate::services::federation::SynchronizationPoint;
 use crate::services::ownership::{self, Negotiation};
 use crate::services::time::{Galts, Schedule};
@@ -76,6 +78,7 @@ pub(crate) struct Federation {
     pub(crate) negotiations: BTreeMap<(ObjectInstanceHandle, AttributeHandle), Negotiation>,
     /// Number of instances registered so far.
     pub(crate) instance_count: u64,
+    pub(crate) regions: Regions,
     /// Federates that subscribe to attributes of exactly this class.
     pub(crate) class_subscribers: BTreeMap<ObjectClassHandle, BTreeSet<FederateHandle>>,
     /// Federates that subscribe to exactly this class.
@@ -162,6 +165,7 @@ impl Federation {
             of_class: BTreeMap::new(),
             negotiations: BTreeMap::new(),
             instance_count: 0,
+            regions: Regions::default(),
             class_subscribers: BTreeMap::new(),
             interaction_subscribers: BTreeMap::new(),
             receivers: BTreeMap::new(),
@@ -212,6 +216,22 @@ impl Federation {
         entry_len::<Arc<str>, ()>() + name_len(name)
     }
 
+    /// Notes that attributes are reflected to a federate now.
+    pub(crate) fn note_reflected(
+        &mut self,
+        receiver: FederateHandle,
+        class: ObjectClassHandle,
+        instance: ObjectInstanceHandle,
+        values: &AttributeValues,
+    ) {
+        let within = self.regions.subscribed(receiver, class);
+        let federate = match self.federates.get_mut(receiver) {
+            Some(federate) => federate,
+            None => mom::rti_mut(&mut self.mom, receiver),
+        };
+        federate.note_reflected(class, instance, values, self.now, within);
+    }
+
     /// Counts a call that was refused because of this quota.
     pub(crate) fn count_refusal(&self, quota: Quota) {
         let mut refusals = self.refusals.get();
@@ -251,6 +271,7 @@ impl Federation {
             assert_eq!(instance.charge.len(), instance.counted_len());
             held += instance.charge.len();
         }
+        held += self.regions.charged_len();
         held += self.points.values().map(|point| point.charged_len()).sum::<usize>();
         held += self.mom.as_ref().map_or(0, |mom| mom.check_memory());
         held += self.negotiations.values().map(Negotiation::charged_len).sum::<usize>();
@@ -424,6 +445,9 @@ impl Federation {
         };
         let (before_owns_more, owns_more) = (owns_more(before), owns_more(owner));
         let is_privilege = attribute == self.privilege;
+        if before != owner && self.regions.has_associations() {
+            self.regions.disown(handle, attribute, before);
+        }
         if before != FederateHandle::INVALID {
             let owned = &mut self.federate_mut(before).owned;
             owned.instances -= usize::from(!before_owns_more);
@@ -559,6 +583,8 @@ impl Federation {
         self.check_memory();
         crate::services::time::check_invariants(self);
         declaration::check_invariants(self);
+        let is_leaving = |federate| !self.federate(federate).is_staying();
+        self.regions.check_invariants(|federate| self.joined.contains(&federate), is_leaving);
         ownership::check_invariants(self);
         for (handle, instance) in &self.instances {
             assert_eq!(self.names.get(&instance.name), Some(&NameUse::Registered(*handle)));

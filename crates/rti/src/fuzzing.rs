@@ -1,13 +1,14 @@
 //! The body of the fuzz target, as an ordinary function that also runs under proptest.
 
 use hemiola_hla::call::{
-    DeclarationCall, FederationCall, ObjectCall, OwnershipCall, SupportCall, TimeCall,
+    DeclarationCall, DistributionCall, FederationCall, ObjectCall, OwnershipCall, SupportCall,
+    TimeCall,
 };
-use hemiola_hla::data::{Data, FomModule};
+use hemiola_hla::data::{AttributeRegions, Data, FomModule, RangeBounds};
 use hemiola_hla::{
-    AttributeHandle, Call, EncodedInterval, EncodedTime, FederateHandle, InteractionClassHandle,
-    MessageRetractionHandle, ObjectClassHandle, ObjectInstanceHandle, OrderType, ParameterHandle,
-    ResignAction, TransportationTypeHandle,
+    AttributeHandle, Call, DimensionHandle, EncodedInterval, EncodedTime, FederateHandle,
+    InteractionClassHandle, MessageRetractionHandle, ObjectClassHandle, ObjectInstanceHandle,
+    OrderType, ParameterHandle, RegionHandle, ResignAction, TransportationTypeHandle,
 };
 
 use crate::{CallId, Effect, Input, Kernel, Limits, SessionId};
@@ -18,10 +19,12 @@ const MODEL: &str = r#"<objectModel xmlns="http://standards.ieee.org/IEEE1516-20
 <directedInteraction><name>HLAinteractionRoot.P</name></directedInteraction>
 <attribute><name>x</name><dataType>HLAoctet</dataType><order>TimeStamp</order></attribute><objectClass><name>B</name>
 <attribute><name>y</name><dataType>HLAoctet</dataType><transportation>HLAbestEffort</transportation></attribute>
+<dimensions><dimension>u</dimension><dimension>v</dimension></dimensions>
 </objectClass></objectClass></objectClass></objects><interactions><interactionClass><name>HLAinteractionRoot</name>
 <interactionClass><name>P</name><order>TimeStamp</order><interactionClass><name>Q</name>
 <parameter><name>z</name><dataType>HLAoctet</dataType></parameter></interactionClass></interactionClass>
-</interactionClass></interactions></objectModel>"#;
+</interactionClass></interactions><dimensions><dimension><name>u</name><upperBound>8</upperBound></dimension>
+<dimension><name>v</name><upperBound>8</upperBound><value>[0..3)</value></dimension></dimensions></objectModel>"#;
 
 /// Small limits, so that every one is reached.
 const LIMITS: Limits = Limits {
@@ -35,6 +38,9 @@ const LIMITS: Limits = Limits {
     undelivered_len: 2500,
     retractable: 4,
     negotiations: 3,
+    regions: 5,
+    regions_of_call: 12,
+    regions_sent: 2,
     kept_tag_len: 8,
     modules: 64,
     model_len: 1 << 20,
@@ -202,13 +208,14 @@ impl Arguments<'_> {
 
     fn call(&mut self) -> Option<Call> {
         let kind = self.next()?;
-        Some(match kind % 6 {
-            0 => self.federation_call(kind / 6).into(),
-            1 => self.declaration_call(kind / 6).into(),
-            2 => self.object_call(kind / 6).into(),
-            3 => self.time_call(kind / 6).into(),
-            4 => self.ownership_call(kind / 6).into(),
-            _ => self.support_call(kind / 6).into(),
+        Some(match kind % 7 {
+            0 => self.federation_call(kind / 7).into(),
+            1 => self.declaration_call(kind / 7).into(),
+            2 => self.object_call(kind / 7).into(),
+            3 => self.time_call(kind / 7).into(),
+            4 => self.ownership_call(kind / 7).into(),
+            5 => self.distribution_call(kind / 7).into(),
+            _ => self.support_call(kind / 7).into(),
         })
     }
 
@@ -368,6 +375,76 @@ impl Arguments<'_> {
         }
     }
 
+    fn region(&mut self) -> RegionHandle {
+        RegionHandle::new(self.small())
+    }
+
+    fn regions(&mut self) -> Vec<RegionHandle> {
+        (0..self.small() & 3).map(|_| self.region()).collect()
+    }
+
+    fn dimension(&mut self) -> DimensionHandle {
+        DimensionHandle::new(self.small())
+    }
+
+    fn attribute_regions(&mut self) -> Vec<AttributeRegions> {
+        let pair = |arguments: &mut Self| AttributeRegions {
+            attributes: arguments.attributes(),
+            regions: arguments.regions(),
+        };
+        (0..self.small() & 3).map(|_| pair(self)).collect()
+    }
+
+    fn distribution_call(&mut self, kind: u8) -> DistributionCall {
+        use DistributionCall as C;
+        let user_supplied_tag = Data::new();
+        match kind % 13 {
+            0..2 => C::CreateRegion {
+                dimensions: (0..self.small() & 3).map(|_| self.dimension()).collect(),
+            },
+            2..4 => C::CommitRegionModifications { regions: self.regions() },
+            4 => C::DeleteRegion { region: self.region() },
+            5 => C::RegisterObjectInstanceWithRegions {
+                object_class: self.object_class(),
+                attributes_and_regions: self.attribute_regions(),
+            },
+            6 => C::AssociateRegionsForUpdates {
+                object_instance: self.instance(),
+                attributes_and_regions: self.attribute_regions(),
+            },
+            7 => C::UnassociateRegionsForUpdates {
+                object_instance: self.instance(),
+                attributes_and_regions: self.attribute_regions(),
+            },
+            8 => C::SubscribeObjectClassAttributesWithRegions {
+                object_class: self.object_class(),
+                attributes_and_regions: self.attribute_regions(),
+                active: self.byte() & 1 == 0,
+            },
+            9 => C::UnsubscribeObjectClassAttributesWithRegions {
+                object_class: self.object_class(),
+                attributes_and_regions: self.attribute_regions(),
+            },
+            10 => C::SubscribeInteractionClassWithRegions {
+                interaction_class: self.interaction(),
+                active: self.byte() & 1 == 0,
+                regions: self.regions(),
+            },
+            11 => C::SendInteractionWithRegionsAndTime {
+                interaction_class: self.interaction(),
+                parameter_values: self.parameters(),
+                regions: self.regions(),
+                user_supplied_tag,
+                time: self.time(),
+            },
+            _ => C::RequestAttributeValueUpdateWithRegions {
+                object_class: self.object_class(),
+                attributes_and_regions: self.attribute_regions(),
+                user_supplied_tag,
+            },
+        }
+    }
+
     fn time_call(&mut self, kind: u8) -> TimeCall {
         use TimeCall as C;
         match kind % 16 {
@@ -399,7 +476,15 @@ impl Arguments<'_> {
     fn support_call(&mut self, kind: u8) -> SupportCall {
         use SupportCall as C;
         let value = self.byte() & 1 == 0;
-        match kind % 9 {
+        match kind % 10 {
+            9 => {
+                let (lower, upper) = (self.small() & 7, self.small());
+                C::SetRangeBounds {
+                    region: self.region(),
+                    dimension: self.dimension(),
+                    range_bounds: RangeBounds { lower, upper },
+                }
+            }
             0 => C::GetFederateName { federate: self.federate() },
             1 => C::GetObjectInstanceHandle { object_instance_name: self.name() },
             2 => C::GetAttributeName {

@@ -21,10 +21,11 @@ use crate::federate::Presence;
 use crate::federation::Federation;
 use crate::input::{CallId, SessionId};
 use crate::mom::{self, Deletable, RTI};
+use crate::services::distribution::{Commit, Requests};
 use crate::services::federation::Leave;
 use crate::services::ownership::Negotiations;
 use crate::services::time::{Flush, Grant, Regulate};
-use crate::services::{Answer, object, time};
+use crate::services::{Answer, distribution, object, time};
 
 /// The cost of looking at one instance or message, in units of work.
 const LOOK: u64 = 1;
@@ -53,6 +54,15 @@ pub(crate) enum Task {
     Interest {
         class: ObjectClassHandle,
         below: Below,
+    },
+    /// The commit of regions.
+    Commit(Box<Commit>),
+    /// Requests for attribute values of a class in regions.
+    Request {
+        class: ObjectClassHandle,
+        below: Below,
+        requests: Requests,
+        tag: Data,
     },
     /// Requests for attribute values of a class.
     Provide {
@@ -127,6 +137,10 @@ impl Task {
     fn step(&mut self, federation: &mut Federation, me: FederateHandle) -> Step {
         match self {
             Self::Interest { class, below } => object::interest_step(federation, me, *class, below),
+            Self::Commit(commit) => commit.step(federation, me),
+            Self::Request { class, below, requests, tag } => {
+                distribution::request_step(federation, me, *class, below, requests, tag)
+            }
             Self::Provide { below, attributes, tag } => {
                 object::provide_step(federation, me, below, attributes, tag)
             }

@@ -8,6 +8,7 @@
 //! * [`SessionId`], [`CallId`]: the shell's names for sessions and their calls.
 //! * [`Notice`]: a callback that all its receivers share.
 //! * [`Preparation`]: object model modules, read on another thread before the call that brings them.
+//! * [`matching`]: which regions overlap.
 //! * [`Limits`]: what federates can make the kernel keep; [`Room`]: the memory that the shell has left for it.
 //! * [`Status`]: a report for operators, including which federate holds back which.
 //!
@@ -72,11 +73,19 @@
 //!   and subscribe to the attribute at the class it was registered as, or a superclass; on, by federates that
 //!   subscribe to it at the class they know the instance as, which are those that receive it.
 //!
+//! # Regions
+//!
+//! A message has an *extent*: the default region, or the regions with which it is sent (`regions.rs`). A subscription
+//! of clause 5 receives everything; a subscription of clause 9 receives what overlaps its region. Receivers, scope,
+//! discoveries and advisories ask `services/distribution/reach.rs`. When a region moves, an index ([`matching`]) finds
+//! the regions at both places, and only the instances and federates that these concern are looked at. A federation
+//! without regions compares nothing: each question first asks whether there are any.
+//!
 //! # Limits of this crate
 //!
-//! It reads no clock, starts no thread and knows no protocol. Saving and restoring (clauses 4.19 to 4.35) and data
-//! distribution (9) are not implemented; their calls are refused with `RTIinternalError`. Of the management object
-//! model (11), service reports are not written to files.
+//! It reads no clock, starts no thread and knows no protocol. Saving and restoring (clauses 4.19 to 4.35) are not
+//! implemented; their calls are refused with `RTIinternalError`. Of the management object model (11), service reports
+//! are not written to files.
 //!
 //! The simulation test runs seeded worlds of federates that act in any order. To replay one seed:
 //! `HEMIOLA_SEED=n cargo test -p hemiola-rti --test main -- simulation`.
@@ -94,6 +103,7 @@ mod instance;
 mod job;
 mod kernel;
 mod limits;
+pub mod matching;
 mod members;
 mod memory;
 mod message;
@@ -101,6 +111,7 @@ mod mom;
 mod notice;
 mod operator;
 mod prepare;
+mod regions;
 mod services;
 mod session;
 mod settings;

@@ -25,6 +25,13 @@ pub struct Limits {
     pub retractable: usize,
     /// Attributes of a federation's instances whose ownership is being negotiated.
     pub negotiations: usize,
+    /// Regions of a federation.
+    pub regions: usize,
+    /// Regions in one call, or pairs of an attribute and a region.
+    pub regions_of_call: usize,
+    /// Regions that are associated with one attribute of an instance, or sent with one interaction. They are compared
+    /// for each message, and conveyed with it.
+    pub regions_sent: usize,
     /// Bytes of a tag that is stored for later callbacks: of a synchronization point, an ownership offer or an
     /// ownership request.
     pub kept_tag_len: usize,
@@ -56,6 +63,9 @@ impl Default for Limits {
             undelivered_len: 256 << 20,
             retractable: 100_000,
             negotiations: 100_000,
+            regions: 1_000_000,
+            regions_of_call: 10_000,
+            regions_sent: 1_000,
             kept_tag_len: 4096,
             modules: 4096,
             model_len: 128 << 20,

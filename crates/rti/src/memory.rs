@@ -10,6 +10,7 @@
 //! | a message in time stamp order, and its place in each queue | the sender, until its last receiver has it |
 //! | a message in receive order that a federate holds back | the federation; its place in the queue: the receiver |
 //! | an object instance with the federates that know it | the federate that registered it |
+//! | regions with their associations and subscriptions | the federate that created them |
 //! | names, declarations, advisories, synchronization points, negotiations | the federate |
 //! | an object model | the session that brought it |
 //!

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hemiola_hla::data::{AttributeValues, Data, ParameterValues};
+use hemiola_hla::data::{AttributeValues, ConveyedRegion, Data, ParameterValues};
 use hemiola_hla::{
     Callback, FederateHandle, InteractionClassHandle, LogicalTime, MessageRetractionHandle,
     ObjectInstanceHandle, OrderType, TransportationTypeHandle,
@@ -15,6 +15,7 @@ use crate::job::{DONE, Step, Task};
 use crate::memory::{Charge, Parcels, Share, can_hold};
 use crate::mom;
 use crate::notice::Notice;
+use crate::regions::Extent;
 use crate::services::object;
 use crate::time::{Sent, TimeState};
 
@@ -47,6 +48,8 @@ pub(crate) struct Message {
     pub(crate) transportation: TransportationTypeHandle,
     pub(crate) producer: FederateHandle,
     pub(crate) stamp: Stamp,
+    /// The regions with which it is sent.
+    pub(crate) extent: Extent,
 }
 
 /// The time stamp of a message.
@@ -97,9 +100,9 @@ impl Stamp {
 impl Message {
     /// Returns the same message with another body.
     pub(crate) fn with(&self, body: Body) -> Self {
-        let Self { tag, transportation, producer, stamp, .. } = self;
+        let Self { tag, transportation, producer, stamp, extent, .. } = self;
         let (tag, transportation, producer) = (tag.clone(), *transportation, *producer);
-        Self { body, tag, transportation, producer, stamp: *stamp }
+        Self { body, tag, transportation, producer, stamp: *stamp, extent: extent.clone() }
     }
 
     /// Returns the same message with values and a tag that share their memory with nothing else. The values of a
@@ -123,18 +126,18 @@ impl Message {
         Self { tag: Data::copy_from_slice(&self.tag), ..self.with(body) }
     }
 
-    fn notice(&self, received: OrderType) -> Arc<Notice> {
-        Arc::new(Notice::new(self.callback(received)))
+    fn notice(&self, received: OrderType, conveys_regions: bool) -> Arc<Notice> {
+        Arc::new(Notice::new(self.callback(received, conveys_regions)))
     }
 
-    /// Returns the callback for a federate that receives the message in this order.
-    fn callback(&self, received: OrderType) -> Callback {
-        let Self { body, tag, transportation, producer, stamp } = self;
+    /// Returns the callback for a federate that receives the message in this order, with or without the regions.
+    fn callback(&self, received: OrderType, conveys_regions: bool) -> Callback {
+        let Self { body, tag, transportation, producer, stamp, extent } = self;
         let (user_supplied_tag, transportation_type, producing_federate) =
             (tag.clone(), *transportation, mom::shown(*producer));
-        let sent_regions = None;
+        let sent_regions = conveys_regions.then(|| extent.conveyed());
         let (time, sent) = match stamp {
-            Stamp::None => return self.without_time(),
+            Stamp::None => return self.without_time(sent_regions),
             Stamp::Informative(time) => ((*time).into(), OrderType::Receive),
             Stamp::Ordering(time, _) => ((*time).into(), OrderType::TimeStamp),
         };
@@ -195,11 +198,10 @@ impl Message {
         }
     }
 
-    fn without_time(&self) -> Callback {
+    fn without_time(&self, sent_regions: Option<Vec<ConveyedRegion>>) -> Callback {
         let Self { body, tag, transportation, producer, .. } = self;
         let (user_supplied_tag, transportation_type, producing_federate) =
             (tag.clone(), *transportation, mom::shown(*producer));
-        let sent_regions = None;
         match body.clone() {
             Body::Reflect { instance: object_instance, values: attribute_values } => {
                 Callback::ReflectAttributeValues {
@@ -249,7 +251,7 @@ impl Message {
             }
             Body::Remove { .. } => 0,
         };
-        of_values + self.tag.len() + 4 * OVERHEAD
+        of_values + self.tag.len() + self.extent.len() + 4 * OVERHEAD
     }
 
     /// Returns the instance that a receiver must know.
@@ -276,25 +278,27 @@ pub(crate) fn dispatch(
     federation.sequence += 1;
     let (sequence, len) = (federation.sequence, message.len());
     let (producer, mut parcels) = (message.producer, Parcels::default());
-    // Receivers with the same order share one notice. A message that is held for later has memory of its own.
-    let (mut ordered, mut unordered, mut held) = (None, None, None);
+    // Receivers with the same order, to which regions are conveyed or not, share one notice. A message that is held for
+    // later has memory of its own.
+    let mut notices: [[Option<Arc<Notice>>; 3]; 2] = Default::default();
     for receiver in receivers {
         let federate = federation.federate(*receiver);
         if !federate.is_staying() {
             if *receiver == mom::RTI {
-                let notice = Arc::new(Notice::new(message.callback(OrderType::Receive)));
-                federation.send_notice(*receiver, notice);
+                federation.send_notice(*receiver, message.notice(OrderType::Receive, false));
             }
             continue;
         }
         let time = ordering_for(federate, message.stamp);
         let is_queued = time.is_some() || must_queue(federate);
+        let conveys = federate.conveys_regions;
+        let [ordered, unordered, held] = &mut notices[usize::from(conveys)];
         let notice = match time {
-            Some(_) => ordered.get_or_insert_with(|| message.notice(OrderType::TimeStamp)),
+            Some(_) => ordered.get_or_insert_with(|| message.notice(OrderType::TimeStamp, conveys)),
             None if is_queued => {
-                held.get_or_insert_with(|| message.detached().notice(OrderType::Receive))
+                held.get_or_insert_with(|| message.detached().notice(OrderType::Receive, conveys))
             }
-            None => unordered.get_or_insert_with(|| message.notice(OrderType::Receive)),
+            None => unordered.get_or_insert_with(|| message.notice(OrderType::Receive, conveys)),
         };
         let notice = Arc::clone(notice);
         if !is_queued {
@@ -322,8 +326,8 @@ pub(crate) fn dispatch_unevaluated(
     others.retain(|one| *one != producer && federation.federate(*one).is_staying());
     if federation.mom.is_some() && producer != mom::RTI {
         let wanted = object::evaluate(federation, mom::RTI, &message);
-        let notice = wanted.map(|message| Notice::new(message.callback(OrderType::Receive)));
-        notice.into_iter().for_each(|notice| federation.send_notice(mom::RTI, Arc::new(notice)));
+        let notice = wanted.map(|message| message.notice(OrderType::Receive, false));
+        notice.into_iter().for_each(|notice| federation.send_notice(mom::RTI, notice));
     }
     let is_held = stamp == Stamp::None
         && others.iter().any(|receiver| must_queue(federation.federate(*receiver)));
@@ -449,7 +453,7 @@ fn is_head_unwanted(federation: &Federation, to: FederateHandle, due: Option<Log
         Content::Evaluated(_) => !is_deliverable(federation, to, head),
         Content::Unevaluated(message, _) => {
             let is_due = due.is_some_and(|due| time <= due);
-            is_due && !object::is_wanted(federation, to, &message.body)
+            is_due && !object::is_wanted(federation, to, message)
         }
         Content::Retracted => true,
     }
@@ -488,7 +492,8 @@ pub(crate) fn deliver(
         Content::Evaluated(_) | Content::Retracted => None,
         Content::Unevaluated(message, order) => {
             let wanted = object::evaluate(federation, to, message);
-            wanted.map(|message| Arc::new(Notice::new(message.callback(*order))))
+            let conveys = federation.federate(to).conveys_regions;
+            wanted.map(|message| message.notice(*order, conveys))
         }
     };
     let Some(notice) = notice else {

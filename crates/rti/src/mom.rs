@@ -231,6 +231,7 @@ fn begin(federation: &mut Federation) {
     let mut rti =
         Federate::new(name, kind, session, Edition::Hla4, &model, time, Arc::clone(&account));
     (rti.presence, rti.switches) = (Presence::Gone, BTreeSet::new());
+    rti.conveys_regions = false;
     for class in classes(&model) {
         let attributes = model.object_class(class).expect("just seen").attributes.iter();
         rti.published.classes.insert(class, attributes.copied().collect());
@@ -288,7 +289,7 @@ fn mom(federation: &mut Federation) -> &mut Mom {
 /// Registers an instance of this class. Returns `None` if the federation has no room for it.
 fn register(federation: &mut Federation, class: &str) -> Option<ObjectInstanceHandle> {
     let class = federation.model.object_class_named(class)?;
-    match object::register_object_instance(federation, RTI, class, None) {
+    match object::register_object_instance(federation, RTI, class, None, &[]) {
         Ok(Reply::ObjectInstance(instance)) => Some(instance),
         _ => None,
     }

@@ -8,6 +8,7 @@
 //! raises the last one in that list, which is the most general.
 
 pub(crate) mod declaration;
+pub(crate) mod distribution;
 pub(crate) mod federation;
 pub(crate) mod object;
 pub(crate) mod ownership;
@@ -32,7 +33,6 @@ pub(crate) type Answer = Result<Reply, Refusal>;
 
 /// Dispatches a call of a joined federate.
 pub(crate) fn call(federation: &mut Federation, me: FederateHandle, call: Call) -> Answer {
-    let name = call.name();
     match call {
         Call::Federation(call) => federation::call(federation, me, call),
         Call::Declaration(call) => declaration::call(federation, me, call),
@@ -40,7 +40,7 @@ pub(crate) fn call(federation: &mut Federation, me: FederateHandle, call: Call) 
         Call::Time(call) => time::call(federation, me, call),
         Call::Support(call) => support::call(federation, me, call),
         Call::Ownership(call) => ownership::call(federation, me, call),
-        Call::Distribution(_) => Err(not_offered(name)),
+        Call::Distribution(call) => distribution::call(federation, me, call),
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod arbitrary;
 mod evidence;
+mod matching;
 mod mom;
 mod services;
 mod simulation;

@@ -16,13 +16,16 @@ use crate::federation::Federation;
 
 pub(crate) use advisory::{
     advise, advise_of_interactions, advise_of_registration, check_invariants,
+    class_subscriptions_changed, interaction_subscriptions_changed,
 };
-use advisory::{class_subscriptions_changed, interaction_subscriptions_changed};
 use publication::{
     publish_interaction_class, publish_object_class_attributes, unpublish_interaction_class,
     unpublish_object_class,
 };
-pub(crate) use subscription::{REPORT_OF_CALLS, forget};
+pub(crate) use subscription::{
+    REPORT_OF_CALLS, forget, is_reported_to, rate_of, withdraw_from_class,
+    withdraw_from_interaction,
+};
 use subscription::{
     subscribe, subscribe_interaction_class, unsubscribe, unsubscribe_interaction_class,
 };

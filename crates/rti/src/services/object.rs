@@ -35,12 +35,12 @@ use transportation::{
 
 pub(crate) use instance::{
     delete, deletion_is_final, disown, forget, interest_changed, interest_step, leave,
-    offer_published, offer_step, owners_changed, register_object_instance, undelete,
+    offer_published, offer_step, owners_changed, register_object_instance, scope_changed, undelete,
 };
-pub(crate) use interaction::send_interaction;
+pub(crate) use interaction::{send_interaction, send_with_regions};
 pub(crate) use interest::{evaluate, is_wanted};
 pub(crate) use name::reserved_len;
-pub(crate) use provide::provide_step;
+pub(crate) use provide::{ask_owners, provide_step};
 pub(crate) use relevance::{advise_of_scope, advise_of_updates};
 pub(crate) use unpublish::{check_unpublish_step, unpublish, unpublish_step};
 pub(crate) use update::update_attribute_values;
@@ -62,10 +62,10 @@ pub(crate) fn call(federation: &mut Federation, me: FederateHandle, call: Object
             release_object_instance_names(federation, me, &names)
         }
         C::RegisterObjectInstance { object_class } => {
-            register_object_instance(federation, me, object_class, None)
+            register_object_instance(federation, me, object_class, None, &[])
         }
         C::RegisterObjectInstanceWithName { object_class, object_instance_name: name } => {
-            register_object_instance(federation, me, object_class, Some(name))
+            register_object_instance(federation, me, object_class, Some(name), &[])
         }
         C::UpdateAttributeValues { object_instance, attribute_values, user_supplied_tag } => {
             let (values, tag) = (attribute_values, user_supplied_tag);

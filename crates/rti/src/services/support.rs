@@ -7,13 +7,12 @@ mod switch;
 use hemiola_hla::call::SupportCall;
 use hemiola_hla::{FederateHandle, Reply, Switch};
 
-use super::{Answer, not_offered};
+use super::{Answer, distribution};
 use crate::federation::Federation;
 
 /// Dispatches a call of this clause.
 pub(crate) fn call(federation: &mut Federation, me: FederateHandle, call: SupportCall) -> Answer {
     use SupportCall as C;
-    let service = call.entry().name;
     let model = &federation.model;
     match call {
         C::GetFederateHandle { federate_name } => {
@@ -80,9 +79,14 @@ pub(crate) fn call(federation: &mut Federation, me: FederateHandle, call: Suppor
         C::GetDimensionUpperBound { dimension } => {
             name::get_dimension_upper_bound(model, dimension)
         }
-        // These concern regions, which clause 9 creates.
-        C::GetDimensionHandleSet { .. } | C::GetRangeBounds { .. } | C::SetRangeBounds { .. } => {
-            Err(not_offered(service))
+        C::GetDimensionHandleSet { region } => {
+            distribution::get_dimension_handle_set(federation, region)
+        }
+        C::GetRangeBounds { region, dimension } => {
+            distribution::get_range_bounds(federation, me, region, dimension)
+        }
+        C::SetRangeBounds { region, dimension, range_bounds: range } => {
+            distribution::set_range_bounds(federation, me, region, dimension, range)
         }
         C::NormalizeServiceGroup { service_group } => {
             normalization::normalize_service_group(service_group)

@@ -1,6 +1,7 @@
 //! The services, by clause.
 
 mod declaration;
+mod distribution;
 mod every;
 mod federation;
 mod object;

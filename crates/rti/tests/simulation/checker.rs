@@ -9,6 +9,7 @@ use hemiola_hla::{
 };
 use hemiola_rti::SessionId;
 
+use super::regions::{Extent, Own};
 use crate::world::Fed;
 
 /// The model of one federate.
@@ -34,6 +35,8 @@ pub(super) struct Peer {
     pub(super) published: BTreeMap<ObjectClassHandle, BTreeSet<AttributeHandle>>,
     /// The attributes it owns, by its callbacks.
     pub(super) owned: BTreeSet<(ObjectInstanceHandle, AttributeHandle)>,
+    /// Its regions.
+    pub(super) own: Own,
     /// The time stamp of the last message since the last request.
     last_stamp: i64,
     /// The number of the last message in receive order.
@@ -87,6 +90,8 @@ pub(super) struct Sent {
     pub(super) wanted_then: BTreeMap<FederateHandle, BTreeSet<u32>>,
     /// The classes it can be received as, if it is an interaction.
     pub(super) classes: Vec<InteractionClassHandle>,
+    /// The regions with which each part was sent.
+    pub(super) extents: BTreeMap<u32, Extent>,
     /// The parts sent in time stamp order, which can be retracted.
     pub(super) ordering: BTreeSet<u32>,
     /// The federates that were time-constrained at sending: they receive these parts in time stamp order.
@@ -132,6 +137,7 @@ impl Peer {
             known: BTreeMap::new(),
             published: BTreeMap::new(),
             owned: BTreeSet::new(),
+            own: Own::default(),
             last_stamp: 0,
             last_unordered: 0,
             synchronized: BTreeSet::new(),
@@ -148,7 +154,7 @@ impl Peer {
         use Callback as C;
         match callback {
             C::DiscoverObjectInstance { object_instance, object_class, .. } => {
-                assert!(self.classes.contains_key(object_class), "a class it does not want");
+                assert!(self.subscribes(*object_class), "a class it does not want");
                 let before = self.known.insert(*object_instance, *object_class);
                 assert_eq!(before, None, "discovered twice");
                 self.wants_more = true;
@@ -263,6 +269,7 @@ impl Peer {
     pub(super) fn forget(&mut self, instance: ObjectInstanceHandle, messages: &mut Messages) {
         assert!(self.known.remove(&instance).is_some());
         self.owned.retain(|(other, _)| *other != instance);
+        self.own.keep(&self.owned);
         // Unless it discovers the instance again.
         let about = |one: &&mut Sent| {
             one.subject == Some(instance) && !one.undecided.contains_key(&self.fed.handle)
@@ -282,12 +289,9 @@ impl Peer {
         match sent.subject {
             Some(subject) => {
                 let class = self.known.get(&subject);
-                class.and_then(|class| self.classes.get(class)).cloned().unwrap_or_default()
+                class.map(|class| self.receives(*class, &sent.extents)).unwrap_or_default()
             }
-            None if sent.classes.iter().any(|one| self.interactions.contains(one)) => {
-                BTreeSet::from([WHOLE])
-            }
-            None => BTreeSet::new(),
+            None => self.receives_interaction(&sent.classes, &sent.extents[&WHOLE]),
         }
     }
 

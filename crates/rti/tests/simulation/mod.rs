@@ -7,6 +7,7 @@
 //! --nocapture`. `HEMIOLA_SEEDS=n` runs the first `n` seeds.
 
 mod checker;
+mod regions;
 mod run;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -19,8 +19,12 @@ use hemiola_rti::{CallId, Effect, Input, Kernel, Limits, Milestone, Notice, Sess
 use hemiola_units::{Instant, Random};
 
 use super::checker::{Asked, Asks, Messages, Peer, Sent, WHOLE};
+use super::regions::{Extent, Forgotten};
 use crate::world::{MODEL, interval, model_with, module, time};
 use manager::Manager;
+
+/// After every so many events, discoveries are checked.
+const DISCOVERIES: usize = 8;
 
 /// The time that all federates request in the end.
 const END: i64 = 1 << 40;
@@ -28,17 +32,20 @@ const END: i64 = 1 << 40;
 /// A world.
 pub(super) struct Run {
     kernel: Kernel,
-    model: Model,
+    pub(super) model: Model,
     random: Random,
     sessions: u64,
     calls: u32,
-    peers: Vec<Peer>,
+    pub(super) peers: Vec<Peer>,
     inbox: Vec<(SessionId, Arc<Notice>)>,
     messages: Messages,
     next_message: u64,
-    classes: Vec<ObjectClassHandle>,
-    interactions: Vec<InteractionClassHandle>,
-    privilege: AttributeHandle,
+    pub(super) classes: Vec<ObjectClassHandle>,
+    pub(super) interactions: Vec<InteractionClassHandle>,
+    pub(super) privilege: AttributeHandle,
+    /// The classes as which instances were registered.
+    pub(super) registered: BTreeMap<ObjectInstanceHandle, ObjectClassHandle>,
+    pub(super) forgotten: Forgotten,
     /// Number of callbacks.
     pub(super) callback_count: usize,
     /// The callbacks that occurred, by number.
@@ -58,7 +65,7 @@ pub(super) struct Run {
     /// Draws budgets, so that the events of a seed do not depend on them.
     budgets: Random,
     /// The federates whose resignation has not been answered.
-    resigning: BTreeSet<SessionId>,
+    pub(super) resigning: BTreeSet<SessionId>,
     /// Number of slices that did not finish all work.
     pub(super) slices: u64,
     /// In some worlds, a federate that manages the others.
@@ -91,6 +98,8 @@ impl Run {
             privilege: model
                 .attribute_named(class("Vehicle"), "HLAprivilegeToDeleteObject")
                 .unwrap(),
+            registered: BTreeMap::new(),
+            forgotten: Forgotten::new(),
             model,
             random: Random::from_seed(seed),
             sessions: 0,
@@ -137,15 +146,15 @@ impl Run {
         matches!(seed % 16, 3 | 4 | 9 | 14)
     }
 
-    fn below(&mut self, bound: u64) -> u64 {
+    pub(super) fn below(&mut self, bound: u64) -> u64 {
         self.random.below(bound)
     }
 
-    fn one_in(&mut self, number: u64) -> bool {
+    pub(super) fn one_in(&mut self, number: u64) -> bool {
         self.below(number) == 0
     }
 
-    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+    pub(super) fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         from[self.below(from.len() as u64) as usize]
     }
 
@@ -253,7 +262,11 @@ impl Run {
         session
     }
 
-    fn call(&mut self, session: SessionId, call: impl Into<Call>) -> Result<Reply, Exception> {
+    pub(super) fn call(
+        &mut self,
+        session: SessionId,
+        call: impl Into<Call>,
+    ) -> Result<Reply, Exception> {
         self.calls += 1;
         let call = call.into();
         let entry = call.entry();
@@ -322,6 +335,11 @@ impl Run {
                     }
                 }
             }
+            let is_idle = !self.kernel.has_work() && self.inbox.is_empty();
+            // A manager also acts for federates.
+            if number % DISCOVERIES == 0 && is_idle && self.manager.is_none() {
+                self.check_discoveries();
+            }
         }
         self.state = Some(self.kernel.status());
     }
@@ -352,8 +370,9 @@ impl Run {
             55..57 => self.change_time(at),
             57..88 => self.advance(at),
             88..92 => self.retract(at),
-            92..95 => self.synchronize(at),
-            95..98 => self.ask_nonsense(at),
+            92..94 => self.synchronize(at),
+            94..98 if self.below(2) > 0 => self.distribute(at),
+            94..98 => self.ask_nonsense(at),
             _ => self.leave(at),
         }
     }
@@ -432,7 +451,7 @@ impl Run {
         }
     }
 
-    fn attributes(&mut self, class: ObjectClassHandle) -> Vec<AttributeHandle> {
+    pub(super) fn attributes(&mut self, class: ObjectClassHandle) -> Vec<AttributeHandle> {
         let all = self.model.object_class(class).unwrap().attributes.clone();
         let some: Vec<AttributeHandle> = all.into_iter().filter(|_| self.one_in(2)).collect();
         some
@@ -504,7 +523,7 @@ impl Run {
             Err(other) => panic!("{other:?}"),
         }
         let privilege = self.privilege;
-        let Peer { published, owned, known, .. } = &mut self.peers[at];
+        let Peer { published, owned, known, own, .. } = &mut self.peers[at];
         let Some(set) = published.get_mut(&object_class) else { return };
         set.retain(|one| !attributes.contains(one));
         if set.iter().all(|one| *one == privilege) {
@@ -514,6 +533,7 @@ impl Run {
             let class = known[instance];
             published.get(&class).is_some_and(|set| set.contains(attribute))
         });
+        own.keep(owned);
     }
 
     /// A federate divests attributes, or seeks some.
@@ -622,6 +642,8 @@ impl Run {
         for attribute in given {
             assert!(self.peers[at].owned.remove(&(object_instance, attribute)));
         }
+        let Peer { own, owned, .. } = &mut self.peers[at];
+        own.keep(owned);
     }
 
     fn register(&mut self, at: usize) {
@@ -631,13 +653,14 @@ impl Run {
         if let Ok(Reply::ObjectInstance(instance)) = self.call(self.peers[at].fed.session, call) {
             let peer = &mut self.peers[at];
             peer.known.insert(instance, object_class);
+            self.registered.insert(instance, object_class);
             let published = peer.published[&object_class].iter();
             peer.owned.extend(published.map(|attribute| (instance, *attribute)));
         }
     }
 
     /// Returns a time stamp, which is usually allowed, or none.
-    fn stamp(&mut self, at: usize) -> Option<i64> {
+    pub(super) fn stamp(&mut self, at: usize) -> Option<i64> {
         if self.one_in(3) {
             return None;
         }
@@ -647,7 +670,7 @@ impl Run {
         Some((least + self.below(6) as i64 - 1).max(0))
     }
 
-    fn tag(&mut self) -> Data {
+    pub(super) fn tag(&mut self) -> Data {
         self.next_message += 1;
         self.next_message.to_be_bytes().to_vec().into()
     }
@@ -686,6 +709,7 @@ impl Run {
             undecided: BTreeMap::new(),
             wanted_then: BTreeMap::new(),
             classes: Vec::new(),
+            extents: BTreeMap::new(),
             ordering: if retraction.is_some() { ordering } else { BTreeSet::new() },
             constrained: constrained.map(|peer| peer.fed.handle).collect(),
             reached: BTreeSet::new(),
@@ -698,12 +722,19 @@ impl Run {
 
     /// If subscriptions are evaluated at delivery, the parts that these federates want of the queued last message are
     /// still open.
-    fn delay(&mut self, at: usize, parts: &BTreeSet<u32>, classes: &[InteractionClassHandle]) {
+    fn delay(
+        &mut self,
+        at: usize,
+        extents: BTreeMap<u32, Extent>,
+        classes: &[InteractionClassHandle],
+    ) {
+        let sent = self.messages.get_mut(&self.next_message).unwrap();
+        sent.classes = classes.to_vec();
+        sent.extents = extents;
         if !self.delays {
             return;
         }
-        let sent = self.messages.get_mut(&self.next_message).unwrap();
-        sent.classes = classes.to_vec();
+        let parts: Vec<u32> = sent.extents.keys().copied().collect();
         for (_, peer) in self.peers.iter().enumerate().filter(|(other, _)| *other != at) {
             let handle = peer.fed.handle;
             let is_amid = sent.amid_jobs.contains(&handle);
@@ -733,7 +764,7 @@ impl Run {
             .decide(&mut self.messages, false, |one, part| all || !one.ordering.contains(&part));
     }
 
-    fn known(&mut self, at: usize) -> Option<ObjectInstanceHandle> {
+    pub(super) fn known(&mut self, at: usize) -> Option<ObjectInstanceHandle> {
         let known: Vec<ObjectInstanceHandle> = self.peers[at].known.keys().copied().collect();
         if known.is_empty() { None } else { Some(self.pick(&known)) }
     }
@@ -768,13 +799,14 @@ impl Run {
             self.model.attribute(**one).unwrap().order == OrderType::TimeStamp
         };
         let ordering = attributes.iter().filter(ordered).map(|one| one.number()).collect();
-        let sent: BTreeSet<u32> = attributes.iter().map(|one| one.number()).collect();
+        let own = &self.peers[at].own;
+        let extents = attributes.iter().map(|one| (one.number(), own.extent(instance, *one)));
+        let extents: BTreeMap<u32, Extent> = extents.collect();
         self.sent(at, stamp, Some(instance), &reply, ordering, |peer| {
             let class = peer.known.get(&instance);
-            let wanted = class.and_then(|class| peer.classes.get(class));
-            wanted.map(|wanted| wanted.intersection(&sent).copied().collect()).unwrap_or_default()
+            class.map(|class| peer.receives(*class, &extents)).unwrap_or_default()
         });
-        self.delay(at, &sent, &[]);
+        self.delay(at, extents, &[]);
     }
 
     fn send(&mut self, at: usize) {
@@ -797,13 +829,23 @@ impl Run {
             },
         };
         let Ok(reply) = self.call(self.peers[at].fed.session, call) else { return };
-        let command = interactions[0];
-        self.sent(at, stamp, None, &reply, BTreeSet::from([WHOLE]), |peer| {
-            let wants =
-                [interaction_class, command].iter().any(|one| peer.interactions.contains(one));
-            if wants { BTreeSet::from([WHOLE]) } else { BTreeSet::new() }
+        self.sent_interaction(at, stamp, &reply, interaction_class, None);
+    }
+
+    /// Records an interaction that was sent with these regions.
+    pub(super) fn sent_interaction(
+        &mut self,
+        at: usize,
+        stamp: Option<i64>,
+        reply: &Reply,
+        interaction_class: InteractionClassHandle,
+        extent: Extent,
+    ) {
+        let classes = [interaction_class, self.interactions[0]];
+        self.sent(at, stamp, None, reply, BTreeSet::from([WHOLE]), |peer| {
+            peer.receives_interaction(&classes, &extent)
         });
-        self.delay(at, &BTreeSet::from([WHOLE]), &[interaction_class, command]);
+        self.delay(at, BTreeMap::from([(WHOLE, extent)]), &classes);
     }
 
     fn delete(&mut self, at: usize) {
@@ -840,6 +882,7 @@ impl Run {
         let call = ObjectCall::LocalDeleteObjectInstance { object_instance: instance };
         if self.call(self.peers[at].fed.session, call).is_ok() {
             self.peers[at].forget(instance, &mut self.messages);
+            self.forgotten.insert((self.peers[at].fed.handle, instance));
         }
     }
 

@@ -10,6 +10,7 @@ use hemiola_hla::{Callback, FederateHandle, InteractionClassHandle, ObjectClassH
 
 use crate::federate::Activity;
 use crate::federation::Federation;
+use crate::services::distribution;
 
 /// Updates the advisories of a federate after another has lost its subscriptions.
 pub(crate) fn advise(federation: &mut Federation, federate: FederateHandle) {
@@ -18,14 +19,14 @@ pub(crate) fn advise(federation: &mut Federation, federate: FederateHandle) {
 }
 
 /// Updates the advisories of all federates after subscriptions to interactions have changed.
-pub(super) fn interaction_subscriptions_changed(federation: &mut Federation) {
+pub(crate) fn interaction_subscriptions_changed(federation: &mut Federation) {
     let all: Vec<FederateHandle> = federation.joined().iter().copied().collect();
     all.into_iter().for_each(|federate| advise_of_interactions(federation, federate));
 }
 
 /// Updates the advisories of all federates after subscriptions to an object class have changed. This concerns only
 /// publications of the class and its subclasses.
-pub(super) fn class_subscriptions_changed(federation: &mut Federation, class: ObjectClassHandle) {
+pub(crate) fn class_subscriptions_changed(federation: &mut Federation, class: ObjectClassHandle) {
     let advised = federation.federates().filter(|(_, federate)| {
         federate.is_on(Switch::ObjectClassRelevanceAdvisory)
             && !federate.published.classes.is_empty()
@@ -75,10 +76,12 @@ fn is_class_wanted(federation: &Federation, me: FederateHandle, class: ObjectCla
     federation.object_class_line(class).any(|above| {
         let subscribers = federation.class_subscribers.get(&above).into_iter().flatten();
         subscribers.filter(|other| **other != me).any(|other| {
-            let subscriptions = &federation.federate(*other).subscribed.classes[&above];
-            subscriptions.iter().any(|(attribute, subscription)| {
+            let subscriptions = federation.federate(*other).subscribed.classes.get(&above);
+            let is_wanted = subscriptions.into_iter().flatten().any(|(attribute, subscription)| {
                 subscription.activity == Activity::Active && published.contains(attribute)
-            })
+            });
+            let is_published = |attribute| published.contains(&attribute);
+            is_wanted || distribution::is_wanted_actively(federation, *other, above, is_published)
         })
     })
 }
@@ -110,6 +113,7 @@ fn is_interaction_wanted(
         subscribers.filter(|other| **other != me).any(|other| {
             let subscribed = &federation.federate(*other).subscribed.interactions;
             subscribed.get(&above) == Some(&Activity::Active)
+                || distribution::is_used_actively(federation, *other, above)
         })
     })
 }

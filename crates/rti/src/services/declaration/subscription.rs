@@ -14,7 +14,7 @@ use super::{
 use crate::federate::{Activity, Rate, Subscription, table};
 use crate::federation::Federation;
 use crate::memory::has_room;
-use crate::services::object;
+use crate::services::{distribution, object};
 
 /// The interaction that reports service invocations. A federate whose own calls are reported may not subscribe to it,
 /// since each report would cause another.
@@ -51,7 +51,10 @@ pub(super) fn subscribe(
 }
 
 /// Returns the rate of a designator; `None` if it is unlimited.
-fn rate_of(federation: &mut Federation, designator: &str) -> Result<Option<Rate>, Refusal> {
+pub(crate) fn rate_of(
+    federation: &mut Federation,
+    designator: &str,
+) -> Result<Option<Rate>, Refusal> {
     if designator.is_empty() {
         return Ok(None);
     }
@@ -83,7 +86,7 @@ pub(super) fn unsubscribe(
     if entries.is_empty() {
         subscribed.remove(&class);
         federate.charge.shrink(before);
-        withdraw(&mut federation.class_subscribers, class, me);
+        withdraw_from_class(federation, class, me);
     } else {
         federate.charge.change(before, table::subscribed(Some(entries)));
     }
@@ -100,10 +103,7 @@ pub(super) fn subscribe_interaction_class(
     activity: Activity,
 ) -> Answer {
     interaction_defined(federation, class)?;
-    let federate = federation.federate(me);
-    if federate.is_on(Switch::ServiceReporting)
-        && federation.model.interaction_class(class).is_some_and(|one| one.name == REPORT_OF_CALLS)
-    {
+    if is_reported_to(federation, me, class) {
         return Err(Exception::FederateServiceInvocationsAreBeingReportedViaMOM.into());
     }
     has_room(federation, me, table::INTERACTION)?;
@@ -117,6 +117,17 @@ pub(super) fn subscribe_interaction_class(
     Ok(Reply::Done)
 }
 
+/// Whether an interaction class reports the calls of this federate, which it must not receive itself.
+pub(crate) fn is_reported_to(
+    federation: &Federation,
+    me: FederateHandle,
+    class: InteractionClassHandle,
+) -> bool {
+    let is_report = |name: &str| name == REPORT_OF_CALLS;
+    federation.federate(me).is_on(Switch::ServiceReporting)
+        && federation.model.interaction_class(class).is_some_and(|one| is_report(&one.name))
+}
+
 /// Clause 5.11.
 pub(super) fn unsubscribe_interaction_class(
     federation: &mut Federation,
@@ -128,8 +139,7 @@ pub(super) fn unsubscribe_interaction_class(
     if federate.subscribed.interactions.remove(&class).is_some() {
         federate.charge.shrink(table::INTERACTION);
     }
-    withdraw(&mut federation.interaction_subscribers, class, me);
-    federation.forget_receivers();
+    withdraw_from_interaction(federation, class, me);
     interaction_subscriptions_changed(federation);
     Ok(Reply::Done)
 }
@@ -141,9 +151,32 @@ pub(crate) fn forget(federation: &mut Federation, me: FederateHandle) {
     let subscribed = std::mem::take(&mut federate.subscribed);
     federate.charge.shrink(before);
     for class in subscribed.classes.into_keys() {
-        withdraw(&mut federation.class_subscribers, class, me);
+        withdraw_from_class(federation, class, me);
     }
     for class in subscribed.interactions.into_keys() {
+        withdraw_from_interaction(federation, class, me);
+    }
+    distribution::forget(federation, me);
+}
+
+/// Removes a federate from a class's subscribers, unless it still subscribes.
+pub(crate) fn withdraw_from_class(
+    federation: &mut Federation,
+    class: ObjectClassHandle,
+    me: FederateHandle,
+) {
+    if !distribution::is_subscribed(federation, me, class) {
+        withdraw(&mut federation.class_subscribers, class, me);
+    }
+}
+
+/// Removes a federate from an interaction class's subscribers, unless it still subscribes.
+pub(crate) fn withdraw_from_interaction(
+    federation: &mut Federation,
+    class: InteractionClassHandle,
+    me: FederateHandle,
+) {
+    if !distribution::is_interaction_subscribed(federation, me, class) {
         withdraw(&mut federation.interaction_subscribers, class, me);
     }
     federation.forget_receivers();

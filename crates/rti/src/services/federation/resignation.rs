@@ -191,7 +191,7 @@ enum Phase {
     Names(Option<String>),
     /// It is in no synchronization point any more.
     Points(Option<String>),
-    /// Its queued messages, and those that it could retract, are dropped.
+    /// Its queued messages, those that it could retract, and its regions are dropped.
     Messages,
 }
 
@@ -268,7 +268,7 @@ impl Leave {
                 // Its queue is one of the things that limit how far others advance.
                 federation.schedule.mark_changed(me);
                 federation.time_changed = true;
-                if federation.federate_mut(me).take_entry() {
+                if federation.federate_mut(me).take_entry() || federation.regions.take_part(me) {
                     None
                 } else {
                     mom::resigned(federation, me);

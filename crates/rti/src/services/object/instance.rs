@@ -1,6 +1,6 @@
 //! Registration, discovery and deletion of instances (clauses 6.8, 6.9, 6.16 to 6.18).
 
-use hemiola_hla::data::{Data, Retraction};
+use hemiola_hla::data::{AttributeRegions, Data, Retraction};
 use hemiola_hla::{
     AttributeHandle, Callback, EncodedTime, Exception, FederateHandle, ObjectClassHandle,
     ObjectInstanceHandle, Refusal, Reply, Switch,
@@ -8,21 +8,24 @@ use hemiola_hla::{
 
 use super::name::reserved_len;
 use super::{Answer, advise_of_scope, advise_of_updates, may_delete, provide, stamped};
-use crate::federate::table;
+use crate::federate::{Federate, table};
 use crate::federation::{Federation, NameUse};
 use crate::instance::{Deletion, Instance, InstanceAttribute};
 use crate::job::{Below, DONE, Step, Task};
 use crate::memory::has_room;
 use crate::message::{Body, Message, Stamp, dispatch, drop_stale, store_for_retraction};
 use crate::mom;
-use crate::services::{beyond, declaration, ownership};
+use crate::regions::Extent;
+use crate::services::{beyond, declaration, distribution, ownership};
 
-/// Clause 6.8, both forms. The federate owns the attributes of the class that it publishes.
+/// Clauses 6.8 and 9.5, all forms. The federate owns the attributes of the class that it publishes. The regions for
+/// updates have been checked.
 pub(crate) fn register_object_instance(
     federation: &mut Federation,
     me: FederateHandle,
     class: ObjectClassHandle,
     name: Option<String>,
+    regions: &[AttributeRegions],
 ) -> Answer {
     declaration::defined(federation, class, &[])?;
     let federate = federation.federate(me);
@@ -71,6 +74,7 @@ pub(crate) fn register_object_instance(
     instance.add_known_by(me, class);
     federation.instances.insert(handle, instance);
     federation.of_class.entry(class).or_default().insert(handle);
+    distribution::associate(federation, handle, regions);
     discover_by_all(federation, handle);
     Ok(Reply::ObjectInstance(handle))
 }
@@ -87,23 +91,17 @@ fn discover_by_all(federation: &mut Federation, handle: ObjectInstanceHandle) {
     }
 }
 
-/// Clause 6.9. A federate discovers an instance as the nearest class it subscribes to, if another federate owns an
-/// attribute that it subscribes to there. The caller advises the owners, once for all federates that discover it.
+/// Clause 6.9. A federate discovers an instance as the nearest class it subscribes to, if an attribute is in scope for
+/// it there. The caller advises the owners, once for all federates that discover it.
 fn discover(federation: &mut Federation, me: FederateHandle, handle: ObjectInstanceHandle) -> bool {
     let instance = &federation.instances[&handle];
     if instance.deletion.is_some() || instance.known_as(me).is_some() {
         return false;
     }
-    let subscribed = &federation.federate(me).subscribed.classes;
-    let class =
-        federation.object_class_line(instance.class).find(|one| subscribed.contains_key(one));
+    let is_subscribed = |one: &_| distribution::is_subscribed(federation, me, *one);
+    let class = federation.object_class_line(instance.class).find(is_subscribed);
     let Some(class) = class else { return false };
-    let of_others = |attribute: &&AttributeHandle| {
-        let owner = instance.owner(**attribute);
-        owner != FederateHandle::INVALID && owner != me
-    };
-    let wanted: Vec<AttributeHandle> =
-        subscribed[&class].keys().filter(of_others).copied().collect();
+    let wanted = distribution::attributes_in_scope(federation, me, class, handle);
     if wanted.is_empty() {
         return false;
     }
@@ -165,6 +163,22 @@ pub(crate) fn interest_step(
         advise_of_updates(federation, handle);
     }
     Step::Continue(())
+}
+
+/// Follows up on a change of regions that concerns a federate and an instance. Both may have gone since.
+pub(crate) fn scope_changed(
+    federation: &mut Federation,
+    me: FederateHandle,
+    handle: ObjectInstanceHandle,
+) {
+    let is_here = federation.joined_federate(me).is_some_and(Federate::is_staying);
+    let Some(instance) = federation.instances.get(&handle).filter(|_| is_here) else { return };
+    if instance.known_as(me).is_some() {
+        advise_of_scope(federation, me, handle);
+        advise_of_updates(federation, handle);
+    } else if discover(federation, me, handle) {
+        advise_of_updates(federation, handle);
+    }
 }
 
 /// Follows up on a change of owners: advisories, and discoveries unless the instance is deleted.
@@ -275,6 +289,7 @@ pub(crate) fn delete(
         transportation: privilege.transportation,
         producer: me,
         stamp,
+        extent: Extent::Everywhere,
     };
     let first = federation.sequence + 1;
     dispatch(federation, &message, &receivers);
@@ -305,6 +320,7 @@ pub(crate) fn forget(
 
 fn forget_details(federation: &mut Federation, me: FederateHandle, handle: ObjectInstanceHandle) {
     ownership::withdraw(federation, me, handle);
+    federation.regions.forget_instance(handle, me);
     let federate = federation.federate_mut(me);
     let since = federate.known_since.remove(&handle).map_or(0, |_| table::KNOWN_SINCE);
     let scope = federate.advised.scope.remove(&handle);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use hemiola_hla::data::{Data, ParameterValues, Retraction};
 use hemiola_hla::{
     EncodedTime, Exception, FederateHandle, InteractionClassHandle, ObjectInstanceHandle, Refusal,
+    RegionHandle,
 };
 
 use super::stamped;
@@ -13,7 +14,8 @@ use crate::federate::Reach;
 use crate::federation::{Federation, Receiver};
 use crate::group::Groups;
 use crate::message::{Body, Message, Stamp, dispatch, dispatch_unevaluated, store_for_retraction};
-use crate::services::declaration;
+use crate::regions::Extent;
+use crate::services::{beyond, declaration, distribution};
 
 /// Clause 6.12, both forms.
 pub(crate) fn send_interaction(
@@ -24,15 +26,64 @@ pub(crate) fn send_interaction(
     tag: Data,
     time: Option<EncodedTime>,
 ) -> Result<Retraction, Refusal> {
-    parameters_defined(federation, class, &values)?;
+    is_publisher(federation, me, class, &values)?;
+    send_in(federation, me, class, (values, tag), Extent::Everywhere, time)
+}
+
+/// Clause 9.12, both forms.
+pub(crate) fn send_with_regions(
+    federation: &mut Federation,
+    me: FederateHandle,
+    class: InteractionClassHandle,
+    (values, tag): (ParameterValues, Data),
+    mut regions: Vec<RegionHandle>,
+    time: Option<EncodedTime>,
+) -> Result<Retraction, Refusal> {
+    is_publisher(federation, me, class, &values)?;
+    let dimensions = &federation.model.interaction_class(class).expect("just seen").dimensions;
+    distribution::usable_regions(federation, me, regions.iter().copied(), dimensions)?;
+    regions.sort_unstable();
+    regions.dedup();
+    let limit = federation.limits.regions_sent;
+    if regions.len() > limit {
+        return Err(beyond(limit, "regions of one interaction"));
+    }
+    let extent = federation.regions.extent(regions.into_iter());
+    send_in(federation, me, class, (values, tag), extent, time)
+}
+
+fn is_publisher(
+    federation: &Federation,
+    me: FederateHandle,
+    class: InteractionClassHandle,
+    values: &ParameterValues,
+) -> Result<(), Refusal> {
+    parameters_defined(federation, class, values)?;
     if !federation.federate(me).published.interactions.contains(&class) {
         return Err(Exception::InteractionClassNotPublished.into());
     }
+    Ok(())
+}
+
+/// Sends an interaction to the other federates that receive it in this extent.
+fn send_in(
+    federation: &mut Federation,
+    me: FederateHandle,
+    class: InteractionClassHandle,
+    (values, tag): (ParameterValues, Data),
+    extent: Extent,
+    time: Option<EncodedTime>,
+) -> Result<Retraction, Refusal> {
     let receivers = receivers(federation, class);
-    let others = receivers.iter().filter(|(federate, _)| *federate != me);
+    let has_regions = federation.regions.has_subscriptions();
+    let is_receiver = |(federate, received): &&Receiver| {
+        *federate != me
+            && (!has_regions || distribution::receives(federation, *federate, *received, &extent))
+    };
+    let others = receivers.iter().filter(is_receiver);
     let groups = others.map(|(federate, received)| (*received, *federate)).collect();
     let body = |class, values| Body::Interaction { class, values };
-    send(federation, me, (class, values), groups, body, tag, time)
+    send(federation, me, (class, values), groups, body, (tag, extent), time)
 }
 
 fn parameters_defined(
@@ -72,7 +123,7 @@ fn send(
     (class, values): (InteractionClassHandle, ParameterValues),
     groups: Groups<InteractionClassHandle, FederateHandle>,
     body: impl Fn(InteractionClassHandle, ParameterValues) -> Body,
-    tag: Data,
+    (tag, extent): (Data, Extent),
     time: Option<EncodedTime>,
 ) -> Result<Retraction, Refusal> {
     let time = stamped(federation, me, time)?;
@@ -82,7 +133,7 @@ fn send(
     let first = federation.sequence + 1;
     if federation.delays_evaluation {
         let body = body(class, values);
-        let message = Message { body, tag, transportation, producer: me, stamp };
+        let message = Message { body, tag, transportation, producer: me, stamp, extent };
         let told = dispatch_unevaluated(federation, message);
         store_for_retraction(federation, me, stamp, first, told, None);
         return Ok(stamp.retraction());
@@ -91,7 +142,8 @@ fn send(
     for (received, receivers) in groups {
         let values = values_of(federation, class, received, &values);
         let body = body(received, values);
-        let message = Message { body, tag: tag.clone(), transportation, producer: me, stamp };
+        let (tag, extent) = (tag.clone(), extent.clone());
+        let message = Message { body, tag, transportation, producer: me, stamp, extent };
         dispatch(federation, &message, &receivers);
         told.extend(receivers);
     }
@@ -149,7 +201,7 @@ pub(super) fn send_directed_interaction(
         .filter_map(|one| Some((directed_as(federation, one, handle, class)?, one)))
         .collect();
     let body = |class, values| Body::Directed { class, instance: handle, values };
-    send(federation, me, (class, values), groups, body, tag, time)
+    send(federation, me, (class, values), groups, body, (tag, Extent::Everywhere), time)
 }
 
 /// Returns the class as which a federate receives a directed interaction; `None` if it does not.

@@ -19,18 +19,22 @@ use hemiola_hla::{FederateHandle, InteractionClassHandle};
 use super::{interaction, update};
 use crate::federation::Federation;
 use crate::message::{Body, Message};
+use crate::regions::Extent;
+use crate::services::distribution;
 
 /// Returns whether a federate subscribes to any part of a message, whatever the rate.
-pub(crate) fn is_wanted(federation: &Federation, to: FederateHandle, body: &Body) -> bool {
-    let federate = federation.federate(to);
+pub(crate) fn is_wanted(federation: &Federation, to: FederateHandle, message: &Message) -> bool {
+    let Message { body, extent, .. } = message;
     match body {
         Body::Reflect { instance, values } => {
             let class = federation.instances.get(instance).and_then(|one| one.known_as(to));
-            let subscribed = class.and_then(|class| federate.subscribed.classes.get(&class));
-            let Some(subscribed) = subscribed else { return false };
-            values.iter().any(|(attribute, _)| subscribed.contains_key(attribute))
+            let is_received = |class, attribute| {
+                let subscriptions = (class, attribute);
+                distribution::any_subscription(federation, to, subscriptions, extent, |_| true)
+            };
+            class.is_some_and(|class| values.iter().any(|(one, _)| is_received(class, *one)))
         }
-        Body::Interaction { class, .. } => received_as(federation, to, *class).is_some(),
+        Body::Interaction { class, .. } => received_as(federation, to, *class, extent).is_some(),
         Body::Directed { class, instance, .. } => {
             interaction::directed_as(federation, to, *instance, *class).is_some()
         }
@@ -51,21 +55,23 @@ pub(crate) fn evaluate(
             let limits_rates = update::limits_rates(federation, stamp, transportation);
             let rates_at = limits_rates.then_some(federation.now);
             let federate = federation.federate(to);
-            let subscribed = federate.subscribed.classes.get(&class)?;
             let wanted = values.iter().filter(|(attribute, _)| {
-                federate.wants(subscribed, *instance, *attribute, rates_at)
+                let subscriptions = (class, *attribute);
+                let allows = |one: &_| federate.allows(one, *instance, *attribute, rates_at);
+                let extent = &message.extent;
+                distribution::any_subscription(federation, to, subscriptions, extent, allows)
             });
             let values: Vec<_> = wanted.cloned().collect();
             if values.is_empty() {
                 return None;
             }
-            if let Some(now) = rates_at {
-                federation.federate_mut(to).note_reflected(class, *instance, &values, now);
+            if rates_at.is_some() {
+                federation.note_reflected(to, class, *instance, &values);
             }
             Body::Reflect { instance: *instance, values }
         }
         Body::Interaction { class, values } => {
-            let received = received_as(federation, to, *class)?;
+            let received = received_as(federation, to, *class, &message.extent)?;
             let values = interaction::values_of(federation, *class, received, values);
             Body::Interaction { class: received, values }
         }
@@ -79,12 +85,14 @@ pub(crate) fn evaluate(
     Some(message.with(body))
 }
 
-/// Returns the nearest class that a federate subscribes to.
+/// Returns the nearest class that a federate subscribes to, if it receives there what is sent in this extent.
 fn received_as(
     federation: &Federation,
     to: FederateHandle,
     class: InteractionClassHandle,
+    extent: &Extent,
 ) -> Option<InteractionClassHandle> {
-    let subscribed = &federation.federate(to).subscribed.interactions;
-    federation.interaction_class_line(class).find(|one| subscribed.contains_key(one))
+    let is_subscribed = |one: &_| distribution::is_interaction_subscribed(federation, to, *one);
+    let nearest = federation.interaction_class_line(class).find(is_subscribed)?;
+    distribution::receives(federation, to, nearest, extent).then_some(nearest)
 }

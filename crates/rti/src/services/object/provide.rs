@@ -55,7 +55,7 @@ pub(crate) fn provide_step(
 }
 
 /// Clause 6.22. Asks each other owner for its attributes among these.
-pub(super) fn ask_owners(
+pub(crate) fn ask_owners(
     federation: &mut Federation,
     me: FederateHandle,
     handle: ObjectInstanceHandle,

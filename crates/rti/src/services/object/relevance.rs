@@ -22,9 +22,9 @@ use hemiola_hla::{AttributeHandle, Callback, FederateHandle, ObjectInstanceHandl
 use crate::federate::{Activity, Rate, table};
 use crate::federation::Federation;
 use crate::group::Groups;
+use crate::services::distribution;
 
-/// Advises a federate of attributes that came into scope or went out of it. In scope are the attributes it subscribes
-/// to and another federate owns.
+/// Advises a federate of attributes that came into scope or went out of it.
 pub(crate) fn advise_of_scope(
     federation: &mut Federation,
     me: FederateHandle,
@@ -36,13 +36,8 @@ pub(crate) fn advise_of_scope(
     }
     let instance = &federation.instances[&handle];
     let Some(class) = instance.known_as(me) else { return };
-    let subscribed = federate.subscribed.classes.get(&class);
-    let of_others = |one: &AttributeHandle| {
-        let owner = instance.owner(*one);
-        owner != FederateHandle::INVALID && owner != me
-    };
-    let subscribed = subscribed.into_iter().flat_map(|entries| entries.keys().copied());
-    let scope: BTreeSet<AttributeHandle> = subscribed.filter(of_others).collect();
+    let scope = distribution::attributes_in_scope(federation, me, class, handle);
+    let scope: BTreeSet<AttributeHandle> = scope.into_iter().collect();
     let before = federate.advised.scope.get(&handle).cloned().unwrap_or_default();
     let object_instance = handle;
     let attributes: Vec<AttributeHandle> = scope.difference(&before).copied().collect();
@@ -128,16 +123,39 @@ fn greatest_rate(
     let owner = instance.owner(attribute);
     let others = instance.known_by().iter().filter(|one| one.federate != owner);
     let by_known_class = federation.advises_by_known_class;
-    let subscriptions = others.flat_map(|one| {
+    let extent = federation.regions.extent_of(handle, attribute, owner);
+    let mut greatest: Option<Option<Rate>> = None;
+    for one in others {
         let first = if by_known_class { one.class } else { instance.class };
         let classes = federation.object_class_line(first);
-        let classes = classes.take(if by_known_class { 1 } else { usize::MAX });
-        let federate = federation.federate(one.federate);
-        classes.filter_map(move |class| federate.subscription(class, attribute))
-    });
-    let active = subscriptions.filter(|one| one.activity == Activity::Active);
-    active.map(|one| &one.rate).cloned().reduce(|one, other| match (one, other) {
-        (Some(one), Some(other)) => Some(if one.hertz >= other.hertz { one } else { other }),
+        for class in classes.take(if by_known_class { 1 } else { usize::MAX }) {
+            let subscriptions = (class, attribute);
+            let is_unlimited = distribution::any_subscription(
+                federation,
+                one.federate,
+                subscriptions,
+                &extent,
+                |one| {
+                    if one.activity == Activity::Active {
+                        greatest = Some(greater(greatest.take(), &one.rate));
+                    }
+                    greatest == Some(None)
+                },
+            );
+            if is_unlimited {
+                return Some(None);
+            }
+        }
+    }
+    greatest
+}
+
+/// Returns the greater of two rates, of which the first may not exist yet. No rate is unlimited.
+fn greater(one: Option<Option<Rate>>, other: &Option<Rate>) -> Option<Rate> {
+    match (one, other) {
+        (None, other) => other.clone(),
+        (Some(Some(one)), Some(other)) if one.hertz >= other.hertz => Some(one),
+        (Some(Some(_)), Some(other)) => Some(other.clone()),
         _ => None,
-    })
+    }
 }

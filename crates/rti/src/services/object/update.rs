@@ -2,18 +2,21 @@
 
 use hemiola_hla::data::{AttributeValues, Data, Retraction};
 use hemiola_hla::{
-    AttributeHandle, EncodedTime, Exception, FederateHandle, ObjectInstanceHandle, OrderType,
-    Refusal, TransportationTypeHandle,
+    AttributeHandle, EncodedTime, Exception, FederateHandle, ObjectClassHandle,
+    ObjectInstanceHandle, OrderType, Refusal, TransportationTypeHandle,
 };
+use hemiola_units::Instant;
 
 use super::{available, stamped};
+use crate::federate::Federate;
 use crate::federation::Federation;
 use crate::group::Groups;
 use crate::instance::KnownBy;
 use crate::message::{Body, Message, Stamp, dispatch, dispatch_unevaluated, store_for_retraction};
+use crate::regions::{Extent, WithRegions};
 
-/// The sending options of a value.
-type SendOptions = (OrderType, TransportationTypeHandle);
+/// The sending options of a value, and the regions with which it is sent.
+type SendOptions = (OrderType, TransportationTypeHandle, Extent);
 
 /// Clause 6.10, both forms. Values with the same sending options are reflected together.
 pub(crate) fn update_attribute_values(
@@ -34,20 +37,22 @@ pub(crate) fn update_attribute_values(
     let groups = alike(values, |attribute| {
         let attribute = instance.attribute(attribute).expect("it is owned");
         let order = if is_ordered { attribute.order } else { OrderType::Receive };
-        (order, attribute.transportation)
+        let extent = federation.regions.extent_of(handle, attribute.handle, me);
+        (order, attribute.transportation, extent)
     });
     // The parts share one retraction handle.
-    let is_ordered = groups.iter().any(|((order, _), _)| *order == OrderType::TimeStamp);
+    let is_ordered = groups.iter().any(|((order, ..), _)| *order == OrderType::TimeStamp);
     let order = if is_ordered { OrderType::TimeStamp } else { OrderType::Receive };
     let whole = Stamp::new(federation, me, time, order);
     let first = federation.sequence + 1;
     let mut retractable_from = Vec::new();
-    for ((order, transportation), values) in groups {
+    for ((order, transportation, extent), values) in groups {
         let is_ordered = order == OrderType::TimeStamp;
         let stamp = if is_ordered { whole } else { whole.unordered() };
         let message = |values| {
             let body = Body::Reflect { instance: handle, values };
-            Message { body, tag: tag.clone(), transportation, producer: me, stamp }
+            let (tag, extent) = (tag.clone(), extent.clone());
+            Message { body, tag, transportation, producer: me, stamp, extent }
         };
         if federation.delays_evaluation {
             let reached = dispatch_unevaluated(federation, message(values));
@@ -55,7 +60,8 @@ pub(crate) fn update_attribute_values(
             continue;
         }
         let limits_rates = limits_rates(federation, stamp, transportation);
-        for (values, receivers) in receivers(federation, me, handle, values, limits_rates) {
+        let groups = receivers(federation, me, handle, values, limits_rates, &extent);
+        for (values, receivers) in groups {
             dispatch(federation, &message(values), &receivers);
             retractable_from.extend(receivers.into_iter().filter(|_| is_ordered));
         }
@@ -85,6 +91,7 @@ fn receivers(
     handle: ObjectInstanceHandle,
     values: AttributeValues,
     limits_rates: bool,
+    extent: &Extent,
 ) -> Vec<(AttributeValues, Vec<FederateHandle>)> {
     let mut all = Vec::new();
     let mut some: Vec<(AttributeValues, Vec<FederateHandle>)> = Vec::new();
@@ -93,12 +100,29 @@ fn receivers(
     let knowers = federation.instances[&handle].known_by().iter();
     for KnownBy { federate: receiver, class } in knowers.filter(|one| one.federate != me) {
         let federate = federation.federate(*receiver);
-        let Some(subscribed) = federate.subscribed.classes.get(class) else { continue };
+        let subscribed = federate.subscribed.classes.get(class);
+        let within = federation.regions.subscribed(*receiver, *class);
+        if subscribed.is_none() && within.is_none() {
+            continue;
+        }
         let rates_at = limits_rates.then_some(federation.now);
         let wants = |(attribute, _): &&(AttributeHandle, Data)| {
-            federate.wants(subscribed, handle, *attribute, rates_at)
+            let wants = |all| federate.wants(all, handle, *attribute, rates_at);
+            subscribed.is_some_and(wants)
+                || within.is_some_and(|within| {
+                    wants_within(
+                        federation,
+                        federate,
+                        (*class, within),
+                        (handle, *attribute),
+                        rates_at,
+                        extent,
+                    )
+                })
         };
-        let is_limited = limits_rates && subscribed.values().any(|one| one.rate.is_some());
+        let is_limited = limits_rates
+            && (within.is_some()
+                || subscribed.is_some_and(|all| all.values().any(|one| one.rate.is_some())));
         if values.iter().all(|value| wants(&value)) {
             all.push(*receiver);
             limited.extend(is_limited.then_some((*receiver, *class, None)));
@@ -118,15 +142,29 @@ fn receivers(
         some[place].1.push(*receiver);
         limited.extend(is_limited.then_some((*receiver, *class, Some(place))));
     }
-    let now = federation.now;
     for (receiver, class, place) in limited {
         let values = place.map_or(&values, |place| &some[place].0);
-        federation.federate_mut(receiver).note_reflected(class, handle, values, now);
+        federation.note_reflected(receiver, class, handle, values);
     }
     if !all.is_empty() {
         some.push((values, all));
     }
     some
+}
+
+/// Whether a federate's subscriptions with regions, at the class it knows the instance as, receive an attribute that is
+/// sent in this extent. If a time is given, their rate must also allow a reflection at that time.
+pub(super) fn wants_within(
+    federation: &Federation,
+    federate: &Federate,
+    (class, within): (ObjectClassHandle, &WithRegions),
+    (instance, attribute): (ObjectInstanceHandle, AttributeHandle),
+    rates_at: Option<Instant>,
+    extent: &Extent,
+) -> bool {
+    let Some(regions) = within.get(&attribute) else { return false };
+    let allows = |one: &_| federate.allows(one, instance, attribute, rates_at);
+    federation.regions.any_of(&federation.model, class, regions, extent, allows)
 }
 
 /// Returns whether update rate limits apply: only to messages that may be dropped.

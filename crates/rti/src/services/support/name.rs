@@ -10,7 +10,7 @@ use hemiola_hla::{
 
 use super::Answer;
 use crate::federation::{Federation, NameUse};
-use crate::services::object;
+use crate::services::{distribution, object};
 
 fn not_found(name: &str) -> Refusal {
     Exception::NameNotFound.because(name)
@@ -95,7 +95,8 @@ pub(super) fn get_update_rate_value(model: &Model, designator: &str) -> Answer {
     rate.map(|rate| Reply::Rate(*rate)).ok_or_else(refusal)
 }
 
-/// Clause 10.12. Returns the federate's rate for an attribute; 0 if it is unlimited.
+/// Clause 10.12. Returns the federate's rate for an attribute, the greatest of its subscriptions that receive it; 0 if
+/// it is unlimited.
 pub(super) fn get_update_rate_value_for_attribute(
     federation: &Federation,
     me: FederateHandle,
@@ -103,11 +104,18 @@ pub(super) fn get_update_rate_value_for_attribute(
     attribute: AttributeHandle,
 ) -> Answer {
     // This service lists its exceptions in reverse order.
-    let (_, class) = federation.known(me, handle)?;
+    let (instance, class) = federation.known(me, handle)?;
     object::available(federation, class, [attribute])?;
-    let subscription = federation.federate(me).subscription(class, attribute);
-    let rate = subscription.and_then(|subscription| subscription.rate.as_ref());
-    Ok(Reply::Rate(rate.map_or(0.0, |rate| rate.hertz)))
+    let mut rate: Option<f64> = None;
+    let extent = federation.regions.extent_of(handle, attribute, instance.owner(attribute));
+    let subscriptions = (class, attribute);
+    let is_unlimited =
+        distribution::any_subscription(federation, me, subscriptions, &extent, |one| {
+            let hertz = one.rate.as_ref().map(|one| one.hertz);
+            rate = [rate, hertz].into_iter().flatten().reduce(f64::max);
+            hertz.is_none()
+        });
+    Ok(Reply::Rate(rate.filter(|_| !is_unlimited).unwrap_or(0.0)))
 }
 
 /// Clause 10.13.

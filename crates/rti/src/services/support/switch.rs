@@ -5,7 +5,7 @@ use hemiola_hla::{Exception, FederateHandle, Reply, ResignAction, Switch};
 use super::Answer;
 use crate::federation::Federation;
 use crate::job::{Known, Task};
-use crate::services::declaration;
+use crate::services::{declaration, distribution};
 
 pub(super) fn get(federation: &Federation, me: FederateHandle, switch: Switch) -> Answer {
     Ok(Reply::Flag(if switch.is_per_federate() {
@@ -48,6 +48,7 @@ pub(super) fn set(
             let task = if on { Task::AdviseOfUpdates(known) } else { Task::ForgetUpdates };
             federation.start(me, task);
         }
+        Switch::ConveyRegionDesignatorSets => federate.conveys_regions = on,
         _ => {}
     }
     Ok(Reply::Done)
@@ -71,8 +72,8 @@ pub(super) fn set_service_reporting_switch(
     on: bool,
 ) -> Answer {
     let reports = federation.model.interaction_class_named(declaration::REPORT_OF_CALLS);
-    let subscribed = &federation.federate(me).subscribed.interactions;
-    if on && reports.is_some_and(|reports| subscribed.contains_key(&reports)) {
+    let is_subscribed = |reports| distribution::is_interaction_subscribed(federation, me, reports);
+    if on && reports.is_some_and(is_subscribed) {
         return Err(Exception::ReportServiceInvocationsAreSubscribed.into());
     }
     set(federation, me, Switch::ServiceReporting, on)

@@ -103,7 +103,7 @@ fn refused_modules_are_reported_with_their_problems() {
     let inconsistent = MODEL.replace("HLAfloat64BE", "Nothing");
     let refusal = w.call(fed, of(module(&inconsistent))).unwrap_err();
     assert_eq!(refusal.exception, Exception::InconsistentFOM);
-    assert!(refusal.details.contains("world.xml:10:42"), "{}", refusal.details);
+    assert!(refusal.details.contains("world.xml:11:42"), "{}", refusal.details);
 
     let standard = with_mim(url("HLAstandardMIM"), "");
     assert_eq!(w.refused(fed, standard), Exception::DesignatorIsHLAstandardMIM);

@@ -16,6 +16,9 @@ fn names_and_handles_lead_to_each_other() {
     let (class, command) = (w.class("Vehicle.Car"), w.interaction("Command.Stop"));
     let (position, within) = (w.attribute("Position"), w.parameter("Within"));
     let name = |text: &str| Reply::Name(text.into());
+    let of_class = ["X", "Y", "Level"].map(|name| w.model.dimension_named(name).unwrap());
+    let (mut of_class, of_command) = (of_class.to_vec(), of_class[..2].to_vec());
+    of_class.sort();
     for (call, reply) in [
         (C::GetFederateHandle { federate_name: "a".into() }, Reply::Federate(a.handle)),
         (C::GetFederateName { federate: a.handle }, name("a")),
@@ -60,7 +63,11 @@ fn names_and_handles_lead_to_each_other() {
         (C::GetUpdateRateValue { update_rate_designator: "Slow".into() }, Reply::Rate(2.0)),
         (
             C::GetAvailableDimensionsForObjectClass { object_class: class },
-            Reply::Dimensions(vec![]),
+            Reply::Dimensions(of_class),
+        ),
+        (
+            C::GetAvailableDimensionsForInteractionClass { interaction_class: command },
+            Reply::Dimensions(of_command),
         ),
         (
             C::GetAvailableDimensionsForInteractionClass { interaction_class: command },
