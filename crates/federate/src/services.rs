@@ -6,6 +6,7 @@
 //! several forms of a service one name, the methods are named after the calls.
 
 mod declaration;
+mod distribution;
 mod federation;
 mod object;
 mod support;
@@ -16,7 +17,7 @@ use hemiola_hla::data::{ConfigurationResult, RangeBounds, Retraction};
 use hemiola_hla::{
     AttributeHandle, Call, DimensionHandle, EncodedInterval, EncodedTime, FederateHandle,
     InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle, OrderType, ParameterHandle,
-    Reply, ResignAction, TransportationTypeHandle,
+    RegionHandle, Reply, ResignAction, TransportationTypeHandle,
 };
 
 use crate::error::Error;
@@ -145,5 +146,6 @@ answers! {
     TransportationType(TransportationTypeHandle)
     Dimension(DimensionHandle)
     Range(RangeBounds)
+    Region(RegionHandle)
     Directive(ResignAction)
 }

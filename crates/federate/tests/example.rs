@@ -28,6 +28,31 @@ fn two_first_federates_advance_ten_seconds_in_step() {
     }
 }
 
+#[path = "../examples/regions.rs"]
+#[allow(dead_code, reason = "the example is a program of its own")]
+mod regions;
+
+#[test]
+fn the_radar_of_the_example_sees_the_ship_only_within_its_range() {
+    let rti = Rti::start();
+    let mut out = Vec::new();
+    regions::run(&rti.tcp, &mut out).unwrap();
+    let line = |at| format!("the ship is at kilometre {at}\n");
+    assert_eq!(String::from_utf8(out).unwrap(), (100..=102).map(line).collect::<String>());
+}
+
+#[test]
+fn the_guide_contains_the_calls_of_the_example_with_regions() {
+    let guide = include_str!("../../../docs/guide/rti.md");
+    let code = include_str!("../examples/regions.rs");
+    let begin = code.find("    // The radar sees").unwrap();
+    let end = code.find("    ship.resign").unwrap();
+    let calls =
+        code[begin..end].lines().map(|line| format!("{}\n", line.trim_start_matches("    ")));
+    let calls: String = calls.collect();
+    assert!(guide.contains(&format!("```rust\n{calls}```")), "copy it into the guide");
+}
+
 #[test]
 fn the_guide_contains_the_code_of_the_first_federate() {
     let guide = include_str!("../../../docs/guide/first-federate.md");

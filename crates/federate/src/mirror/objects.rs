@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use hemiola_hla::call::{DeclarationCall, ObjectCall, OwnershipCall, SupportCall};
+use hemiola_hla::call::{
+    DeclarationCall, DistributionCall, ObjectCall, OwnershipCall, SupportCall,
+};
 use hemiola_hla::{
     AttributeHandle, Call, Data, Exception, InteractionClassHandle, ObjectClassHandle,
     ObjectInstanceHandle, ParameterHandle, Refusal, Reply,
@@ -165,6 +167,15 @@ impl Objects {
                 Call::Object(
                     ObjectCall::RegisterObjectInstance { object_class: class }
                     | ObjectCall::RegisterObjectInstanceWithName { object_class: class, .. },
+                )
+                | Call::Distribution(
+                    DistributionCall::RegisterObjectInstanceWithRegions {
+                        object_class: class, ..
+                    }
+                    | DistributionCall::RegisterObjectInstanceWithNameAndRegions {
+                        object_class: class,
+                        ..
+                    },
                 ),
                 Reply::ObjectInstance(instance),
             ) => self.note_registration(*class, *instance),
