@@ -70,10 +70,6 @@ fn names_and_handles_lead_to_each_other() {
             Reply::Dimensions(of_command),
         ),
         (
-            C::GetAvailableDimensionsForInteractionClass { interaction_class: command },
-            Reply::Dimensions(vec![]),
-        ),
-        (
             C::NormalizeServiceGroup { service_group: Some(ServiceGroup::SupportServices) },
             Reply::Number(6),
         ),
