@@ -1,17 +1,22 @@
 //! Watches, signals and limits other processes.
 
+use std::ffi::OsStr;
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
 
 use hemiola_units::{Instant, Policy, Span};
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{Mode, OFlags};
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
 use rustix::process::{
     Pid, PidfdFlags, Resource, Rlimit, WaitOptions, getpid, kill_process, kill_process_group,
     pidfd_open, pidfd_send_signal, prlimit, set_child_subreaper, set_parent_process_death_signal,
-    test_kill_process, waitpid,
+    setrlimit, test_kill_process, waitpid,
 };
+use rustix::thread::{CapabilitySet, remove_capability_from_bounding_set};
 use rustix::time::Timespec;
 
 use super::sched;
@@ -192,6 +197,71 @@ pub fn is_stopped(number: u32) -> bool {
     matches!(state, Some('T' | 't'))
 }
 
+/// Whether the first thread of process `number` runs or waits for a processor, in contrast to sleeping. `false` if
+/// there is no such process. Allocates nothing.
+///
+/// Source: proc_pid_stat(5), state `R`.
+#[must_use]
+pub fn is_runnable(number: u32) -> bool {
+    // The state comes within the first 60 bytes: number, name of at most 15 bytes in parentheses, state.
+    let (mut path, mut stat) = ([0; 32], [0; 64]);
+    let mut rest = &mut path[..];
+    let fits = write!(rest, "/proc/{number}/stat").is_ok();
+    let unused = rest.len();
+    let path = Path::new(OsStr::from_bytes(&path[..path.len() - unused]));
+    let read =
+        fits.then(|| rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()));
+    let Some(Ok(file)) = read else { return false };
+    let length = rustix::io::read(&file, &mut stat).unwrap_or(0);
+    let end_of_name = stat[..length].iter().rposition(|byte| *byte == b')');
+    end_of_name.is_some_and(|at| stat[..length].get(at + 2) == Some(&b'R'))
+}
+
+/// Gives up every capability by which this process, or a program executed in its place, could take a processor from
+/// others, or act on processes that have them. Rights to its own files and memory stay.
+///
+/// Without `CAP_SYS_NICE` nothing changes: there is little to give up, and whoever has only a limit on priorities needs
+/// it to be given a higher one later. Returns whether anything was given up.
+///
+/// # Errors
+/// None known for a process that has them.
+///
+/// Source: capabilities(7), getrlimit(2) `RLIMIT_RTPRIO`.
+pub fn give_up_power() -> io::Result<bool> {
+    let mut sets = rustix::thread::capabilities(None)?;
+    if !sets.effective.contains(CapabilitySet::SYS_NICE) {
+        return Ok(false);
+    }
+    let none = || Rlimit { current: Some(0), maximum: Some(0) };
+    setrlimit(Resource::Rtprio, none())?;
+    if sets.effective.contains(CapabilitySet::SETPCAP) {
+        for capability in POWER.iter() {
+            // A kernel that does not know it does not grant it.
+            let _ = remove_capability_from_bounding_set(capability);
+        }
+    }
+    sets.effective.remove(POWER);
+    sets.permitted.remove(POWER);
+    sets.inheritable.remove(POWER);
+    rustix::thread::set_capabilities(None, sets)?;
+    Ok(true)
+}
+
+/// The capabilities that reach beyond a process.
+const POWER: CapabilitySet = CapabilitySet::SYS_NICE
+    .union(CapabilitySet::SYS_RESOURCE)
+    .union(CapabilitySet::SYS_PTRACE)
+    .union(CapabilitySet::SYS_ADMIN)
+    .union(CapabilitySet::SYS_MODULE)
+    .union(CapabilitySet::SYS_RAWIO)
+    .union(CapabilitySet::SYS_BOOT)
+    .union(CapabilitySet::SYS_TIME)
+    .union(CapabilitySet::KILL)
+    .union(CapabilitySet::SETPCAP)
+    .union(CapabilitySet::PERFMON)
+    .union(CapabilitySet::BPF)
+    .union(CapabilitySet::CHECKPOINT_RESTORE);
+
 /// Sends `signal` to every process of group `group`.
 ///
 /// # Errors
@@ -215,8 +285,8 @@ pub fn set_rt_time_limit(number: u32, budget: Span) -> io::Result<()> {
     Ok(())
 }
 
-/// Sets the policy of every thread of process `number`, for example to take real-time priority from a runaway. A
-/// thread that it starts meanwhile inherits its starter's policy.
+/// Sets the policy of every thread of process `number`, for example to take real-time priority from a runaway. Threads
+/// and processes that these start later have no real-time priority.
 ///
 /// # Errors
 /// Those of [`sched::set_policy`], the first of them after all threads were tried; `ENOENT` if there is no such
@@ -227,7 +297,7 @@ pub fn set_policy_of(number: u32, policy: &Policy) -> io::Result<()> {
         let Some(tid) = entry?.file_name().to_str().and_then(|name| name.parse().ok()) else {
             continue;
         };
-        match sched::set_policy(Some(tid), policy) {
+        match sched::set_own_policy(Some(tid), policy) {
             // The thread has ended since the directory was read.
             Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
             outcome => result = result.and(outcome),
@@ -286,6 +356,20 @@ mod tests {
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(!is_stopped(child.id()) && !is_stopped(0));
+    }
+
+    #[test]
+    fn a_process_that_computes_is_runnable_and_one_that_sleeps_is_not() {
+        let state_is = |mut child: Child, expected: bool| {
+            while is_runnable(child.id()) != expected {
+                std::thread::yield_now();
+            }
+            child.kill().unwrap();
+            child.wait().unwrap();
+        };
+        state_is(sleeper(), false);
+        state_is(Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap(), true);
+        assert!(!is_runnable(u32::MAX));
     }
 
     #[test]

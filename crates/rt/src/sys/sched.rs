@@ -34,7 +34,23 @@ fn answer(result: libc::c_long) -> io::Result<()> {
 ///
 /// Source: sched_setattr(2).
 pub fn set_policy(tid: Option<u32>, policy: &Policy) -> io::Result<()> {
+    set(tid, policy, 0)
+}
+
+/// Sets the policy of thread `tid`, or of the calling one, for it alone: threads and processes that it starts have no
+/// real-time priority. The thread cannot undo this without `CAP_SYS_NICE`.
+///
+/// # Errors
+/// Those of [`set_policy`].
+///
+/// Source: sched_setattr(2), `SCHED_FLAG_RESET_ON_FORK`.
+pub fn set_own_policy(tid: Option<u32>, policy: &Policy) -> io::Result<()> {
+    set(tid, policy, libc::SCHED_FLAG_RESET_ON_FORK as u64)
+}
+
+fn set(tid: Option<u32>, policy: &Policy, flags: u64) -> io::Result<()> {
     let mut attr = attributes();
+    attr.sched_flags = flags;
     match *policy {
         Policy::Other { nice } => attr.sched_nice = nice.into(),
         Policy::Fifo { priority } => {
@@ -125,6 +141,20 @@ mod tests {
             let cpu = CpuSet::one(super::super::cpu::current()).unwrap();
             set_affinity(None, &cpu).unwrap();
             assert_eq!(affinity(None).unwrap(), cpu);
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn what_a_thread_with_a_policy_of_its_own_starts_has_an_ordinary_one() {
+        std::thread::spawn(|| {
+            let lowest = Policy::Fifo { priority: Priority::try_from(1).unwrap() };
+            if set_own_policy(None, &lowest).is_err() {
+                return println!("skipped: needs real-time priority");
+            }
+            let inherited = std::thread::spawn(|| policy(None).unwrap()).join().unwrap();
+            assert_eq!(inherited, Policy::Other { nice: 0 });
         })
         .join()
         .unwrap();
