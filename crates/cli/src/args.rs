@@ -369,6 +369,9 @@ pub(crate) struct New {
     /// The unit's real-time priority, below the decision module's [default: that of the scenario's last unit]
     #[arg(long, value_name = "1-98")]
     pub(crate) priority: Option<u8>,
+    /// Processor time that the unit may use in a cycle [default: that of the scenario's last unit]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) budget: Option<Span>,
     /// Run this program, which implements the unit contract (docs/guide/units.md), with its arguments
     #[arg(last = true, value_name = "PROGRAM", conflicts_with = "gain")]
     pub(crate) command: Vec<String>,

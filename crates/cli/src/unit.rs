@@ -81,12 +81,12 @@ fn another(words: &[String]) -> New {
         _ if program.contains('/') => (None, vec![program], None),
         _ => (Some(program), Vec::new(), None),
     };
-    New { name, gain, wasm, priority: None, command }
+    New { name, gain, wasm, priority: None, budget: None, command }
 }
 
 /// Makes the program's path absolute, because the runner works in another folder than this command.
 fn described(new: New) -> Result<NewUnit, Failure> {
-    let New { name, gain, wasm, priority, mut command } = new;
+    let New { name, gain, wasm, priority, budget, mut command } = new;
     let wasm = wasm.as_deref().map(module).transpose()?;
     if let Some(program) = command.first_mut().filter(|program| program.contains('/')) {
         let path = std::path::absolute(&*program)
@@ -96,7 +96,7 @@ fn described(new: New) -> Result<NewUnit, Failure> {
         }
         *program = path.to_string_lossy().into_owned();
     }
-    Ok(NewUnit { name, gain, command, wasm, priority })
+    Ok(NewUnit { name, gain, command, wasm, priority, budget })
 }
 
 /// The absolute path of a module that can be a unit.

@@ -13,6 +13,7 @@ mod ends;
 mod federation;
 mod fom;
 mod generate;
+mod hostile;
 mod kernel;
 mod ladder;
 mod machine;

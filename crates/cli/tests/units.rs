@@ -397,7 +397,7 @@ fn a_process_that_left_the_group_of_its_unit_ends_before_the_slot_is_used_again(
     machine.wait_for(&mut run, &["/unit-child"]);
     // It never answers, so it is given up.
     let said = adding.end().with_code(1);
-    assert!(said.stderr.contains("given-up"), "{}", said.stderr);
+    assert!(said.stderr.contains("missing"), "{}", said.stderr);
     // Its slot is used again, at once or after its last process has ended.
     for number in 0.. {
         let name = format!("honest-{number}");

@@ -9,6 +9,7 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::time::Duration;
 
+use hemiola_units::Span;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -68,6 +69,8 @@ pub struct NewUnit {
     pub wasm: Option<String>,
     /// Its real-time priority; the scenario's unit priority by default.
     pub priority: Option<u8>,
+    /// Processor time that it may use in a cycle; that of the scenario's last unit by default.
+    pub budget: Option<Span>,
 }
 
 /// A unit as `unit list` shows it.

@@ -16,7 +16,7 @@ use hemiola_rt::periodic::Periodic;
 use hemiola_rt::sys;
 use hemiola_scenario::Release;
 use hemiola_trace::{Entry, EventKind};
-use hemiola_units::{Instant, Span};
+use hemiola_units::{Granted, Instant, Policy, Span};
 
 use crate::launch::{Finished, Line, Message};
 use crate::spec::{Limits, NodeSpec};
@@ -77,6 +77,17 @@ impl Limits {
         setrlimit(Resource::Core, at_most(0))?;
         Ok(())
     }
+
+    /// Once the profile is known to be granted: gives up real-time priority until the decision module gives it back,
+    /// and the power to take it.
+    pub(crate) fn settle(self, granted: &Granted) -> Result<(), String> {
+        if !matches!(granted.scheduling, Policy::Other { .. }) {
+            sys::sched::set_own_policy(None, &Policy::Other { nice: 0 })
+                .map_err(because("the policy of a starting unit"))?;
+        }
+        sys::process::give_up_power().map_err(because("the capabilities of a unit"))?;
+        Ok(())
+    }
 }
 
 /// Opens the recorder that the runner made for this process.
@@ -113,6 +124,9 @@ fn run_task(
         jobs: 0,
     };
     node.recorder.measure_pair(PAIRS);
+    if let Some(limits) = spec.limits {
+        limits.settle(&granted)?;
+    }
     let epoch = line.await_start(granted)?;
 
     task.begin(epoch);

@@ -3,11 +3,12 @@
 //! allocate nor parse text.
 
 use hemiola_simplex::{Fault, Request, Role, SLOTS, UnitSet, UnitState, UnitView};
+use hemiola_units::Span;
 
 /// Bytes of a [`Status`].
 pub(crate) const STATUS_SIZE: usize = 40 + SLOTS * SlotStatus::SIZE;
 /// Bytes of an [`Ask`].
-pub(crate) const REQUEST_SIZE: usize = 12 + 4 * SLOTS;
+pub(crate) const REQUEST_SIZE: usize = 24 + 4 * SLOTS;
 /// Bytes of a [`Reply`].
 pub(crate) const REPLY_SIZE: usize = 8 + REFUSAL_LEN;
 /// Bytes of a refusal's sentence; a longer one is cut.
@@ -50,8 +51,10 @@ pub(crate) struct SlotStatus {
 pub(crate) struct Ask {
     pub(crate) id: u32,
     pub(crate) request: Request,
-    /// Process id of an added unit, whose priority may have to be taken; 0 where it does not matter.
+    /// Process id of an added unit, whose priority follows from its state; 0 where it does not matter.
     pub(crate) pid: u32,
+    /// The real-time priority that an added unit wants; 0 for none.
+    pub(crate) priority: u8,
 }
 
 /// Whether a request was carried out.
@@ -186,7 +189,13 @@ impl Ask {
         };
         let mut bytes = [0; REQUEST_SIZE];
         let mut filler = Filler(&mut bytes);
-        for number in [self.id, what, self.pid].into_iter().chain(self.units().0) {
+        let budget = match self.request {
+            Request::Add { budget, .. } => budget,
+            _ => Span::ZERO,
+        };
+        filler.put(&budget.nanos().to_le_bytes());
+        let head = [self.id, what, self.pid, self.priority.into()];
+        for number in head.into_iter().chain(self.units().0) {
             filler.put(&number.to_le_bytes());
         }
         bytes
@@ -194,22 +203,24 @@ impl Ask {
 
     pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let mut fields = Fields(bytes);
+        let budget = Span::from_nanos(fields.u64()? as i64);
         let (id, what, pid) = (fields.u32()?, fields.u32()?, fields.u32()?);
+        let priority = fields.u32()? as u8;
         let mut units = UnitSet::default();
         for generation in &mut units.0 {
             *generation = fields.u32()?;
         }
         let only = || units.iter().next();
         let request = match what {
-            1 => Request::Add { unit: only()?, role: Role::Shadow },
-            2 => Request::Add { unit: only()?, role: Role::Active },
+            1 => Request::Add { unit: only()?, role: Role::Shadow, budget },
+            2 => Request::Add { unit: only()?, role: Role::Active, budget },
             3 => Request::Promote { unit: only()? },
             4 => Request::Remove { units },
             5 => Request::Exited { unit: only()? },
             6 => Request::Resume,
             _ => return None,
         };
-        Some(Self { id, request, pid })
+        Some(Self { id, request, pid, priority })
     }
 
     /// The units that the request names.
@@ -276,14 +287,14 @@ mod tests {
         let unit = UnitId { slot: 2, generation: 9 };
         let others = [unit, UnitId { slot: 7, generation: 4 }];
         for request in [
-            Request::Add { unit, role: Role::Shadow },
-            Request::Add { unit, role: Role::Active },
+            Request::Add { unit, role: Role::Shadow, budget: Span::from_micros(500) },
+            Request::Add { unit, role: Role::Active, budget: Span::from_micros(500) },
             Request::Promote { unit },
             Request::Remove { units: others.into_iter().collect() },
             Request::Exited { unit },
             Request::Resume,
         ] {
-            let ask = Ask { id: 1, request, pid: 4711 };
+            let ask = Ask { id: 1, request, pid: 4711, priority: 70 };
             assert_eq!(Ask::from_bytes(&ask.to_bytes()), Some(ask));
         }
         let mut reply = Reply { id: 1, ..Reply::default() };

@@ -14,7 +14,7 @@ use hemiola_simplex::{
 };
 use hemiola_trace::event::source;
 use hemiola_trace::{Entry, EventKind};
-use hemiola_units::{Instant, Profile, Span};
+use hemiola_units::{Instant, Policy, Profile, Span};
 
 use crate::RunError;
 use crate::control::{
@@ -54,6 +54,8 @@ struct UnitProcess {
     /// `None` for a sandboxed unit, whose `pid` is 0.
     member: Option<usize>,
     pid: u32,
+    /// The real-time priority that it wants; 0 for none.
+    priority: u8,
     prepares: bool,
     ending: bool,
     vacated: bool,
@@ -65,13 +67,13 @@ impl Units {
         let decision = variant.decision.as_ref().expect("present with the decision process");
         let reserved = variant.processes.iter().map(|process| process.name.clone()).collect();
         Self {
-            upgrades: Upgrades::new(decision.promote_after, variant.rate.period(), reserved),
+            upgrades: Upgrades::new(decision, variant.rate.period(), reserved),
             processes: Default::default(),
             clients: BTreeMap::new(),
             watchers: Vec::new(),
             status: None,
             profile: last.map_or_else(Profile::ordinary, |unit| unit.profile.clone()),
-            budget: last.map_or(Span::from_millis(2), |unit| unit.budget),
+            budget: last.map_or(decision.budget(), |unit| unit.budget),
             sandboxed_budget: sandboxed_budget(decision.answer_within),
             notes: Vec::new(),
         }
@@ -81,9 +83,8 @@ impl Units {
     pub(crate) fn launch_first(&mut self, stage: &mut Stage<'_>) -> Result<(), RunError> {
         for (index, unit) in stage.variant().units.iter().enumerate() {
             let role = if unit.state == Begin::Active { Role::Active } else { Role::Shadow };
-            let id = self.upgrades.first(&unit.name, role).map_err(|error| RunError::Start {
-                process: unit.name.clone(),
-                reason: error.to_string(),
+            let id = self.upgrades.first(&unit.name, role, unit.share()).map_err(|error| {
+                RunError::Start { process: unit.name.clone(), reason: error.to_string() }
             })?;
             let fault = stage.injected().iter().find_map(|injection| injection.in_unit(index));
             let may_end = fault.is_some();
@@ -113,7 +114,7 @@ impl Units {
         if let UnitProgram::Module { file } = program {
             let started = order_preparation(stage, launch, file);
             let because = |reason| RunError::Start { process: name.clone(), reason };
-            return started.map(|()| self.enter(launch.id, None, 0)).map_err(because);
+            return started.map(|()| self.enter(launch.id, None, 0, 0)).map_err(because);
         }
         let process = unit::process(stage.variant(), &launch.unit);
         let (process, kind) = process.zip(unit::kind(program)).expect("all others have a process");
@@ -123,14 +124,18 @@ impl Units {
             launched.early_end = EarlyEnd::Expected;
         }
         let pid = launched.launched.pid();
-        self.enter(launch.id, Some(member), pid);
+        let priority = match launch.unit.profile.scheduling {
+            Policy::Fifo { priority } | Policy::RoundRobin { priority } => priority.get(),
+            Policy::Other { .. } | Policy::Deadline { .. } => 0,
+        };
+        self.enter(launch.id, Some(member), pid, priority);
         Ok(())
     }
 
-    fn enter(&mut self, id: UnitId, member: Option<usize>, pid: u32) {
+    fn enter(&mut self, id: UnitId, member: Option<usize>, pid: u32, priority: u8) {
         let (prepares, ending, vacated) = (true, false, false);
         self.processes[usize::from(id.slot)] =
-            Some(UnitProcess { id, member, pid, prepares, ending, vacated });
+            Some(UnitProcess { id, member, pid, priority, prepares, ending, vacated });
     }
 
     fn prepared(&mut self, id: UnitId) {
@@ -223,22 +228,14 @@ impl Units {
             UnitRequest::Watch => {
                 Err(format!("{WATCHERS_MAX} clients watch already; end one of them"))
             }
-            UnitRequest::Add(new) => {
-                let change = Change::Add { name: new.name.clone() };
-                self.begin(stage, change, &[new])
-            }
-            UnitRequest::Replace(pairs) => {
-                let named = |UnitPair { old, new }: &UnitPair| Replacement {
-                    old: old.clone(),
-                    new: new.name.clone(),
-                };
-                let change = Change::Replace { pairs: pairs.iter().map(named).collect() };
-                let new: Vec<NewUnit> = pairs.into_iter().map(|pair| pair.new).collect();
-                self.begin(stage, change, &new)
-            }
-            UnitRequest::Remove { name } => self.begin(stage, Change::Remove { name }, &[]),
-            UnitRequest::Promote { name } => self.begin(stage, Change::Promote { name }, &[]),
-            UnitRequest::Resume => self.begin(stage, Change::Resume, &[]),
+            UnitRequest::Add(new) => self.described(stage, &new).and_then(|unit| {
+                let change = Change::Add { name: unit.name.clone(), share: unit.share() };
+                self.begin(stage, change, vec![unit])
+            }),
+            UnitRequest::Replace(pairs) => self.replace(stage, &pairs),
+            UnitRequest::Remove { name } => self.begin(stage, Change::Remove { name }, vec![]),
+            UnitRequest::Promote { name } => self.begin(stage, Change::Promote { name }, vec![]),
+            UnitRequest::Resume => self.begin(stage, Change::Resume, vec![]),
         };
         match begun {
             Ok(ticket) => {
@@ -248,15 +245,25 @@ impl Units {
         }
     }
 
+    fn replace(&mut self, stage: &mut Stage<'_>, pairs: &[UnitPair]) -> Result<Ticket, String> {
+        let described = pairs.iter().map(|pair| self.described(stage, &pair.new));
+        let units = described.collect::<Result<Vec<Unit>, _>>()?;
+        let named = |(pair, unit): (&UnitPair, &Unit)| Replacement {
+            old: pair.old.clone(),
+            new: unit.name.clone(),
+            share: unit.share(),
+        };
+        let pairs = pairs.iter().zip(&units).map(named).collect();
+        self.begin(stage, Change::Replace { pairs }, units)
+    }
+
     /// Begins a change, and starts the processes of its new units.
     fn begin(
         &mut self,
         stage: &mut Stage<'_>,
         change: Change,
-        new: &[NewUnit],
+        units: Vec<Unit>,
     ) -> Result<Ticket, String> {
-        let units =
-            new.iter().map(|new| self.described(stage, new)).collect::<Result<Vec<_>, _>>()?;
         let begun = self.begin_core(change)?;
         for (id, unit) in begun.launches.into_iter().zip(units) {
             self.launch_later(stage, UnitLaunch { id, unit, fault: None, may_end: true });
@@ -284,8 +291,9 @@ impl Units {
         fault: Option<Fault>,
     ) -> Result<(), String> {
         let (old, name) = (old.to_owned(), new.to_owned());
-        let unit = self.later(name.clone(), UnitProgram::Gain(gain), self.profile.clone());
-        let pairs = vec![Replacement { old, new: name }];
+        let profile = self.profile.clone();
+        let unit = Self::later(name.clone(), UnitProgram::Gain(gain), profile, self.budget);
+        let pairs = vec![Replacement { old, new: name, share: unit.share() }];
         let begun = self.begin_core(Change::Replace { pairs })?;
         self.launch_later(stage, UnitLaunch { id: begun.launches[0], unit, fault, may_end: true });
         Ok(())
@@ -305,8 +313,8 @@ impl Units {
             }
             (None, None, Some(file)) => {
                 let program = UnitProgram::Module { file: file.clone() };
-                let unit = self.later(new.name.clone(), program, Profile::ordinary());
-                return Ok(Unit { budget: self.sandboxed_budget, ..unit });
+                let budget = new.budget.unwrap_or(self.sandboxed_budget);
+                return Ok(Self::later(new.name.clone(), program, Profile::ordinary(), budget));
             }
             (Some(name), None, None) => UnitProgram::Gain(
                 Gain::named(name).ok_or_else(|| format!("no gain is called \"{name}\""))?,
@@ -323,12 +331,13 @@ impl Units {
             profile.scheduling = unit_policy(priority, decision.profile.scheduling)
                 .map_err(|refusal| refusal.to_string())?;
         }
-        Ok(self.later(new.name.clone(), program, profile))
+        let budget = new.budget.unwrap_or(self.budget);
+        Ok(Self::later(new.name.clone(), program, profile, budget))
     }
 
     /// A unit that is started while the others run. It begins in shadow.
-    fn later(&self, name: String, program: UnitProgram, profile: Profile) -> Unit {
-        let (state, budget) = (Begin::Shadow, self.budget);
+    fn later(name: String, program: UnitProgram, profile: Profile, budget: Span) -> Unit {
+        let state = Begin::Shadow;
         Unit { name, program, fault: None, state, budget, profile, profile_name: None }
     }
 
@@ -370,10 +379,11 @@ impl Units {
             match effect {
                 Effect::Start(id) => self.start(stage, id, epoch),
                 Effect::Ask { id, request } => {
-                    let mut ask = Ask { id, request, pid: 0 };
+                    let mut ask = Ask { id, request, pid: 0, priority: 0 };
                     let unit = ask.units().iter().next();
-                    let process = unit.and_then(|unit| self.process_mut(unit));
-                    ask.pid = process.map_or(0, |process| process.pid);
+                    if let Some(process) = unit.and_then(|unit| self.process_mut(unit)) {
+                        (ask.pid, ask.priority) = (process.pid, process.priority);
+                    }
                     if let Some(supervision) = stage.wiring().supervision.as_mut() {
                         // A full queue means that the decision module hangs; a time limit handles that.
                         let _ = supervision.request_sender.send(&ask.to_bytes());

@@ -224,8 +224,8 @@ sections! {
             "Its priority; needs a profile with the policy fifo or rr.";
         may state: UnitState, Shape::Word(UnitState::WORDS), else "active for the first, shadow for the others",
             "Initial state; at most one unit is active.";
-        may budget: Span, Shape::Length, else "answer_within; with wasm 100us, at most a sixteenth of answer_within",
-            "Processor time per cycle before it is stopped; at most the period.";
+        may budget: Span, Shape::Length, else "an eighth of answer_within; with wasm 100us, at most a sixteenth of it",
+            "Processor time per cycle; on each processor those of all units together at most answer_within.";
     }
 
     /// `[campaign]`

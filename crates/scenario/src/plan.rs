@@ -8,6 +8,7 @@ mod federation;
 use std::fmt;
 
 pub use hemiola_simplex::Gain;
+use hemiola_simplex::Share;
 use hemiola_simplex::fault::FaultKind;
 use hemiola_units::{Bytes, Delivery, Endpoint, Overrun, Profile, Rate, Span};
 use serde::{Deserialize, Serialize};
@@ -405,12 +406,20 @@ pub struct Unit {
     pub fault: Option<InjectedFault>,
     /// Its initial state.
     pub state: UnitState,
-    /// Processor time it may use in a cycle before it is stopped; at most the period.
+    /// Processor time that it may use in a cycle; there is room for that of all units within `answer_within`.
     pub budget: Span,
     /// The scheduling, processors and memory that it requests; always below the decision process.
     pub profile: Profile,
     /// The name of that profile in the scenario; `None` for an ordinary process.
     pub profile_name: Option<String>,
+}
+
+impl Unit {
+    /// Returns what it needs of the processors.
+    #[must_use]
+    pub fn share(&self) -> Share {
+        Share { budget: self.budget, cpus: self.profile.cpus.clone() }
+    }
 }
 
 /// The executable of a unit.

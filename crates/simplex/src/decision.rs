@@ -10,6 +10,11 @@
 //! control after `return_after` acceptable answers in a row, once `V < return_below`. Each loss of control is a
 //! strike. A unit with too many strikes retires, and the previously active unit becomes the candidate.
 //!
+//! **Processor time:** a unit that could not answer because others had the processor is not at fault. A unit that
+//! exceeds its budget and does not answer, or keeps others from answering, is held back: [`Decision::standing`] puts it
+//! behind everything else until it has given `return_after` acceptable answers in a row. Outside control this is a
+//! strike too.
+//!
 //! **Not covered:** a faulty decision module, sensor faults, and the loss of the actuator. Single outliers are bridged
 //! by prediction. Persistent outliers, channels that do not change although the pendulum moves, and a pendulum beyond
 //! its limits end in the fail-safe: 0 V, reported, until [`Request::Resume`]. Small offsets, reversed signs and swapped
@@ -22,6 +27,7 @@ use hemiola_units::{Instant, Span};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::budget::{Charge, Claim, Standing, Usage, charge};
 use crate::event::{CommandSource, Event, Events, Fault, Reason};
 use crate::matrix::Vector;
 use crate::observer::DISBELIEVED_MAX;
@@ -86,6 +92,14 @@ impl Default for Settings {
             answer_within: Span::from_millis(4),
             performance: Some(performance::Settings::default()),
         }
+    }
+}
+
+impl Settings {
+    /// Returns the budget of a unit that states none: its part of the time for answers if every slot is taken.
+    #[must_use]
+    pub fn budget(&self) -> Span {
+        self.answer_within / SLOTS as i64
     }
 }
 
@@ -219,6 +233,8 @@ pub struct Decision {
     sensors: Option<Sensors>,
     sensed: Sensed,
     input_fault: Option<Fault>,
+    /// The processor time of this cycle, until it is decided.
+    usage: Option<[Usage; SLOTS]>,
     pub(crate) fail_safe: Option<Fault>,
     pub(crate) units: [Option<Unit>; SLOTS],
     pub(crate) active: Option<u8>,
@@ -259,6 +275,7 @@ impl Decision {
             sensors: None,
             sensed: Sensed { state: [0.0; 4], v: f64::NAN, safety_volts: 0.0 },
             input_fault: None,
+            usage: None,
             fail_safe: None,
             units: Default::default(),
             active: None,
@@ -308,12 +325,19 @@ impl Decision {
         self.sensed
     }
 
+    /// Reports the processor time of each unit before [`Decision::decide`]. It is needed only if an answer is missing;
+    /// without it, a unit whose answer is missing is to blame for that itself.
+    pub const fn meter(&mut self, usage: [Usage; SLOTS]) {
+        self.usage = Some(usage);
+    }
+
     /// Second half of a cycle: judges every answer and returns the voltage.
     ///
     /// A sample older than a period at `now` is reported. Without [`Decision::sense`] since the last decision, the
     /// voltage is 0 V.
     pub fn decide(&mut self, answers: &[Answer; SLOTS], now: Instant) -> Decided {
         let mut events = Events::new();
+        let usage = self.usage.take();
         let Some(sensors) = self.sensors.take() else {
             events.push(Event::Fault { slot: None, fault: Fault::SensorsMissing });
             self.hold(Reason::Fault(Fault::SensorsMissing));
@@ -325,10 +349,17 @@ impl Decision {
         if let Some(fault) = self.fail_safe.or(self.input_fault) {
             events.push(Event::Fault { slot: None, fault });
         }
-        let verdicts: [Verdict; SLOTS] =
+        let mut verdicts: [Verdict; SLOTS] =
             std::array::from_fn(|slot| self.judge(slot, &answers[slot], &sensors));
+        let charges = usage.map_or([Charge::Clear; SLOTS], |usage| self.charge(&usage, &verdicts));
+        for (verdict, charge) in verdicts.iter_mut().zip(charges) {
+            *verdict = verdict.charged(charge);
+        }
         for (slot, verdict) in verdicts.iter().enumerate() {
             self.account(slot as u8, verdict, &mut events);
+        }
+        for (slot, charge) in (0..).zip(charges) {
+            self.settle(slot, charge, &mut events);
         }
         if let Some(fault) = self.fail_safe {
             self.hold(Reason::Fault(fault));
@@ -348,8 +379,12 @@ impl Decision {
                 self.decided(volts, source, v_predicted, events)
             }
             Some((slot, verdict)) => {
-                if let (false, Some(fault)) = (self.holding, verdict.fault()) {
-                    self.strike(slot, fault, &mut events);
+                match verdict.fault() {
+                    Some(Fault::Starved) if !self.holding => {
+                        self.hold(Reason::Fault(Fault::Starved));
+                    }
+                    Some(fault) if !self.holding => self.strike(slot, fault, &mut events),
+                    _ => {}
                 }
                 self.decided(self.sensed.safety_volts, CommandSource::Safety, v_predicted, events)
             }
@@ -391,6 +426,23 @@ impl Decision {
     #[must_use]
     pub const fn region(&self) -> &Region {
         self.safety.region()
+    }
+
+    /// Returns how the scheduler should treat the unit in this slot; `None` without a live unit.
+    #[must_use]
+    pub fn standing(&self, slot: u8) -> Option<Standing> {
+        self.units.get(usize::from(slot))?.as_ref().and_then(Unit::standing)
+    }
+
+    /// Finds who is to blame for missing answers. Starting units have no part in that.
+    fn charge(&self, usage: &[Usage; SLOTS], verdicts: &[Verdict; SLOTS]) -> [Charge; SLOTS] {
+        charge(&std::array::from_fn(|slot| {
+            let unit = self.units[slot].as_ref()?;
+            unit.standing().filter(|standing| *standing != Standing::Starting)?;
+            let answered = !verdicts[slot].is_missing();
+            let (budget, held_back) = (unit.budget + unit.carried, unit.held_back);
+            Some(Claim { budget, usage: usage[slot], answered, held_back })
+        }))
     }
 
     /// Judges an answer, cheapest check first.
@@ -442,6 +494,7 @@ impl Decision {
             Verdict::Good { .. } => {
                 unit.silent = 0;
                 unit.clean = unit.clean.saturating_add(1);
+                unit.held_back &= unit.clean < self.settings.return_after;
                 unit.answers += 1;
                 if starting {
                     let as_active = unit.role == Role::Active && self.active.is_none();
@@ -452,8 +505,12 @@ impl Decision {
                 }
             }
             Verdict::Unsafe { .. } if !blamed => unit.silent = 0,
-            // A starting unit that does not answer yet is not at fault.
-            Verdict::Bad(Fault::Missing) if starting => self.silent(slot, events),
+            // Reported, and nothing else: the next answer counts as if this cycle had not been.
+            Verdict::Bad(fault @ Fault::Starved) => {
+                events.push(Event::Fault { slot: Some(slot), fault: *fault });
+            }
+            // A starting unit that does not answer yet, or not in time, is not at fault.
+            _ if starting && verdict.is_missing() => self.silent(slot, events),
             Verdict::Unsafe { .. } | Verdict::Bad(_) => {
                 let fault = verdict.fault().expect("both kinds of bad verdict name their fault");
                 unit.clean = 0;
@@ -478,9 +535,13 @@ impl Decision {
         unit.silent = unit.silent.saturating_add(1);
         let factor = if unit.state == UnitState::Starting { 10 } else { 1 };
         if limit > 0 && unit.silent >= limit.saturating_mul(factor) {
-            unit.last_fault = Some(Fault::GivenUp);
-            events.push(Event::Fault { slot: Some(slot), fault: Fault::GivenUp });
-            self.leave(slot, Happening::Failed, Reason::Fault(Fault::GivenUp), events);
+            // Only a unit that never answered has no fault yet.
+            let cause = unit.last_fault.unwrap_or_else(|| {
+                events.push(Event::Fault { slot: Some(slot), fault: Fault::Missing });
+                Fault::Missing
+            });
+            unit.last_fault = Some(cause);
+            self.leave(slot, Happening::Failed, Reason::Fault(cause), events);
         }
     }
 
@@ -557,6 +618,30 @@ impl Decision {
         unit.served = 0;
         if limit > 0 && unit.strikes >= limit {
             self.leave(slot, Happening::StruckOut, Reason::Fault(fault), events);
+        }
+    }
+
+    /// Draws the consequences of a charge. A unit above its budget loses its precedence, which outside control is a
+    /// strike; in control it has had one already.
+    fn settle(&mut self, slot: u8, charge: Charge, events: &mut Events) {
+        let in_control = !self.holding && self.active == Some(slot);
+        let limit = self.settings.strikes;
+        let unit = self.units[usize::from(slot)].as_mut();
+        let Some(unit) = unit.filter(|unit| unit.state.is_live()) else { return };
+        unit.carried = match charge {
+            // It has this answer to finish and the next one to give.
+            Charge::Starved { unused } => unused.min(unit.budget),
+            Charge::Clear | Charge::Over => Span::ZERO,
+        };
+        let is_new = charge == Charge::Over && !unit.held_back;
+        unit.held_back |= is_new;
+        if !is_new || in_control {
+            return;
+        }
+        unit.strikes = unit.strikes.saturating_add(1);
+        if limit > 0 && unit.strikes >= limit {
+            let fault = Fault::OverBudget;
+            self.leave(slot, Happening::Failed, Reason::Fault(fault), events);
         }
     }
 
@@ -669,6 +754,22 @@ enum Verdict {
 }
 
 impl Verdict {
+    /// Whether no answer to this cycle was there in time.
+    const fn is_missing(&self) -> bool {
+        matches!(self, Self::Bad(Fault::Missing | Fault::Late | Fault::Stale))
+    }
+
+    /// The verdict once it is known who had the processor. Other faults of an answer keep their names.
+    const fn charged(self, charge: Charge) -> Self {
+        match charge {
+            Charge::Starved { .. } => Self::Bad(Fault::Starved),
+            Charge::Over if self.is_missing() || matches!(self, Self::Good { .. }) => {
+                Self::Bad(Fault::OverBudget)
+            }
+            Charge::Clear | Charge::Over => self,
+        }
+    }
+
     const fn fault(&self) -> Option<Fault> {
         match self {
             Self::Bad(fault) => Some(*fault),

@@ -110,8 +110,6 @@ coded! {
         LeavesRegion = 9 "leaves-region",
         /// The running cost is far above that of the safety controller.
         PoorPerformance = 10 "poor-performance",
-        /// There was no usable answer for so long that the unit failed.
-        GivenUp = 11 "given-up",
         /// The unit's process ended.
         Exited = 12 "exited",
         /// A measurement cannot follow from the previous one.
@@ -126,6 +124,10 @@ coded! {
         SensorsMissing = 17 "sensors-missing",
         /// The decision module gave no usable command in time, and the watchdog has the plant.
         DecisionMissing = 18 "decision-missing",
+        /// It could not answer, because others had the processor. It is not to blame.
+        Starved = 19 "starved",
+        /// It used more processor time than its budget, and did not answer or kept another unit from answering.
+        OverBudget = 20 "over-budget",
         /// A sandboxed unit computed for longer than its fuel lasts; it fails at once.
         OutOfFuel = 21 "out-of-fuel",
         /// A sandboxed unit broke a rule of WebAssembly or panicked; it fails at once.
@@ -194,7 +196,6 @@ pub const REASONS: &[(u16, &str)] = &[
     (108, "out-of-range"),
     (109, "leaves-region"),
     (110, "poor-performance"),
-    (111, "given-up"),
     (112, "exited"),
     (113, "sensors-implausible"),
     (114, "sensors-stuck"),
@@ -202,6 +203,8 @@ pub const REASONS: &[(u16, &str)] = &[
     (116, "plant-lost"),
     (117, "sensors-missing"),
     (118, "decision-missing"),
+    (119, "starved"),
+    (120, "over-budget"),
     (121, "out-of-fuel"),
     (122, "trapped"),
 ];
@@ -236,9 +239,8 @@ pub enum Event {
     },
 }
 
-/// The most events in one cycle: for each slot a fault, giving up and two changes of state, and a few of the module
-/// itself.
-const EVENTS_MAX: usize = 4 * SLOTS + 8;
+/// The most events in one cycle: for each slot a fault and two changes of state, and a few of the module itself.
+const EVENTS_MAX: usize = 3 * SLOTS + 8;
 
 /// The events of one cycle or request, in order, stored without allocation.
 #[derive(Clone, Copy)]

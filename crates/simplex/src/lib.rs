@@ -10,6 +10,8 @@
 //! * [`Decision`]: decides whose voltage is used in each cycle; its module states what is covered and what is not.
 //!   [`performance`] monitors cost beside it.
 //! * [`Watchdog`]: commands the plant from the I/O process while the decision module does not.
+//! * [`Usage`], [`Standing`] and [`Share`]: the processor time of units, the order in which they run, and the room for
+//!   more of them.
 //! * [`UnitState`], [`Request`] and [`Upgrades`]: the states of a replacement unit, the requests that change it, and
 //!   live upgrade as transactions of such requests.
 //! * [`Event`], with [`REASONS`], [`FAULTS`] and [`STATES`]: the reports, by number and by name.
@@ -21,7 +23,8 @@
 //!
 //! let mut decision = Decision::new(Settings::default(), Span::from_millis(20)).unwrap();
 //! let unit = UnitId { slot: 0, generation: 1 };
-//! decision.request(Request::Add { unit, role: Role::Active }).unwrap();
+//! let budget = Span::from_micros(500);
+//! decision.request(Request::Add { unit, role: Role::Active, budget }).unwrap();
 //!
 //! // A cycle in which the unit answers, and one in which it does not.
 //! let mut answers = [Answer::None; SLOTS];
@@ -40,6 +43,7 @@
 #![forbid(unsafe_code)]
 
 mod admission;
+mod budget;
 pub mod campaign;
 mod controller;
 mod decision;
@@ -58,7 +62,8 @@ mod unit;
 mod upgrade;
 mod watchdog;
 
-pub use admission::{PriorityError, unit_policy};
+pub use admission::{PriorityError, Share, ShareError, admit, policy_for, unit_policy};
+pub use budget::{Standing, Usage};
 pub use controller::{CLIP_VOLTS, Controller, GAINS, Gain, StateFeedback, clipped};
 pub use decision::{
     Answer, Decided, Decision, SLOTS, Sensed, Settings, SettingsError, Status, UnitStatus, UnitView,

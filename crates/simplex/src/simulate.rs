@@ -11,7 +11,7 @@ use crate::event::{CommandSource, Event};
 use crate::fault::{FaultKind, Faulty};
 use crate::{
     Answer, Change, ChangeError, Command, Decided, Decision, Effect, Gain, Model, ModelError,
-    Outcome as Ended, Region, Replacement, Role, SLOTS, Sensors, Settings, SettingsError,
+    Outcome as Ended, Region, Replacement, Role, SLOTS, Sensors, Settings, SettingsError, Share,
     StateFeedback, Ticket, UnitId, Upgrades,
 };
 
@@ -162,7 +162,7 @@ impl Simulation {
             region: decision.as_ref().map_or(Region::SAFETY, |d| *d.region()),
             decision,
             upgrades: Upgrades::new(
-                experiment.decision.as_ref().map_or(0, |settings| settings.promote_after),
+                experiment.decision.as_ref().unwrap_or(&Settings::default()),
                 period,
                 BTreeSet::new(),
             ),
@@ -194,7 +194,7 @@ impl Simulation {
         for slot in 0..count {
             let setup = simulation.experiment.units[slot].clone();
             let role = if slot == 0 { Role::Active } else { Role::Shadow };
-            let unit = simulation.upgrades.first(&setup.name, role)?;
+            let unit = simulation.upgrades.first(&setup.name, role, Share::default())?;
             simulation.launch(unit, setup.gain, setup.fault);
         }
         simulation.upgrades.announce();
@@ -484,7 +484,8 @@ impl Simulation {
         }
         let name = |n: u32| if n == 0 { setup.name.clone() } else { format!("{}-{n}", setup.name) };
         let (old, new) = (name(self.replaced), name(self.replaced + 1));
-        let change = Change::Replace { pairs: vec![Replacement { old, new }] };
+        let change =
+            Change::Replace { pairs: vec![Replacement { old, new, share: Share::default() }] };
         // As soon as one replacement is done, the next begins.
         if self.upgrades.is_idle() && self.change(change, &[(setup.gain, next)]).is_ok() {
             self.replaced += 1;

@@ -22,7 +22,8 @@ use std::collections::{BTreeSet, VecDeque};
 use hemiola_units::{Instant, Span};
 use thiserror::Error;
 
-use crate::decision::{SLOTS, UnitView};
+use crate::admission::{Share, ShareError, admit};
+use crate::decision::{SLOTS, Settings, UnitView};
 use crate::unit::{Role, UnitState};
 use crate::upgrade::{Request, UnitId, UnitSet};
 
@@ -44,6 +45,8 @@ pub enum Change {
     Add {
         /// Its name.
         name: String,
+        /// Its share of the processors.
+        share: Share,
     },
     /// Replace units, all or none of them: each new one gets the state that the old one had, and no more.
     Replace {
@@ -72,6 +75,8 @@ pub struct Replacement {
     pub old: String,
     /// The name of the new one.
     pub new: String,
+    /// The new one's share of the processors; the old one keeps its own share meanwhile.
+    pub share: Share,
 }
 
 /// Why a change is refused before anything is started.
@@ -111,6 +116,9 @@ pub enum ChangeError {
         /// Its new unit.
         new: String,
     },
+    /// The processors have no room for the unit.
+    #[error("{0}; give it a budget that fits, with --budget, or remove a unit")]
+    Share(#[from] ShareError),
     /// A unit cannot be replaced twice.
     #[error("{0} is to be replaced twice; name it once")]
     Twice(String),
@@ -181,6 +189,8 @@ pub struct Upgrades {
     proven: u32,
     /// The time that these take, at one a cycle.
     proving: Span,
+    /// Time from the sample until answers are due.
+    answer_within: Span,
     slots: [Option<Member>; SLOTS],
     names: BTreeSet<String>,
     generations: u32,
@@ -198,6 +208,7 @@ struct Member {
     id: UnitId,
     name: String,
     role: Role,
+    share: Share,
     life: Life,
     /// Whether the decision module was told of it.
     known: bool,
@@ -274,13 +285,14 @@ enum Progress {
 }
 
 impl Upgrades {
-    /// Creates the book of a run without units. `promote_after` and `period` are those of the decision module; the
-    /// names of the run's other processes are `reserved`.
+    /// Creates the book of a run without units, for the rule and the period of the decision module; the names of the
+    /// run's other processes are `reserved`.
     #[must_use]
-    pub fn new(promote_after: u32, period: Span, reserved: BTreeSet<String>) -> Self {
+    pub fn new(rule: &Settings, period: Span, reserved: BTreeSet<String>) -> Self {
         Self {
-            proven: promote_after,
-            proving: period * i64::from(promote_after),
+            proven: rule.promote_after,
+            proving: period * i64::from(rule.promote_after),
+            answer_within: rule.answer_within,
             slots: Default::default(),
             names: reserved,
             generations: 0,
@@ -295,11 +307,12 @@ impl Upgrades {
     /// Adds a unit that the run begins with; [`Upgrades::announce`] attaches it.
     ///
     /// # Errors
-    /// If the name or the number of units is not possible.
-    pub fn first(&mut self, name: &str, role: Role) -> Result<UnitId, ChangeError> {
+    /// If the name or the number of units is not possible, or the processors have no room for it.
+    pub fn first(&mut self, name: &str, role: Role, share: Share) -> Result<UnitId, ChangeError> {
         self.check_name(name)?;
         let slot = self.free_slots(1)?[0];
-        Ok(self.register(slot, name.to_owned(), role))
+        self.check_share(name, &share, &[])?;
+        Ok(self.register(slot, name.to_owned(), role, share))
     }
 
     /// Attaches the units that the run begins with.
@@ -318,10 +331,11 @@ impl Upgrades {
             return Err(ChangeError::TooMany);
         }
         let goal = match change {
-            Change::Add { name } => {
+            Change::Add { name, share } => {
                 self.check_name(&name)?;
                 let slot = self.free_slots(1)?[0];
-                Goal::Add(self.launch(slot, name))
+                self.check_share(&name, &share, &[])?;
+                Goal::Add(self.launch(slot, name, share))
             }
             Change::Replace { pairs } => Goal::Replace(self.pair_up(pairs)?),
             Change::Remove { name } => Goal::Remove(self.find(&name)?),
@@ -666,7 +680,7 @@ impl Upgrades {
             return Err(ChangeError::Nothing);
         }
         let mut old_units: Vec<Named> = Vec::new();
-        for (index, Replacement { old, new }) in names.iter().enumerate() {
+        for (index, Replacement { old, new, share }) in names.iter().enumerate() {
             let unit = self.find(old)?;
             self.check_not_busy(unit.id)?;
             self.check_name(new)?;
@@ -676,6 +690,7 @@ impl Upgrades {
             if old_units.iter().any(|earlier| earlier.id == unit.id) {
                 return Err(ChangeError::Twice(old.clone()));
             }
+            self.check_share(new, share, &names[..index])?;
             old_units.push(unit);
         }
         let slots = self.free_slots(names.len())?;
@@ -684,17 +699,17 @@ impl Upgrades {
             .map(|((old, names), slot)| {
                 let member = self.member(old.id);
                 let was_active = member.is_some_and(|old| old.is_in_state(UnitState::Active));
-                Pair { old, new: self.launch(slot, names.new), was_active }
+                Pair { old, new: self.launch(slot, names.new, names.share), was_active }
             })
             .collect())
     }
 
-    fn launch(&mut self, slot: u8, name: String) -> Named {
-        let id = self.register(slot, name.clone(), Role::Shadow);
+    fn launch(&mut self, slot: u8, name: String, share: Share) -> Named {
+        let id = self.register(slot, name.clone(), Role::Shadow, share);
         Named { id, name }
     }
 
-    fn register(&mut self, slot: u8, name: String, role: Role) -> UnitId {
+    fn register(&mut self, slot: u8, name: String, role: Role, share: Share) -> UnitId {
         self.generations += 1;
         let id = UnitId { slot, generation: self.generations };
         self.names.insert(name.clone());
@@ -702,6 +717,7 @@ impl Upgrades {
             id,
             name,
             role,
+            share,
             life: Life::Preparing,
             known: false,
             ending: false,
@@ -712,8 +728,9 @@ impl Upgrades {
     }
 
     fn join(&mut self, unit: UnitId) {
-        let Some(role) = self.member(unit).map(|member| member.role) else { return };
-        let ask = self.ask(Request::Add { unit, role });
+        let Some(member) = self.member(unit) else { return };
+        let (role, budget) = (member.role, member.share.budget);
+        let ask = self.ask(Request::Add { unit, role, budget });
         let member = self.member_mut(unit).expect("found above");
         (member.life, member.known) = (Life::Joining(ask), true);
     }
@@ -736,6 +753,21 @@ impl Upgrades {
             return Err(ChangeError::Used(name.to_owned()));
         }
         Ok(())
+    }
+
+    /// Refuses a unit that does not fit beside the units that run, and those that start together with it.
+    fn check_share(
+        &self,
+        name: &str,
+        share: &Share,
+        together: &[Replacement],
+    ) -> Result<(), ChangeError> {
+        let runs = |member: &&Member| !member.is_free();
+        let present = self.slots.iter().flatten().filter(runs);
+        let present = present.map(|member| (member.name.as_str(), &member.share));
+        let others: Vec<(&str, &Share)> =
+            present.chain(together.iter().map(|it| (it.new.as_str(), &it.share))).collect();
+        Ok(admit(name, share, &others, self.answer_within)?)
     }
 
     /// Refuses a unit that belongs to a replacement under way.

@@ -1,8 +1,11 @@
 //! The states of a replacement unit and its transitions.
 
+use hemiola_units::Span;
 use serde::{Deserialize, Serialize};
 
-use crate::event::coded;
+use crate::budget::Standing;
+use crate::decision::UnitView;
+use crate::event::{Fault, coded};
 
 coded! {
     /// The state of a unit.
@@ -99,10 +102,13 @@ pub(crate) struct Unit {
     pub(crate) answers: u64,
     pub(crate) faults: u64,
     pub(crate) last_fault: Option<Fault>,
+    /// Processor time per cycle.
+    pub(crate) budget: Span,
+    /// The part of its budget that it could not use in the previous cycle, because others had the processor.
+    pub(crate) carried: Span,
+    /// Whether it has lost its real-time priority.
+    pub(crate) held_back: bool,
 }
-
-use crate::decision::UnitView;
-use crate::event::Fault;
 
 impl Unit {
     /// Returns its status.
@@ -118,7 +124,7 @@ impl Unit {
         }
     }
 
-    pub(crate) const fn new(generation: u32, role: Role) -> Self {
+    pub(crate) const fn new(generation: u32, role: Role, budget: Span) -> Self {
         Self {
             generation,
             state: UnitState::Starting,
@@ -130,7 +136,23 @@ impl Unit {
             answers: 0,
             faults: 0,
             last_fault: None,
+            budget,
+            carried: Span::ZERO,
+            held_back: false,
         }
+    }
+
+    /// How the scheduler should treat it; `None` once it is not live.
+    pub(crate) const fn standing(&self) -> Option<Standing> {
+        Some(match self.state {
+            UnitState::Starting => Standing::Starting,
+            UnitState::Active | UnitState::Shadow | UnitState::Standby if self.held_back => {
+                Standing::HeldBack
+            }
+            UnitState::Active => Standing::First,
+            UnitState::Shadow | UnitState::Standby => Standing::Behind,
+            UnitState::Retired | UnitState::Removed | UnitState::Failed => return None,
+        })
     }
 }
 

@@ -1,6 +1,7 @@
 //! Requests to the decision module: they attach, promote and remove units, each applied completely or refused.
 //! [`Upgrades`](crate::Upgrades) makes them.
 
+use hemiola_units::Span;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -56,6 +57,8 @@ pub enum Request {
         unit: UnitId,
         /// Whether it becomes active without promotion.
         role: Role,
+        /// Processor time that it may use in a cycle.
+        budget: Span,
     },
     /// Makes a healthy shadow or standby unit the active one; the active one stands by.
     Promote {
@@ -180,7 +183,9 @@ impl Decision {
     pub fn request(&mut self, request: Request) -> Result<Events, RequestError> {
         let mut events = Events::new();
         match request {
-            Request::Add { unit, role } => self.add(unit, role, &mut events)?,
+            Request::Add { unit, role, budget } => {
+                self.add(Unit::new(unit.generation, role, budget), unit.slot, &mut events)?
+            }
             Request::Promote { unit } => {
                 self.check_promotable(unit)?;
                 self.promote(unit.slot, &mut events);
@@ -193,8 +198,8 @@ impl Decision {
         Ok(events)
     }
 
-    fn add(&mut self, unit: UnitId, role: Role, events: &mut Events) -> Result<(), RequestError> {
-        let UnitId { slot, generation } = unit;
+    fn add(&mut self, unit: Unit, slot: u8, events: &mut Events) -> Result<(), RequestError> {
+        let generation = unit.generation;
         if let Some(present) = self.slot(slot)? {
             let last = present.generation;
             if present.state.is_live() {
@@ -204,12 +209,12 @@ impl Decision {
                 return Err(RequestError::OldGeneration { slot, generation, last });
             }
         }
-        if role == Role::Active
+        if unit.role == Role::Active
             && let Some(active) = self.active_or_to_be()
         {
             return Err(RequestError::SecondActive { active });
         }
-        self.units[usize::from(slot)] = Some(Unit::new(generation, role));
+        self.units[usize::from(slot)] = Some(unit);
         events.push(Event::UnitState { slot, state: UnitState::Starting, generation });
         Ok(())
     }

@@ -58,7 +58,11 @@ fn equip<'w>(supplies: &Supplies<'w>) -> Equipment<'w> {
 
 fn run(spec: NodeSpec, line: &mut Line) -> Result<Finished, String> {
     let foreign: Foreign = spec.facts()?;
-    line.await_start(hemiola_rt::profile::apply(&spec.process.profile))?;
+    let granted = hemiola_rt::profile::apply(&spec.process.profile);
+    if let Some(limits) = spec.limits {
+        limits.settle(&granted)?;
+    }
+    line.await_start(granted)?;
     let error = Command::new(&foreign.program)
         .args(&foreign.arguments)
         .envs(foreign.environment)

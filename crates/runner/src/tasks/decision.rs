@@ -3,7 +3,8 @@
 //! It has a higher priority than every unit and sleeps until the last of them has answered, or until the limit after
 //! the release: a timer that was set in the cycle before, so a unit cannot keep it from waking. In a cycle without
 //! faults it runs once. Where no unit is expected to answer, the sensors wake it. An answer that is not there at the
-//! limit counts as missing, and a unit that computes instead of answering loses its priority.
+//! limit counts as missing, and the kernel is asked which unit had the processor meanwhile. The order of units is kept
+//! here too: the active unit first.
 
 use std::hint::black_box;
 use std::io::Write;
@@ -12,14 +13,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use hemiola_bus::{Channel, Handle, Readiness, Receiver, Sender, open_receiver, open_sender};
-use hemiola_rt::clock::{Clock, MonotonicClock};
 use hemiola_rt::sys;
 use hemiola_scenario::{Release, Unit};
-use hemiola_simplex::{Answer, Decided, Decision, SLOTS};
+use hemiola_simplex::{Answer, Decided, Decision, SLOTS, Usage, policy_for};
 use hemiola_simplex::{Command, DecodeError, Event, Events, Request, Sensors};
 use hemiola_trace::EventKind;
 use hemiola_trace::result::Role;
-use hemiola_units::{Instant, Policy, Span};
+use hemiola_units::{Instant, Policy, Priority, Span};
 
 use super::{Body, Equipment, Supplies, TaskKind, mismatch};
 use crate::sandboxed::{self, Sandboxed};
@@ -109,6 +109,8 @@ struct DecisionTask {
     period: Span,
     slots: [Slot; SLOTS],
     sandboxed: Sandboxed,
+    /// The policy of this process, above those of all units.
+    policy: Policy,
     requests: Box<dyn Receiver>,
     replies: Box<dyn Sender>,
     status: Box<dyn Sender>,
@@ -130,10 +132,12 @@ struct Slot {
     pid: Option<u32>,
     /// Answers missed in a row.
     missed: u32,
-    /// When it last missed an answer, and its processor time then; `None` after a prompt answer.
-    seen: Option<(Instant, Span)>,
-    /// Whether it has lost its real-time priority.
-    held_back: bool,
+    /// Its processor time at the last command.
+    cpu: Span,
+    /// The policy that it asked for.
+    wanted: Policy,
+    /// The policy that it was given; `None` before the first.
+    given: Option<Policy>,
 }
 
 impl DecisionTask {
@@ -144,7 +148,7 @@ impl DecisionTask {
         let mut slots = Vec::new();
         for handle in &lines.slots {
             let answers = open_receiver(handle).map_err(|e| because("a unit's slot", &e))?;
-            slots.push(Slot { answers, pid: None, missed: 0, seen: None, held_back: false });
+            slots.push(Slot::new(answers));
         }
         let period = spec.process.period;
         let decision = Decision::new(settings.clone(), period)
@@ -160,6 +164,7 @@ impl DecisionTask {
             },
             period,
             sandboxed: Sandboxed::prepare(lines.sandbox.as_ref(), period)?,
+            policy: spec.process.profile.scheduling,
             slots: slots.try_into().map_err(|_| format!("a decision module has {SLOTS} slots"))?,
             requests: open_receiver(&lines.requests).map_err(|e| because("the requests", &e))?,
             replies: open_sender(&lines.replies).map_err(|e| because("the replies", &e))?,
@@ -194,7 +199,6 @@ impl DecisionTask {
                 *answer = slot.take();
             }
         }
-        // Slots are in falling order of priority: the scenario's order of units.
         let answered = |answer: &Answer| match answer {
             Answer::Missing => false,
             // An answer to an earlier cycle that came after its limit: the one to this cycle may still come.
@@ -202,7 +206,7 @@ impl DecisionTask {
             _ => true,
         };
         let awaited = |answers: &[Answer; SLOTS], slots: &[Slot; SLOTS]| {
-            (0..SLOTS).rev().find(|&n| slots[n].is_awaited(sequence) && !answered(&answers[n]))
+            lowest(slots, |n| slots[n].is_awaited(sequence) && !answered(&answers[n]))
         };
         while let Some(last) = awaited(&answers, &self.slots) {
             let waited = self.slots[last].answers.wait(limit);
@@ -219,6 +223,7 @@ impl DecisionTask {
                 break;
             }
         }
+        let mut is_complete = true;
         for (answer, slot) in
             answers.iter_mut().zip(&mut self.slots).filter(|(_, slot)| slot.pid.is_some())
         {
@@ -229,14 +234,24 @@ impl DecisionTask {
             {
                 *answer = Answer::Late;
             }
-            if on_time {
-                (slot.missed, slot.seen) = (0, None);
-            } else {
-                slot.missed = slot.missed.saturating_add(1);
-                slot.hold_back_if_running_away();
-            }
+            is_complete &= on_time;
+            slot.missed = if on_time { 0 } else { slot.missed.saturating_add(1) };
+        }
+        if !is_complete {
+            self.decision.meter(self.slots.each_ref().map(Slot::usage));
         }
         answers
+    }
+
+    /// Gives each unit the policy that follows from its state, and reads its processor time. Called once the command is
+    /// sent, so no process waits for it.
+    fn keep_order(&mut self) {
+        for (n, slot) in (0..).zip(&mut self.slots) {
+            let Some(pid) = slot.pid else { continue };
+            slot.cpu = sys::cpu_clock::process(pid).unwrap_or(slot.cpu);
+            let Some(standing) = self.decision.standing(n) else { continue };
+            slot.give(policy_for(standing, slot.wanted, self.policy), pid);
+        }
     }
 
     /// Brings what the next decision needs into the caches: decides on a copy what the next cycle would bring if
@@ -289,7 +304,7 @@ impl DecisionTask {
             let slot = &mut self.slots[usize::from(unit.slot)];
             match ask.request {
                 Request::Add { .. } if self.sandboxed.seat(unit) => slot.pid = None,
-                Request::Add { .. } => slot.occupy(ask.pid),
+                Request::Add { .. } => slot.occupy(ask),
                 Request::Remove { .. } | Request::Exited { .. } => {
                     slot.pid = None;
                     self.sandboxed.unseat(usize::from(unit.slot));
@@ -353,19 +368,61 @@ const MISSED_MAX: u32 = 2;
 /// that never answers costs little.
 const RETRY_EVERY: u64 = 25;
 
+/// Of the slots that are wanted, the one whose unit runs last: lowest in priority, then highest in number.
+fn lowest(slots: &[Slot; SLOTS], is_wanted: impl Fn(usize) -> bool) -> Option<usize> {
+    (0..SLOTS).rev().filter(|n| is_wanted(*n)).min_by_key(|n| slots[*n].priority())
+}
+
 impl Slot {
+    fn new(answers: Box<dyn Receiver>) -> Self {
+        let wanted = Policy::Other { nice: 0 };
+        Self { answers, pid: None, missed: 0, cpu: Span::ZERO, wanted, given: None }
+    }
+
     /// Whether this cycle waits for the unit.
     fn is_awaited(&self, cycle: u64) -> bool {
         self.pid.is_some() && (self.missed <= MISSED_MAX || cycle.is_multiple_of(RETRY_EVERY))
     }
 
     /// Puts a new unit into the slot; the history of the one before is forgotten, and its last answer with it.
-    fn occupy(&mut self, pid: u32) {
+    fn occupy(&mut self, ask: &Ask) {
         let _ = self.take();
-        self.pid = Some(pid);
+        self.pid = Some(ask.pid);
         self.missed = 0;
-        self.held_back = false;
-        self.seen = None;
+        self.cpu = sys::cpu_clock::process(ask.pid).unwrap_or(Span::ZERO);
+        let priority = Priority::try_from(ask.priority);
+        self.wanted =
+            priority.map_or(Policy::Other { nice: 0 }, |priority| Policy::Fifo { priority });
+        self.given = None;
+    }
+
+    /// The real-time priority that the unit has; 0 for none.
+    const fn priority(&self) -> u8 {
+        match self.given {
+            Some(Policy::Fifo { priority } | Policy::RoundRobin { priority }) => priority.get(),
+            _ => 0,
+        }
+    }
+
+    /// Sets the policy of the unit if it is another one. A refusal has been reported when the unit started, and the
+    /// units then run in the order that the kernel chooses.
+    fn give(&mut self, policy: Policy, pid: u32) {
+        if self.given.replace(policy) == Some(policy) {
+            return;
+        }
+        let _ = match policy {
+            // It may have raised threads of its own, where it is permitted to.
+            Policy::Other { .. } => sys::process::set_policy_of(pid, &policy),
+            _ => sys::sched::set_own_policy(Some(pid), &policy),
+        };
+    }
+
+    /// What the unit did with the processor since the last command. The kernel is asked only in cycles with a missing
+    /// answer.
+    fn usage(&self) -> Usage {
+        let Some(pid) = self.pid else { return Usage::default() };
+        let Ok(cpu) = sys::cpu_clock::process(pid) else { return Usage::default() };
+        Usage { used: cpu - self.cpu, runnable: sys::process::is_runnable(pid) }
     }
 
     /// Takes what the unit wrote since the last time. The core judges whether a command is stale.
@@ -381,21 +438,6 @@ impl Slot {
             Err(_) => Answer::Malformed(DecodeError::Length { found: 0, expected: Command::SIZE }),
         }
     }
-
-    /// Takes the real-time priority from a unit that computes instead of answering, two cycles in a row:
-    /// it would starve every unit below it. Later the core gives the unit up, and the runner stops its
-    /// process. The kernel is asked only in cycles with a missing answer.
-    fn hold_back_if_running_away(&mut self) {
-        let Some(pid) = self.pid.filter(|_| !self.held_back) else { return };
-        let Ok(cpu) = sys::cpu_clock::process(pid) else { return };
-        let now = MonotonicClock.now();
-        if let Some((then, cpu_then)) = self.seen.replace((now, cpu))
-            && (cpu - cpu_then) > (now - then) / 2
-        {
-            self.held_back = true;
-            let _ = sys::process::set_policy_of(pid, &Policy::Other { nice: 19 });
-        }
-    }
 }
 
 impl Task for DecisionTask {
@@ -407,11 +449,11 @@ impl Task for DecisionTask {
             sys::timer::sleep_until(next - self.lead);
             self.rehearse(ports);
         }
-        if let Some(last) =
-            self.slots.iter_mut().rev().find(|slot| slot.is_awaited(self.cycles + 1))
-        {
+        let next_cycle = self.cycles + 1;
+        if let Some(last) = lowest(&self.slots, |n| self.slots[n].is_awaited(next_cycle)) {
             // Ready, timed out or broken: the cycle is judged by the answers present then.
-            let _ = last.answers.wait(next + self.answer_within - self.sandboxed.reserve());
+            let limit = next + self.answer_within - self.sandboxed.reserve();
+            let _ = self.slots[last].answers.wait(limit);
         }
     }
 
@@ -446,6 +488,7 @@ impl Task for DecisionTask {
         self.serve_requests(ports);
         let now = ports.now();
         self.send_status(now, &decided);
+        self.keep_order();
     }
 
     fn report(&self) -> Value {

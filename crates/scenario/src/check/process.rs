@@ -25,6 +25,17 @@ pub(super) struct Cycle<'r> {
     pub(super) step: Option<&'r Step<'r>>,
 }
 
+impl Cycle<'_> {
+    /// The budget of a unit that states none; a unit without a decision process is a problem of its own.
+    pub(super) fn budget(&self, is_sandboxed: bool) -> Span {
+        match self.decision {
+            Some(decision) if is_sandboxed => sandboxed_budget(decision.answer_within),
+            Some(decision) => decision.budget(),
+            None => self.rate.period(),
+        }
+    }
+}
+
 /// A process, and the places in the source that later checks point at.
 pub(super) struct Written<'s> {
     pub(super) process: Process,
@@ -273,7 +284,11 @@ impl Checker<'_> {
             program,
             fault,
             state: keys.state.get().copied().unwrap_or(default),
-            budget: self.budget(name, keys, cycle),
+            budget: keys
+                .budget
+                .get()
+                .copied()
+                .unwrap_or_else(|| cycle.budget(keys.wasm.is_present)),
             profile: chosen.profile,
             profile_name: chosen.name,
         }
@@ -331,30 +346,6 @@ impl Checker<'_> {
             );
         }
         UnitProgram::Module { file: file.value.to_owned() }
-    }
-
-    fn budget(&mut self, name: &str, keys: &UnitKeys<'_>, cycle: &Cycle<'_>) -> Span {
-        let (budget, period) = (&keys.budget, cycle.rate.period());
-        let within = cycle.decision.map_or(period, |decision| decision.answer_within);
-        let default = if keys.wasm.is_present { sandboxed_budget(within) } else { within };
-        let Some(budget) = &budget.stated else { return default };
-        if budget.value <= period {
-            return budget.value;
-        }
-        let stated = budget.value;
-        if self.overrides.rate.is_some() {
-            self.notes.push(format!(
-                "{}: budget of unit {name} shortened from {stated} to {default} to fit the period of {period}",
-                cycle.variant
-            ));
-        } else {
-            self.wrong(
-                &budget.at,
-                format!("the budget of unit \"{name}\" is {stated}, beyond its period of {period}"),
-                format!("keep the budget at or below the period, such as {default}"),
-            );
-        }
-        default
     }
 
     /// Reports a reference to something that the variant does not have.

@@ -189,7 +189,7 @@ fn defaults_are_filled_in() {
     let variant = plan_simplex();
     assert_eq!(variant.units[0].state, UnitState::Active);
     assert_eq!(variant.units[1].state, UnitState::Shadow);
-    assert_eq!(variant.units[0].budget, "4ms".parse().unwrap());
+    assert_eq!(variant.units[0].budget, "500us".parse().unwrap());
     assert_eq!(variant.sensors().unwrap().name, "sensors");
     let Task::Io { order } = variant.process("io").unwrap().task else { panic!("io does I/O") };
     assert_eq!(order, crate::Order::ReadFirst { command_within: "6ms".parse().unwrap() });
@@ -1000,12 +1000,12 @@ fn lengths_within_a_cycle_fit_the_period() {
       |                 ^^^^^^
       = hint: keep answer_within below the period, such as 10ms
 
-    error: the budget of unit "second" is 30ms, beyond its period of 20ms
+    error: second needs 30ms of processor time in a cycle, but of the 20ms until answers are due only 17500us are left: first 2500us
       --> scenario.toml:32:10
        |
     32 | budget = "30ms"
        |          ^^^^^^
-       = hint: keep the budget at or below the period, such as 20ms
+       = hint: give the units smaller budgets, or the cycle a longer answer_within
     "#);
     let edits = [("order = \"read-first\"", "order = \"read-first\"\ncommand_within = \"3ms\"")];
     insta::assert_snapshot!(problems_of(SIMPLEX, &edits), @r#"

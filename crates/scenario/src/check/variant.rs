@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use hemiola_simplex::{Share, admit};
 use hemiola_units::{Overrun, Policy, Rate, Span};
 
 use super::Checker;
@@ -75,16 +76,17 @@ impl Checker<'_> {
 
         let written: Vec<Written<'_>> =
             named.iter().filter_map(|(name, keys)| self.process(name, keys, &cycle)).collect();
-        let units: Vec<(Unit, Range<usize>)> = keys
+        let mut units: Vec<(Unit, Range<usize>)> = keys
             .units
             .items()
             .iter()
             .enumerate()
             .map(|(slot, keys)| {
-                let at = keys.name.at();
+                let at = keys.budget.stated.as_ref().map_or(keys.name.at(), |stated| &stated.at);
                 (self.unit(keys, &cycle, slot == 0), at.clone())
             })
             .collect();
+        self.units_have_room(&mut units, &cycle);
 
         self.no_name_twice(&written, &units);
         self.sandboxed_units_fit(&units, decision.as_ref());
@@ -233,6 +235,32 @@ impl Checker<'_> {
                     "lower their budgets; the decision process calls them one after the other",
                 );
             }
+        }
+    }
+
+    /// Checks that there is room for the budgets of all units until answers are due.
+    fn units_have_room(&mut self, units: &mut [(Unit, Range<usize>)], cycle: &Cycle<'_>) {
+        let Some(decision) = cycle.decision else { return };
+        let shares: Vec<(String, Share)> =
+            units.iter().map(|(unit, _)| (unit.name.clone(), unit.share())).collect();
+        let shares: Vec<(&str, &Share)> =
+            shares.iter().map(|(name, share)| (name.as_str(), share)).collect();
+        for (slot, (name, share)) in shares.iter().enumerate() {
+            let Err(problem) = admit(name, share, &shares[..slot], decision.answer_within) else {
+                continue;
+            };
+            if self.overrides.rate.is_some() {
+                self.notes.push(format!(
+                    "{}: budgets of its units shortened to fit answer_within of {}",
+                    cycle.variant, decision.answer_within
+                ));
+                for (unit, _) in units {
+                    unit.budget = cycle.budget(unit.is_sandboxed());
+                }
+                return;
+            }
+            let hint = "give the units smaller budgets, or the cycle a longer answer_within";
+            self.wrong(&units[slot].1, problem.to_string(), hint);
         }
     }
 

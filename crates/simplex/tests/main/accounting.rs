@@ -24,7 +24,9 @@ impl Loop {
         let mut decision = Decision::new(Settings::default(), PERIOD).unwrap();
         for (slot, role) in units {
             let unit = UnitId { slot: *slot, generation: 1 };
-            decision.request(Request::Add { unit, role: *role }).unwrap();
+            decision
+                .request(Request::Add { unit, role: *role, budget: Span::from_millis(1) })
+                .unwrap();
         }
         Self { decision, cycle: 0, angle: 0.0, age: Span::from_millis(4), estimate: [0.0; 4] }
     }
@@ -70,7 +72,7 @@ fn a_starting_unit_has_ten_times_the_silence_limit() {
         silent.answer(&[]);
     }
     assert_eq!(silent.state(0), UnitState::Starting);
-    assert!(fault(&silent.answer(&[]), Some(0), Fault::GivenUp));
+    assert!(fault(&silent.answer(&[]), Some(0), Fault::Missing));
     assert_eq!(silent.state(0), UnitState::Failed);
 }
 
@@ -97,7 +99,13 @@ fn control_never_falls_back_to_another_generation() {
     pair.answer(&[(0, 0.01), (1, 0.01)]);
     assert_eq!(pair.state(0), UnitState::Standby);
     pair.decision.request(Request::Remove { units: unit(0, 1).into() }).unwrap();
-    pair.decision.request(Request::Add { unit: unit(0, 2), role: Role::Shadow }).unwrap();
+    pair.decision
+        .request(Request::Add {
+            unit: unit(0, 2),
+            role: Role::Shadow,
+            budget: Span::from_millis(1),
+        })
+        .unwrap();
     for _ in 0..30 {
         pair.answer(&[(0, 0.01), (1, 0.01)]);
     }

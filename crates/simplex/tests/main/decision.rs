@@ -40,7 +40,7 @@ impl Bench {
 
     fn add(&mut self, slot: u8, generation: u32, role: Role) {
         let unit = UnitId { slot, generation };
-        self.decision.request(Request::Add { unit, role }).unwrap();
+        self.decision.request(Request::Add { unit, role, budget: Span::from_millis(1) }).unwrap();
     }
 
     fn command(&self, slot: u8) -> Command {
@@ -262,7 +262,11 @@ fn a_new_unit_in_the_slot_is_not_taken_for_the_old_one() {
     let old = bench.command(0);
     bench.decision.request(Request::Remove { units: first(0).into() }).unwrap();
     assert_eq!(
-        bench.decision.request(Request::Add { unit: first(0), role: Role::Shadow }),
+        bench.decision.request(Request::Add {
+            unit: first(0),
+            role: Role::Shadow,
+            budget: Span::from_millis(1)
+        }),
         Err(RequestError::OldGeneration { slot: 0, generation: 1, last: 1 })
     );
     bench.add(0, 2, Role::Shadow);
@@ -309,7 +313,11 @@ fn units_removed_together_never_hand_control_to_each_other() {
 fn invalid_requests_are_refused_and_change_nothing() {
     let mut bench = Bench::with_two_units();
     let before = bench.decision.status();
-    let add = |slot, role| Request::Add { unit: UnitId { slot, generation: 9 }, role };
+    let add = |slot, role| Request::Add {
+        unit: UnitId { slot, generation: 9 },
+        role,
+        budget: Span::from_millis(1),
+    };
     let remove = |units: &[UnitId]| Request::Remove { units: units.iter().copied().collect() };
     let later = UnitId { slot: 1, generation: 2 };
     for (request, wanted) in [

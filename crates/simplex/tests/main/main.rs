@@ -1,6 +1,7 @@
 //! The closed loop as a whole: region, campaign, upgrades.
 
 mod accounting;
+mod blame;
 mod campaign;
 mod decision;
 mod region;

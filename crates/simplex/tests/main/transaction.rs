@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use hemiola_simplex::{
     Answer, Change, ChangeError, Command, Decision, Effect, Outcome, Replacement, Request, Role,
-    SLOTS, Sensors, Settings, Ticket, UnitId, UnitState, Upgrades,
+    SLOTS, Sensors, Settings, Share, Ticket, UnitId, UnitState, Upgrades,
 };
 use hemiola_units::{Instant, Random, Span};
 
@@ -65,13 +65,17 @@ fn name(text: &str) -> String {
 }
 
 fn replace(pairs: &[(&str, &str)]) -> Change {
-    let pairs = pairs.iter().map(|(old, new)| Replacement { old: name(old), new: name(new) });
+    let pairs = pairs.iter().map(|(old, new)| Replacement {
+        old: name(old),
+        new: name(new),
+        share: Share::default(),
+    });
     Change::Replace { pairs: pairs.collect() }
 }
 
 fn new_names(change: &Change) -> Vec<&str> {
     match change {
-        Change::Add { name } => vec![name],
+        Change::Add { name, .. } => vec![name],
         Change::Replace { pairs } => pairs.iter().map(|pair| pair.new.as_str()).collect(),
         _ => Vec::new(),
     }
@@ -96,7 +100,11 @@ impl World {
             performance: None,
             ..Settings::default()
         };
-        let upgrades = Upgrades::new(3, PERIOD, BTreeSet::from([name("plant")]));
+        let upgrades = Upgrades::new(
+            &Settings { promote_after: 3, ..Settings::default() },
+            PERIOD,
+            BTreeSet::from([name("plant")]),
+        );
         let mut world = Self {
             decision: Decision::new(settings, PERIOD).unwrap(),
             upgrades,
@@ -115,7 +123,7 @@ impl World {
             with_child: false,
         };
         for (unit, role) in [("experimental", Role::Active), ("baseline", Role::Shadow)] {
-            let id = world.upgrades.first(unit, role).unwrap();
+            let id = world.upgrades.first(unit, role, Share::default()).unwrap();
             world.launch(id, unit, Conduct::Good);
             world.processes.get_mut(&id).unwrap().started = true;
         }
@@ -329,7 +337,7 @@ fn a_unit_added_during_a_replacement_is_never_taken_for_the_old_one() {
         world.run(remove_at);
         let removed = world.change(&Change::Remove { name: name("experimental") }).is_ok();
         world.run(add_at - remove_at);
-        world.change(&Change::Add { name: name("precious") }).unwrap();
+        world.change(&Change::Add { name: name("precious"), share: Share::default() }).unwrap();
         world.settle();
         assert!(world.is_listed("precious"), "{remove_at} {add_at}");
         assert!(world.is_listed("new") && !world.is_listed("experimental"));
@@ -349,8 +357,8 @@ fn a_second_replacement_of_a_unit_is_refused_while_the_first_is_under_way() {
         (replace(&[("baseline", "a"), ("baseline", "a")]), "\"a\" has been used"),
         (replace(&[]), "the request names no unit"),
         (Change::Promote { name: name("new") }, "experimental is being replaced by new"),
-        (Change::Add { name: name("plant") }, "\"plant\" has been used"),
-        (Change::Add { name: name("ä") }, "\"ä\" is not a valid name"),
+        (Change::Add { name: name("plant"), share: Share::default() }, "\"plant\" has been used"),
+        (Change::Add { name: name("ä"), share: Share::default() }, "\"ä\" is not a valid name"),
     ] {
         let refusal = world.change(&change).unwrap_err().to_string();
         assert!(refusal.starts_with(wanted), "{refusal}");
@@ -411,16 +419,19 @@ fn a_slot_is_not_used_again_while_a_process_of_its_last_unit_remains() {
     let mut world = World::new();
     world.with_child = true;
     for unit in 0..6 {
-        world.change(&Change::Add { name: format!("unit-{unit}") }).unwrap();
+        world
+            .change(&Change::Add { name: format!("unit-{unit}"), share: Share::default() })
+            .unwrap();
         world.run(4);
     }
     world.change(&Change::Remove { name: name("unit-0") }).unwrap();
     world.run(4);
     assert_eq!(*world.last(), Ok(name("unit-0 is removed")));
-    let refusal = world.change(&Change::Add { name: name("late") }).unwrap_err();
+    let refusal =
+        world.change(&Change::Add { name: name("late"), share: Share::default() }).unwrap_err();
     assert_eq!(refusal, ChangeError::Full { ending: 1 });
     world.children_end();
-    world.change(&Change::Add { name: name("late") }).unwrap();
+    world.change(&Change::Add { name: name("late"), share: Share::default() }).unwrap();
     world.settle();
 }
 
@@ -429,7 +440,7 @@ fn a_unit_that_is_late_is_taken_out_and_the_old_one_stays() {
     for (conduct, reason) in [
         (Conduct::Hangs, "it took too long"),
         (Conduct::Absent, "its process ended: it does not exist"),
-        (Conduct::Silent, "it is failed, last fault: given-up"),
+        (Conduct::Silent, "it is failed, last fault: missing"),
     ] {
         let mut world = World::new();
         world.conduct = conduct;
@@ -521,9 +532,9 @@ const DISTURBANCES: &[(&str, Disturbance)] = &[
 
 fn changes(number: u32) -> Vec<Change> {
     let new = |n: u32| format!("new-{}", 2 * number + n);
-    let pair = |old: &str, n| Replacement { old: name(old), new: new(n) };
+    let pair = |old: &str, n| Replacement { old: name(old), new: new(n), share: Share::default() };
     vec![
-        Change::Add { name: new(0) },
+        Change::Add { name: new(0), share: Share::default() },
         Change::Replace { pairs: vec![pair("experimental", 0)] },
         Change::Replace { pairs: vec![pair("baseline", 0)] },
         Change::Replace { pairs: vec![pair("baseline", 0), pair("experimental", 1)] },
@@ -576,10 +587,13 @@ fn random_change(random: &mut Random, world: &World, number: u64) -> Change {
         count => units[random.below(count as u64) as usize].clone(),
     };
     let (one, two, three) = (some(), some(), some());
-    let pair =
-        |old: &String, n: u32| Replacement { old: old.clone(), new: format!("u{number}-{n}") };
+    let pair = |old: &String, n: u32| Replacement {
+        old: old.clone(),
+        new: format!("u{number}-{n}"),
+        share: Share::default(),
+    };
     match random.below(8) {
-        0 | 1 => Change::Add { name: format!("u{number}") },
+        0 | 1 => Change::Add { name: format!("u{number}"), share: Share::default() },
         2 | 3 => Change::Replace { pairs: vec![pair(&one, 0)] },
         4 => Change::Replace { pairs: vec![pair(&one, 0), pair(&two, 1), pair(&three, 2)] },
         5 => Change::Remove { name: one },

@@ -6,7 +6,7 @@ use hemiola_simplex::fault::{Class, FaultKind};
 use hemiola_simplex::simulate::Simulation;
 use hemiola_simplex::{
     CLIP_VOLTS, Change, ChangeError, CommandSource, Decided, Event, GAINS, Replacement, SLOTS,
-    UnitState,
+    Share, UnitState,
 };
 use hemiola_units::Random;
 
@@ -66,12 +66,12 @@ fn random_change(random: &mut Random, simulation: &mut Simulation) {
         simulation.upgrades().units().map(|(id, name, ..)| (id.slot, name.to_owned())).collect();
     let new = format!("unit-{}", random.bits());
     let change = match (random.below(6), units.get(random.below(SLOTS as u64) as usize)) {
-        (0, _) => Change::Add { name: new },
+        (0, _) => Change::Add { name: new, share: Share::default() },
         (1 | 2, Some((_, name))) => Change::Promote { name: name.clone() },
         (3, Some((_, name))) if random.below(3) == 0 => Change::Remove { name: name.clone() },
-        (4, Some((_, old))) => {
-            Change::Replace { pairs: vec![Replacement { old: old.clone(), new }] }
-        }
+        (4, Some((_, old))) => Change::Replace {
+            pairs: vec![Replacement { old: old.clone(), new, share: Share::default() }],
+        },
         (5, Some((slot, _))) if random.below(3) == 0 => return simulation.kill(*slot),
         _ => return,
     };

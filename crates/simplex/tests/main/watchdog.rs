@@ -51,7 +51,11 @@ impl Rig {
         let start = State::from_array(start);
         let plant = PlantSettings { step, seed, start, ..PlantSettings::default() };
         let mut decision = Decision::new(Settings::default(), PERIOD).unwrap();
-        let add = Request::Add { unit: UnitId { slot: 0, generation: 1 }, role: Role::Active };
+        let add = Request::Add {
+            unit: UnitId { slot: 0, generation: 1 },
+            role: Role::Active,
+            budget: Span::from_millis(1),
+        };
         decision.request(add).unwrap();
         let watchdog = Watchdog::new(&Settings::default(), PERIOD).unwrap();
         Self {
