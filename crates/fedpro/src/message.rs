@@ -2,7 +2,7 @@
 //!
 //! A body is a message with one case: the field number says which call, callback or reply it is. `fedpro.proto`, beside
 //! this crate's manifest, defines all of them. There are no generated structures: `hemiola-hla` lists the arguments of
-//! every call in the order of their field numbers. The messages that federates exchange most have a [reader](fast) of
+//! every call in the order of their field numbers. The messages that federates exchange most have a reader of
 //! their own, with the same results.
 
 mod fast;

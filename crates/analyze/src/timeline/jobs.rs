@@ -162,7 +162,7 @@ pub struct Account {
     pub asleep: u64,
     /// Not known, ns.
     pub unknown: u64,
-    /// The row of the thread that woke it; [`INTERRUPT`](super::INTERRUPT), or [`NOBODY`] where unknown.
+    /// The row of the thread that woke it; [`INTERRUPT`], or [`NOBODY`] where unknown.
     pub woken_by: u32,
     /// The pieces it is made of; the first [`PIECES_MAX`].
     pub pieces: Vec<Segment>,
