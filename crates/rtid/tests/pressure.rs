@@ -28,7 +28,8 @@ fn with(settings: Settings) -> Options {
 /// Returns options with spools in files.
 fn spooled() -> Options {
     let mut options = narrow();
-    options.settings.backlog_len_max = 8 << 20;
+    // The thread that writes the file may be late. The RTI holds a sender only when half of this memory is used.
+    options.settings.backlog_len_max = 64 << 20;
     options.settings.spool_file_max = 64 << 20;
     options.settings.stall_max = Span::from_millis(60_000);
     options.spool = Some(std::env::temp_dir());
