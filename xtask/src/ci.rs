@@ -62,7 +62,8 @@ const LOOM: &str = "test --locked --package hemiola-rt --release --lib --target-
 const TESTS: &str = "test --locked --workspace";
 /// What differs with the sandbox: its own tests, the runs with sandboxed units, and the ladder.
 const SANDBOX: &str = "test --locked --package hemiola-sandbox --package hemiola \
-     --features hemiola-sandbox/engine,hemiola/sandbox -- sandbox ladder:: module:: call:: values::";
+     --features hemiola-sandbox/engine,hemiola/sandbox --lib --bins --test main \
+     -- sandbox ladder:: module:: call:: values::";
 /// Without capture, skips become visible.
 const UNCAPTURED: &[(&str, &str)] = &[("RUST_TEST_NOCAPTURE", "1")];
 
