@@ -45,6 +45,13 @@ struct Entry {
     exceptions: Vec<String>,
 }
 
+impl Entry {
+    /// Its exceptions that tests of a single service can provoke.
+    fn specific_exceptions(&self) -> impl Iterator<Item = &str> {
+        self.exceptions.iter().map(String::as_str).filter(|name| !GENERAL.contains(name))
+    }
+}
+
 /// What the tests have shown: for each call and reply, and for each callback, the test that comes first.
 #[derive(Debug, Default)]
 struct Evidence {
@@ -136,12 +143,11 @@ impl Evidence {
             return format!("| {} | `{}` | *not offered* | |\n", entry.clause, entry.name);
         }
         let test = self.test_of(entry, "done").map_or("*no test*".into(), code);
-        let exception = |name: &String| match self.test_of(entry, name) {
+        let exception = |name: &str| match self.test_of(entry, name) {
             Some(test) => format!("{name}: `{test}`"),
             None => format!("*{name}*"),
         };
-        let specific = entry.exceptions.iter().filter(|name| !GENERAL.contains(&name.as_str()));
-        let exceptions: Vec<String> = specific.map(exception).collect();
+        let exceptions: Vec<String> = entry.specific_exceptions().map(exception).collect();
         let (clause, name) = (&entry.clause, &entry.name);
         format!("| {clause} | `{name}` | {test} | {} |\n", exceptions.join("<br>"))
     }
@@ -167,19 +173,13 @@ impl Evidence {
         let callbacks: Vec<&Entry> = within(&self.callbacks, clause).collect();
         let offered: Vec<&&Entry> = calls.iter().filter(|entry| self.is_offered(entry)).collect();
         let made = callbacks.iter().filter(|entry| self.test_of(entry, "made").is_some()).count();
-        let exceptions = || {
-            let of = |entry: &&&'_ Entry| entry.exceptions.len();
-            offered.iter().map(of).sum::<usize>()
-        };
-        let general = offered.iter().flat_map(|entry| &entry.exceptions);
-        let general = general.filter(|name| GENERAL.contains(&name.as_str())).count();
-        let tested =
-            offered.iter().flat_map(|entry| entry.exceptions.iter().map(move |one| (entry, one)));
-        let tested = tested
-            .filter(|(_, name)| !GENERAL.contains(&name.as_str()))
-            .filter(|(entry, name)| self.test_of(entry, name).is_some())
-            .count();
-        [offered.len(), calls.len(), made, callbacks.len(), tested, exceptions() - general]
+        let exceptions: Vec<(&Entry, &str)> = offered
+            .iter()
+            .flat_map(|entry| entry.specific_exceptions().map(move |name| (**entry, name)))
+            .collect();
+        let is_tested = |(entry, name): &&(&Entry, &str)| self.test_of(entry, name).is_some();
+        let tested = exceptions.iter().filter(is_tested).count();
+        [offered.len(), calls.len(), made, callbacks.len(), tested, exceptions.len()]
     }
 }
 
