@@ -43,7 +43,7 @@ export function show(place, pane) {
   }
   place.append(
     el("h3", { text: `Job ${count((job.cycle ?? job.job) + (job.cycle === null ? 1 : 0))} of ${count(answer.count)}` }),
-    el("p", { class: job.late ? "lateness" : undefined, text: sentence(pane, job) }),
+    el("p", { class: job.late ? "lateness" : undefined, text: sentence(job) }),
     buttons(pane, answer),
   );
   if (!job.whole) {
@@ -52,7 +52,7 @@ export function show(place, pane) {
   place.append(sequence(pane, job, median && median.job !== job.job ? median : null));
   place.append(table(job, median && median.job !== job.job ? median : null));
   place.append(delays(pane, job, median));
-  say(`${title}: ${sentence(pane, job)}`);
+  say(`${title}: ${sentence(job)}`);
 }
 
 /**
@@ -77,11 +77,8 @@ function who(pane, key) {
   return pane.names.get(key) ?? "somebody not recorded";
 }
 
-/**
- * @param {Pane} pane
- * @param {Job} job
- */
-function sentence(pane, job) {
+/** @param {Job} job */
+function sentence(job) {
   const step = Math.max(1, job.response / 100);
   const began = `Released at ${point(job.release, Math.min(step, 1e6))}`;
   const took = `done ${span(job.response)} later`;
