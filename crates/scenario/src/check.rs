@@ -27,6 +27,9 @@ use crate::keys::{self, PlantKeys, Scenario};
 use crate::plan::{CardSettings, KernelTrace, Plan};
 use hemiola_diagnostic::{Problem, did_you_mean};
 
+/// The shortest step of the plant for which its integrator is validated.
+const STEP_MIN: Span = Span::from_micros(100);
+
 /// The conversions of one cycle: two A/D, one D/A.
 const CONVERSIONS: i64 = 3;
 
@@ -186,7 +189,7 @@ impl Checker<'_> {
         self.plant_profile = Some(self.chosen(&keys.profile, None, Some("plant")));
         let step = keys.step.value();
         let step_at = keys.step.at();
-        if !(Span::from_micros(100)..=Span::from_millis(5)).contains(&step) {
+        if !(STEP_MIN..=Span::from_millis(5)).contains(&step) {
             self.wrong(
                 step_at,
                 format!("the plant's step is {step}; it must be from 100us to 5ms"),
@@ -236,15 +239,22 @@ impl Checker<'_> {
             let problem = Problem::new(self.conversion_at.clone(), message);
             self.problem(problem.hint("shorten conversion_time or lower the rate"));
         }
-        if let Some(step) = self.plant.as_ref().map(|plant| plant.step)
-            && step > period
-        {
-            let message =
-                format!("the plant steps every {step}, longer than the period of {period}");
-            let shorter = period.min(Span::from_millis(1));
-            let hint = format!("keep the plant's step at or below the period, such as {shorter}");
-            self.problem(Problem::new(self.step_at.clone(), message).hint(hint));
+        self.plant_step_fits(period);
+    }
+
+    /// The plant steps at least once in a period; shortened to fit a rate from the command line.
+    fn plant_step_fits(&mut self, period: Span) {
+        let Some(plant) = self.plant.as_mut().filter(|plant| plant.step > period) else { return };
+        let step = plant.step;
+        if self.overrides.rate.is_some() && period >= STEP_MIN {
+            plant.step = period;
+            self.notes.push(format!("the plant's step shortened from {step} to {period}"));
+            return;
         }
+        let message = format!("the plant steps every {step}, longer than the period of {period}");
+        let shorter = period.min(Span::from_millis(1));
+        let hint = format!("keep the plant's step at or below the period, such as {shorter}");
+        self.problem(Problem::new(self.step_at.clone(), message).hint(hint));
     }
 
     fn something_runs(&mut self, root: &Scenario<'_>) {

@@ -15,6 +15,9 @@ use crate::plan::{
     sandboxed_budget,
 };
 
+/// The time that a cycle needs after the answers are due: a lead that began within it would delay the voltage.
+const AFTER_ANSWERS: Span = Span::from_micros(50);
+
 /// The settings that the processes and units of one variant share.
 pub(super) struct Cycle<'r> {
     pub(super) variant: &'r str,
@@ -26,6 +29,15 @@ pub(super) struct Cycle<'r> {
 }
 
 impl Cycle<'_> {
+    /// The longest lead: what a period has left once the answers are due and used. Programs without a decision process
+    /// have the same room as one whose answers are due after half the period, so that both are as warm at every rate.
+    fn lead_room(&self, period: Span) -> Span {
+        // A workload may have a period of its own, which has nothing to do with the answers.
+        let decision = self.decision.filter(|_| period == self.rate.period());
+        let due = decision.map_or(Span::ZERO, |decision| decision.answer_within);
+        (period - due.max(period / 2) - AFTER_ANSWERS).max(Span::ZERO)
+    }
+
     /// The budget of a unit that states none; a unit without a decision process is a problem of its own.
     pub(super) fn budget(&self, is_sandboxed: bool) -> Span {
         match self.decision {
@@ -89,7 +101,7 @@ impl Checker<'_> {
         let release = match &task {
             Task::Controller { .. } | Task::Decision => Release::On {
                 channel: receives.first().map_or("", |channel| channel.value).into(),
-                lead: self.lead(name.value, &keys.lead, period),
+                lead: self.lead(name.value, &keys.lead, period, cycle),
             },
             Task::Command { .. } => Release::Own,
             // It runs once per turn, to record the counts of its threads in the previous turn.
@@ -101,7 +113,7 @@ impl Checker<'_> {
             _ => Release::Every {
                 rate: if word == TaskWord::Workload { rate } else { cycle.rate },
                 overrun: keys.overrun.value(),
-                lead: self.lead(name.value, &keys.lead, period),
+                lead: self.lead(name.value, &keys.lead, period, cycle),
             },
         };
         let chosen = self.chosen(&keys.profile, Some(&keys.priority), None);
@@ -230,24 +242,32 @@ impl Checker<'_> {
         period
     }
 
-    /// How long before its release a process wakes; shortened to fit a rate from the command line.
-    fn lead(&mut self, name: &str, lead: &Entry<Span, Span>, period: Span) -> Span {
+    /// How long before its release a process wakes; not at all where a rate from the command line leaves no room.
+    fn lead(
+        &mut self,
+        name: &str,
+        lead: &Entry<Span, Span>,
+        period: Span,
+        cycle: &Cycle<'_>,
+    ) -> Span {
         let Some(lead) = &lead.stated else { return Span::ZERO };
-        let half = period / 2;
-        if lead.value <= half {
-            return lead.value;
+        let (stated, room) = (lead.value, cycle.lead_room(period));
+        if stated <= room {
+            return stated;
         }
-        let stated = lead.value;
+        let due = period - room - AFTER_ANSWERS;
+        let sum = format!(
+            "of its period of {period} only {room} are left: {due} until answers are due, {AFTER_ANSWERS} to use them"
+        );
         if self.overrides.rate.is_some() {
-            self.notes.push(format!("{name}: lead shortened from {stated} to {half}"));
+            self.notes.push(format!("{name}: no lead of {stated}, because {sum}"));
         } else {
-            let message =
-                format!("the lead of \"{name}\" is {stated}, beyond half its period of {period}");
+            let message = format!("the lead of \"{name}\" is {stated}, but {sum}");
             let hint =
                 "the process keeps the processor busy for that long in each period; 100us is usual";
             self.wrong(&lead.at, message, hint);
         }
-        half
+        Span::ZERO
     }
 
     /// Reads one unit; `first` states whether it is in the first slot.

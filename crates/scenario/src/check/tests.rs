@@ -234,6 +234,33 @@ fn the_ladder_at_one_kilohertz_notes_every_shortened_length() {
 }
 
 #[test]
+fn a_lead_is_taken_only_where_the_period_has_room_for_it_in_all_programs_alike() {
+    let leads = |rate: &str| {
+        let overrides = Overrides { rate: Some(rate.parse().unwrap()), ..Overrides::default() };
+        let plan = plan_with(LADDER, &overrides);
+        let processes = plan.variants.iter().flat_map(|variant| &variant.processes);
+        let leads = processes.filter_map(|process| match process.release {
+            Release::Every { lead, .. } | Release::On { lead, .. } => Some(lead),
+            _ => None,
+        });
+        let mut leads: Vec<Span> = leads.filter(|lead| lead.is_positive()).collect();
+        leads.sort();
+        leads.dedup();
+        (leads, plan.notes)
+    };
+    let both = [Span::from_micros(250), Span::from_micros(450)];
+    assert_eq!(leads("50Hz").0, both);
+    // Exactly: 1000 us less the 500 us until answers are due and 50 us to use them.
+    assert_eq!(leads("1kHz").0, both);
+    let (none, notes) = leads("2kHz");
+    assert_eq!(none, []);
+    let note = "decision: no lead of 450us, because of its period of 500us only 200us are left: \
+                250us until answers are due, 50us to use them";
+    assert!(notes.iter().any(|found| found == note), "{notes:#?}");
+    assert!(notes.contains(&"the plant's step shortened from 1ms to 500us".to_owned()));
+}
+
+#[test]
 fn a_sandboxed_unit_runs_in_the_decision_process_within_a_small_budget() {
     let sandboxed = &plan(LADDER).variants[7];
     let unit = &sandboxed.units[0];
