@@ -6,6 +6,7 @@
 //! * [`segments`]: where the time of a cycle goes, process by process and hand-over by hand-over.
 //! * [`misses`]: every missed deadline, explained in words with figures.
 //! * [`witness`] and [`occupancy`]: who had the processors of a run, by the kernel's record.
+//! * [`authority`]: who commanded a Simplex program when and why, and which faults its decision module found.
 //! * [`mixed`]: a benchmark beside a real-time load.
 //! * [`federation`]: a federation in its modes: its cycles, the RTI's share of them, which federate delayed which.
 //! * [`metrics`]: what one run showed, condensed to [`metrics::Figures`].
@@ -15,6 +16,7 @@
 //! * [`compare`]: two summaries side by side.
 
 pub mod analysis;
+pub mod authority;
 pub mod compare;
 pub mod federation;
 pub mod jobs;

@@ -43,6 +43,8 @@ pub(crate) struct Member {
     pub(crate) granted: Option<Granted>,
     pub(crate) finished: Option<Finished>,
     pub(crate) exit: Option<String>,
+    /// Time since the first release when it was found to have ended before the run.
+    ended_after: Option<Span>,
     /// Whether the run is over when it has done all its cycles.
     paces: bool,
     /// The consequence of its early end.
@@ -188,6 +190,7 @@ impl<'r> Stage<'r> {
             granted: None,
             finished: None,
             exit: None,
+            ended_after: None,
             paces,
             early_end: match kind.early_end {
                 EarlyEnd::FailureWithoutFaults if !self.injected.is_empty() => EarlyEnd::Expected,

@@ -13,6 +13,7 @@ use hemiola_simplex::{
     reason_name, state_name, unit_policy,
 };
 use hemiola_trace::event::source;
+use hemiola_trace::result::UnitRun;
 use hemiola_trace::{Entry, EventKind};
 use hemiola_units::{Instant, Policy, Profile, Span};
 
@@ -45,6 +46,8 @@ pub(crate) struct Units {
     sandboxed_budget: Span,
     /// Notes that the user has not seen yet.
     notes: Vec<String>,
+    /// Every unit that was started, for the record.
+    started: Vec<UnitRun>,
 }
 
 /// The process of a unit, or its instance in the sandbox of the decision process.
@@ -76,7 +79,13 @@ impl Units {
             budget: last.map_or(decision.budget(), |unit| unit.budget),
             sandboxed_budget: sandboxed_budget(decision.answer_within),
             notes: Vec::new(),
+            started: Vec::new(),
         }
+    }
+
+    /// Every unit that was started, in order.
+    pub(crate) fn started(&self) -> &[UnitRun] {
+        &self.started
     }
 
     /// Starts the units that the scenario begins with.
@@ -111,6 +120,13 @@ impl Units {
 
     fn launch(&mut self, stage: &mut Stage<'_>, launch: &UnitLaunch) -> Result<(), RunError> {
         let (program, name) = (&launch.unit.program, &launch.unit.name);
+        self.started.push(UnitRun {
+            name: name.clone(),
+            slot: launch.id.slot,
+            generation: launch.id.generation,
+            asked: launch.unit.profile.clone(),
+            ended_after: None,
+        });
         if let UnitProgram::Module { file } = program {
             let started = order_preparation(stage, launch, file);
             let because = |reason| RunError::Start { process: name.clone(), reason };

@@ -422,6 +422,14 @@ impl Decision {
         self.units.get(usize::from(slot))?.as_ref().map(Unit::view)
     }
 
+    /// Returns the number of samples since the last acceptable answer of the unit in this slot, the newest included: how
+    /// long its fault took to be found. 0 without a unit.
+    #[must_use]
+    pub fn since_acceptable(&self, slot: u8) -> u32 {
+        let unit = self.units.get(usize::from(slot)).and_then(Option::as_ref);
+        unit.map_or(0, |unit| unit.since_acceptable)
+    }
+
     /// Returns the region that the module guards.
     #[must_use]
     pub const fn region(&self) -> &Region {
@@ -489,9 +497,11 @@ impl Decision {
         let blamed = in_control || self.sensed.v < self.settings.return_below;
         let Some(unit) = self.units[usize::from(slot)].as_mut() else { return };
         let starting = unit.state == UnitState::Starting;
+        unit.since_acceptable = unit.since_acceptable.saturating_add(1);
         match verdict {
             Verdict::Nobody => {}
             Verdict::Good { .. } => {
+                unit.since_acceptable = 0;
                 unit.silent = 0;
                 unit.clean = unit.clean.saturating_add(1);
                 unit.held_back &= unit.clean < self.settings.return_after;

@@ -99,6 +99,8 @@ pub(crate) struct Unit {
     pub(crate) clean: u32,
     /// Consecutive cycles without a well-formed answer.
     pub(crate) silent: u32,
+    /// Cycles since its last acceptable answer.
+    pub(crate) since_acceptable: u32,
     pub(crate) answers: u64,
     pub(crate) faults: u64,
     pub(crate) last_fault: Option<Fault>,
@@ -133,6 +135,7 @@ impl Unit {
             served: 0,
             clean: 0,
             silent: 0,
+            since_acceptable: 0,
             answers: 0,
             faults: 0,
             last_fault: None,

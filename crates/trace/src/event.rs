@@ -200,7 +200,8 @@ kinds! {
     Decide = 7 "decide" [code("source"), real("v_now"), real("v_predicted")];
     /// The source of the voltage changed. `arg`: reason code; `a`, `b`: [`source`] before and after.
     Switch = 8 "switch" [code("reason"), code("from"), code("to")];
-    /// A fault was detected. `arg`: fault code; `a`: slot of the unit; `b`: detail.
+    /// A fault was detected. `arg`: fault code; `a`: slot of the unit; `b`: samples since the unit's last acceptable
+    /// answer, this one included, or 0.
     Fault = 9 "fault" [code("fault"), whole("slot"), whole("detail")];
     /// A unit changed its state. `arg`: state code; `a`: slot; `b`: generation.
     UnitState = 10 "unit_state" [code("state"), whole("slot"), whole("generation")];

@@ -158,6 +158,18 @@ pub struct VariantRecord {
     /// The federation of which it is a mode, if it is one.
     #[serde(default)]
     pub federation: Option<FederationRecord>,
+    /// The limits of its decision module, if it has one.
+    #[serde(default)]
+    pub decision: Option<DecisionRecord>,
+}
+
+/// The limits by which a decision module passes control on.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DecisionRecord {
+    /// The greatest predicted V with which it uses an answer.
+    pub accept_below: f64,
+    /// V below which it returns control to a unit.
+    pub return_below: f64,
 }
 
 /// A benchmark beside a load that takes turns: it rests in the first of every four turns, works in the
@@ -256,6 +268,24 @@ pub struct RunRecord {
     /// The outcome of the federation, if it is one.
     #[serde(default)]
     pub federation: Option<FederationRun>,
+    /// Every replacement unit that was started, with or without a process.
+    #[serde(default)]
+    pub units: Vec<UnitRun>,
+}
+
+/// A replacement unit of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct UnitRun {
+    /// Its name, which no other unit of the run has.
+    pub name: String,
+    /// Its slot in the decision module.
+    pub slot: u8,
+    /// Its generation in the slot.
+    pub generation: u32,
+    /// The profile it asks for; ordinary for a sandboxed unit, which has no process.
+    pub asked: Profile,
+    /// Time from the first release to the end of its process, if it ended before the run.
+    pub ended_after: Option<Span>,
 }
 
 /// One process in one run.
@@ -420,9 +450,17 @@ mod tests {
                         }),
                         federates: vec![FederateRun { cycles: 9, sent: 8, received: 7, lost: 0 }],
                     }),
+                    units: vec![UnitRun {
+                        name: "experimental".into(),
+                        slot: 0,
+                        generation: 1,
+                        asked: Profile::ordinary(),
+                        ended_after: Some(Span::from_millis(1234)),
+                    }],
                 }],
                 mixed: None,
                 federation: Some(a_mode()),
+                decision: Some(DecisionRecord { accept_below: 0.6, return_below: 0.25 }),
             }],
             faults: vec![],
             kernel: KernelSide::default(),

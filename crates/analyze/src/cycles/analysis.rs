@@ -6,11 +6,13 @@ use std::sync::Arc;
 
 use hemiola_stats::{Spread, histogram, median, paired_difference};
 use hemiola_trace::Recording;
+use hemiola_trace::perfetto::Names;
 use hemiola_trace::result::{
     FaultRecord, FederationRecord, Floor, MixedRecord, RunFolder, RunRecord, VariantRecord,
 };
-use hemiola_units::Span;
+use hemiola_units::{Profile, Span};
 
+use super::authority::Control;
 use super::federation::{self, ModeFigures};
 use super::jobs::Process;
 use super::metrics::{Figures, Observed, mark_cost, processes};
@@ -117,6 +119,7 @@ fn observe<E: Display>(
         }
         let witness = Witness::of(&recording, run, &processes);
         let mut observed = Observed::of(&processes, run, variant.period, witness.as_ref());
+        observed.control = Control::of(&processes, &names(&recording), run, variant.decision);
         observed.mixed = variant.mixed.as_ref().map(|mixed| {
             let load =
                 processes.iter().position(|process| Some(&process.name) == mixed.load.as_ref());
@@ -149,6 +152,15 @@ fn observe<E: Display>(
         observed
     };
     variant.runs.iter().map(observe_run).collect()
+}
+
+/// The names of all codes in a recording of ours.
+fn names(recording: &Recording) -> Names {
+    let mut all = Names::default();
+    for (kind, arg, name) in recording.tracks.iter().flat_map(|track| track.names.iter()) {
+        all.insert(kind, arg, name);
+    }
+    all
 }
 
 /// The records of the bare timers of a run, by the paths of their traces.
@@ -250,10 +262,6 @@ fn variant_summary(
     let median = combined.cycle_ns.map(|cycle| cycle.spread.p50 as f64);
     let over = |floor: Option<f64>| Some(median? / floor?);
     let times: Vec<i64> = observed.iter().flat_map(Observed::times).collect();
-    let granted = |name: &str| {
-        let mut runs = record.runs.iter().flat_map(|run| &run.processes);
-        runs.find(|process| process.name == name).map(|process| process.granted.clone())
-    };
     VariantSummary {
         name: record.name.clone(),
         description: record.description.clone(),
@@ -269,15 +277,7 @@ fn variant_summary(
         ratio_to_floor_back_to_back: over(back_to_back),
         ratio_to_first: None,
         ratio_to_first_adjusted: None,
-        profiles: record
-            .processes
-            .iter()
-            .map(|process| ProfileSummary {
-                name: process.name.clone(),
-                asked: process.asked.clone(),
-                granted: granted(&process.name),
-            })
-            .collect(),
+        profiles: profiles(record),
         runs: record
             .runs
             .iter()
@@ -288,6 +288,7 @@ fn variant_summary(
                 stopped_early: run.stopped_early.clone(),
                 fallen_after_ns: observed.fallen_after.map(Span::nanos),
                 disturbances: run.disturbances.clone(),
+                control: observed.control.clone(),
                 figures: Figures::of(std::slice::from_ref(observed)),
             })
             .collect(),
@@ -295,6 +296,29 @@ fn variant_summary(
         histogram: histogram(&times),
         mixed: record.mixed.as_ref().map(|mixed| MixedFigures::of(mixed, &mixed_runs(observed))),
     }
+}
+
+/// The profiles of the scenario's processes, then those of units that were added while a run went on.
+fn profiles(record: &VariantRecord) -> Vec<ProfileSummary> {
+    let granted = |name: &str| {
+        let mut runs = record.runs.iter().flat_map(|run| &run.processes);
+        runs.find(|process| process.name == name).map(|process| process.granted.clone())
+    };
+    let of = |name: &str, asked: &Profile| ProfileSummary {
+        name: name.into(),
+        asked: asked.clone(),
+        granted: granted(name),
+    };
+    let mut all: Vec<ProfileSummary> =
+        record.processes.iter().map(|process| of(&process.name, &process.asked)).collect();
+    for unit in record.runs.iter().flat_map(|run| &run.units) {
+        let is_new = all.iter().all(|known| known.name != unit.name);
+        // A sandboxed unit has no process.
+        if is_new && granted(&unit.name).is_some() {
+            all.push(of(&unit.name, &unit.asked));
+        }
+    }
+    all
 }
 
 /// The benchmark observations of the runs of a program.

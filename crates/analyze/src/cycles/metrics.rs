@@ -25,6 +25,8 @@ pub struct Observed {
     pub pairs: Vec<i64>,
     /// The benchmark and its load, where there are any.
     pub mixed: Option<crate::cycles::mixed::MixedRun>,
+    /// Authority and faults, in a program with a decision module.
+    pub control: Option<crate::cycles::authority::Control>,
     /// The federation, where it is one.
     pub federation: Option<crate::cycles::federation::ModeRun>,
     misses: Vec<Miss>,
@@ -54,6 +56,8 @@ struct Jobs {
     execution: Vec<i64>,
     /// First release to last, plus one period.
     observed: Span,
+    /// Time on a processor by the kernel's record, of a program that records no jobs.
+    occupied: Option<Span>,
 }
 
 /// The processes of a run, put together from what the scenario says about them and what the trace
@@ -109,14 +113,20 @@ impl Observed {
             take(&mut jobs, &processes[job.process].name, job);
         }
         // Loads beside the loop, from the loop's first counted release on; without a loop, after the warm-up. So are
-        // federates and their RTI.
+        // federates and their RTI, and units that were added while the loop ran.
         let from =
             cycles.first().map_or_else(|| first_counted(processes, record, period), Cycle::release);
         for (index, process) in processes.iter().enumerate() {
-            if !matches!(process.role, Role::Workload | Role::Federate | Role::Rti) {
+            let is_beside = matches!(process.role, Role::Workload | Role::Federate | Role::Rti);
+            if !is_beside && (process.role != Role::Unit || process.in_cycle) {
                 continue;
             }
             let all = crate::cycles::jobs::jobs(index, process);
+            if process.role == Role::Unit && all.is_empty() {
+                let to = cycles.last().map_or(from, Cycle::finish);
+                let occupied = witness.and_then(|witness| witness.time_of(index, from, to));
+                jobs.insert(process.name.clone(), Jobs { occupied, ..Jobs::default() });
+            }
             let counted = all.iter().map(|(job, _)| job).filter(|job| job.release >= from);
             counted.for_each(|job| take(&mut jobs, &process.name, job));
         }
@@ -138,6 +148,7 @@ impl Observed {
         }
         Self {
             mixed: None,
+            control: None,
             federation: None,
             misses: misses::explain(processes, &cycles, &lost, witness),
             delays,
@@ -323,9 +334,10 @@ pub struct ProcessFigures {
     pub response_ns: Option<Spread>,
     /// Processor time of a job, ns.
     pub execution_ns: Option<Spread>,
-    /// Processor time as a share of the time observed.
+    /// Processor time as a share of the time observed; `None` for a program that records no jobs, if the kernel was not
+    /// recorded.
     #[serde(rename = "utilisation")]
-    pub utilization: f64,
+    pub utilization: Option<f64>,
 }
 
 impl Figures {
@@ -428,13 +440,16 @@ fn process_figures(runs: &[Observed]) -> Vec<ProcessFigures> {
         let latency = sorted(|jobs| &jobs.latency);
         let execution = sorted(|jobs| &jobs.execution);
         let observed = all().map(|jobs| jobs.observed).sum::<Span>().nanos();
+        let occupied = all().filter_map(|jobs| jobs.occupied).reduce(|sum, part| sum + part);
+        let executed = (!execution.is_empty()).then(|| execution.iter().sum::<i64>());
+        let used = executed.or(occupied.map(Span::nanos));
         ProcessFigures {
             name: name.clone(),
             jobs: latency.len() as u64,
             start_latency_ns: Spread::of(&latency),
             response_ns: Spread::of(&sorted(|jobs| &jobs.response)),
             execution_ns: Spread::of(&execution),
-            utilization: execution.iter().sum::<i64>() as f64 / observed.max(1) as f64,
+            utilization: used.map(|used| used as f64 / observed.max(1) as f64),
         }
     };
     names.into_iter().map(figures).collect()
@@ -466,7 +481,7 @@ mod tests {
         let io = &figures.processes[1];
         assert_eq!((io.name.as_str(), io.jobs), ("io", 100));
         assert_eq!(io.response_ns.unwrap().p50, 13 * MICRO);
-        assert!((io.utilization - 5.0 / 20_000.0).abs() < 1e-9);
+        assert!((io.utilization.unwrap() - 5.0 / 20_000.0).abs() < 1e-9);
     }
 
     #[test]

@@ -55,6 +55,9 @@ pub struct Miss {
     pub cause: Cause,
     /// Whether the cause lies in the programs of the loop rather than in the machine or the kernel.
     pub ours: bool,
+    /// The thread that had the processor meanwhile, where it is known: a process of the run by its name in the scenario.
+    #[serde(default)]
+    pub thread: Option<String>,
     /// The same in words with figures.
     pub explanation: String,
 }
@@ -76,26 +79,33 @@ impl Cause {
     }
 }
 
-/// All misses of one cause.
+/// All misses of one cause and one thread.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MissGroup {
     /// Where the time went.
     pub cause: Cause,
     /// Whether the cause lies in the programs of the loop.
     pub ours: bool,
+    /// The thread that had the processor meanwhile, where it is known.
+    #[serde(default)]
+    pub thread: Option<String>,
     /// Missed cycles with this cause.
     pub cycles: u64,
     /// The first of them in words.
     pub explanation: String,
 }
 
-/// Groups all misses by cause, the most frequent first.
+/// Groups all misses by cause and thread, the most frequent first.
 pub fn by_cause<'m>(misses: impl IntoIterator<Item = &'m Miss>) -> Vec<MissGroup> {
-    let mut groups = BTreeMap::<(Cause, bool), MissGroup>::new();
+    let mut groups = BTreeMap::<(Cause, bool, Option<&str>), MissGroup>::new();
     for miss in misses {
-        let Miss { cause, ours, ref explanation, .. } = *miss;
-        let new = || MissGroup { cause, ours, cycles: 0, explanation: explanation.clone() };
-        groups.entry((cause, ours)).or_insert_with(new).cycles += 1;
+        let Miss { cause, ours, thread, explanation, .. } = miss;
+        let (cause, ours) = (*cause, *ours);
+        let new = || {
+            let (thread, explanation) = (thread.clone(), explanation.clone());
+            MissGroup { cause, ours, thread, cycles: 0, explanation }
+        };
+        groups.entry((cause, ours, thread.as_deref())).or_insert_with(new).cycles += 1;
     }
     let mut groups: Vec<MissGroup> = groups.into_values().collect();
     groups.sort_by_key(|group| std::cmp::Reverse(group.cycles));
@@ -134,32 +144,64 @@ pub fn explain(
             continue;
         }
         let before = index.checked_sub(1).map(|index| &cycles[index]);
-        let blamed = before.is_some_and(|before| {
-            misses.last().is_some_and(|miss| miss.cycle == before.number && miss.ours)
-        });
-        let (cause, ours, explanation) = if !cycle.is_complete() {
-            incomplete(processes, cycle, lost)
-        } else if is_late(cycle) {
-            usual.late(processes, cycle, before, blamed)
-        } else {
-            usual.skipped(cycle, before, blamed)
-        };
-        misses.push(Miss { cycle: cycle.number, cause, ours, explanation });
+        let newest = misses.last().filter(|miss| Some(miss.cycle) == before.map(|it| it.number));
+        let blamed = newest.map(|miss| Holder { thread: miss.thread.clone(), ours: miss.ours });
+        let blamed = blamed.unwrap_or_default();
+        let Finding { cause, holder: Holder { thread, ours }, explanation } =
+            if !cycle.is_complete() {
+                incomplete(processes, cycle, lost)
+            } else if is_late(cycle) {
+                usual.late(processes, cycle, before, blamed)
+            } else {
+                usual.skipped(cycle, before, blamed)
+            };
+        misses.push(Miss { cycle: cycle.number, cause, ours, thread, explanation });
     }
     misses
 }
 
-/// The cause, whether it is ours, and the explanation.
-type Finding = (Cause, bool, String);
+/// Who had the processor meanwhile.
+#[derive(Clone, Debug, Default)]
+struct Holder {
+    /// The thread, where it is known.
+    thread: Option<String>,
+    /// Whether it was the programs of the loop.
+    ours: bool,
+}
+
+impl Holder {
+    /// A process of the loop that computed.
+    fn process(name: &str) -> Self {
+        Self { thread: Some(name.to_owned()), ours: true }
+    }
+}
+
+/// What explains a miss; see [`Miss`].
+struct Finding {
+    cause: Cause,
+    holder: Holder,
+    explanation: String,
+}
+
+impl Finding {
+    const fn of(cause: Cause, holder: Holder, explanation: String) -> Self {
+        Self { cause, holder, explanation }
+    }
+
+    fn late(self, by: &str) -> Self {
+        Self { explanation: format!("{by} late: {}", self.explanation), ..self }
+    }
+}
 
 fn incomplete(processes: &[Process], cycle: &Cycle, lost: &[u64]) -> Finding {
     let names: Vec<&str> = cycle.missing.iter().map(|p| processes[*p].name.as_str()).collect();
     let names = names.join(", ");
+    let ours = Holder { thread: None, ours: true };
     let events: u64 = cycle.missing.iter().filter_map(|p| lost.get(*p)).sum();
     if events > 0 {
         let text =
             format!("no finished job of {names} in the record, which lost {events} events there");
-        return (Cause::RecordLost, true, text);
+        return Finding::of(Cause::RecordLost, ours, text);
     }
     let began = |p: &usize| cycle.jobs.iter().any(|job| job.process == *p);
     let how = if cycle.missing.iter().any(began) {
@@ -167,7 +209,7 @@ fn incomplete(processes: &[Process], cycle: &Cycle, lost: &[u64]) -> Finding {
     } else {
         "did not begin: stopped, stuck in an earlier cycle, or without a message"
     };
-    (Cause::MissingAnswer, true, format!("missing answer: {names} {how}"))
+    Finding::of(Cause::MissingAnswer, ours, format!("missing answer: {names} {how}"))
 }
 
 /// Two neighbouring stamps of a cycle, by what they are.
@@ -220,15 +262,12 @@ impl<'w> Usual<'w> {
     }
 
     /// A cycle in time whose process dropped releases before it.
-    fn skipped(&self, cycle: &Cycle, before: Option<&Cycle>, blamed: bool) -> Finding {
+    fn skipped(&self, cycle: &Cycle, before: Option<&Cycle>, blamed: Holder) -> Finding {
         let count = cycle.skipped();
         let releases = if count == 1 { "1 release".into() } else { format!("{count} releases") };
         let Some(before) = before else {
-            return (
-                Cause::LateWakeUp,
-                false,
-                format!("{releases} dropped before the first cycle"),
-            );
+            let text = format!("{releases} dropped before the first cycle");
+            return Finding::of(Cause::LateWakeUp, Holder::default(), text);
         };
         let period = (cycle.release() - before.release()) / (count as i64 + 1);
         let dropped = before.release() + period;
@@ -238,14 +277,25 @@ impl<'w> Usual<'w> {
                 before.number,
                 span(before.finish() - dropped)
             );
-            return (Cause::PreviousOverrun, blamed, text);
+            return Finding::of(Cause::PreviousOverrun, blamed, text);
         }
         let text = format!(
             "{releases} dropped: woken {} after the first of them, {}",
             span(cycle.start() - dropped),
             self.before_start(cycle, dropped)
         );
-        (Cause::LateWakeUp, false, text)
+        Finding::of(Cause::LateWakeUp, self.holder_before(cycle, dropped), text)
+    }
+
+    /// Who had the processor of a process that did not run between two moments.
+    fn holder(&self, process: usize, from: Instant, to: Instant) -> Holder {
+        let known = self.witness.and_then(|witness| witness.holder(process, from, to));
+        known.map_or_else(Holder::default, |(thread, ours)| Holder { thread: Some(thread), ours })
+    }
+
+    fn holder_before(&self, cycle: &Cycle, from: Instant) -> Holder {
+        let first = cycle.jobs.first();
+        first.map_or_else(Holder::default, |job| self.holder(job.process, from, cycle.start()))
     }
 
     /// Says which thread had the processor of a process that did not run between two moments.
@@ -274,11 +324,11 @@ impl<'w> Usual<'w> {
         processes: &[Process],
         cycle: &Cycle,
         before: Option<&Cycle>,
-        blamed: bool,
+        blamed: Holder,
     ) -> Finding {
         let late = cycle.lateness().map_or(String::new(), span);
-        if let Some((cause, ours, text)) = self.afterwards(processes, cycle) {
-            return (cause, ours, format!("{late} late: {text}"));
+        if let Some(finding) = self.afterwards(processes, cycle) {
+            return finding.late(&late);
         }
         let wake_up = (cycle.start() - cycle.release()).nanos();
         let worst = cycle
@@ -291,26 +341,26 @@ impl<'w> Usual<'w> {
             .max_by_key(|(excess, _)| *excess);
         match worst {
             Some((excess, pair)) if excess >= wake_up - self.wake_up => {
-                let (cause, ours, text) = self.within(processes, cycle, pair, excess);
-                (cause, ours, format!("{late} late: {text}"))
+                self.within(processes, cycle, pair, excess).late(&late)
             }
             _ => match before.filter(|before| before.finish() > cycle.release()) {
                 Some(before) => {
                     let text = format!(
-                        "{late} late: cycle {} was still running {} after the release",
+                        "cycle {} was still running {} after the release",
                         before.number,
                         span(before.finish() - cycle.release())
                     );
-                    (Cause::PreviousOverrun, blamed, text)
+                    Finding::of(Cause::PreviousOverrun, blamed, text).late(&late)
                 }
                 None => {
                     let text = format!(
-                        "{late} late: woken {} after the release (usually {}), {}",
+                        "woken {} after the release (usually {}), {}",
                         duration(wake_up as f64),
                         duration(self.wake_up as f64),
                         self.before_start(cycle, cycle.release())
                     );
-                    (Cause::LateWakeUp, false, text)
+                    let holder = self.holder_before(cycle, cycle.release());
+                    Finding::of(Cause::LateWakeUp, holder, text).late(&late)
                 }
             },
         }
@@ -336,12 +386,13 @@ impl<'w> Usual<'w> {
                 "{behind}: it computed for {computed} (usually {})",
                 duration(usual as f64)
             );
-            return Some((Cause::LongExecution, true, text));
+            return Some(Finding::of(Cause::LongExecution, Holder::process(name), text));
         }
         let job = cycle.jobs.iter().find(|job| job.process == process)?;
         let text =
             format!("{behind}, not computing: {}", self.else_had(process, job.start, end.finish));
-        Some((Cause::Stall, false, text))
+        let holder = self.holder(process, job.start, end.finish);
+        Some(Finding::of(Cause::Stall, holder, text))
     }
 
     /// The time went between the two stamps of `pair`, `excess` ns more than usual.
@@ -369,7 +420,11 @@ impl<'w> Usual<'w> {
             })
             .max();
         match computing {
-            Some((more, execution, process)) if more >= excess / 2 => {
+            // Another thread had the processor meanwhile: it was not this one that computed.
+            Some((more, execution, process))
+                if more >= excess / 2
+                    && self.holder(process, pair[0].at, pair[1].at).thread.is_none() =>
+            {
                 let executed = format!(
                     "{} computed for {} (usually {})",
                     processes[process].name,
@@ -389,19 +444,25 @@ impl<'w> Usual<'w> {
                          to the thread it hits",
                         lengths.len()
                     );
-                    return (Cause::ChargedInterrupt, false, text);
+                    let holder =
+                        Holder { ours: false, ..Holder::process(&processes[process].name) };
+                    return Finding::of(Cause::ChargedInterrupt, holder, text);
                 }
-                (Cause::LongExecution, true, format!("{place}; long execution: {executed}"))
+                let text = format!("{place}; long execution: {executed}");
+                let holder = Holder::process(&processes[process].name);
+                Finding::of(Cause::LongExecution, holder, text)
             }
             _ if pair[0].process == pair[1].process => {
                 let had = self.else_had(pair[0].process, pair[0].at, pair[1].at);
                 let text = format!("{place}, not computing: {had}");
-                (Cause::Stall, false, text)
+                let holder = self.holder(pair[0].process, pair[0].at, pair[1].at);
+                Finding::of(Cause::Stall, holder, text)
             }
             _ => {
                 let had = self.else_had(pair[1].process, pair[0].at, pair[1].at);
                 let text = format!("{place}, neither computing: {had}");
-                (Cause::SlowHandOver, false, text)
+                let holder = self.holder(pair[1].process, pair[0].at, pair[1].at);
+                Finding::of(Cause::SlowHandOver, holder, text)
             }
         }
     }

@@ -1,5 +1,6 @@
 //! The report of a result folder: which tables, figures and cards it has, for people and for other programs.
 
+mod control;
 pub mod csv;
 pub(super) mod federation;
 mod figures;

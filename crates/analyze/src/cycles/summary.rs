@@ -9,6 +9,7 @@ use hemiola_trace::result::{Conditions, FaultFigures};
 use hemiola_units::{Granted, Profile};
 use serde::{Deserialize, Serialize};
 
+use super::authority::Control;
 use super::federation::ModeFigures;
 use super::metrics::Figures;
 use super::mixed::{MixedFigures, SeriesFigures};
@@ -179,6 +180,9 @@ pub struct RunSummary {
     /// Stops of its processes by a signal or a tracer, a sentence each.
     #[serde(default)]
     pub disturbances: Vec<String>,
+    /// Who commanded when and why, and which faults were found; `None` without a decision module.
+    #[serde(default)]
+    pub control: Option<Control>,
     /// Its figures.
     #[serde(flatten)]
     pub figures: Figures,
@@ -275,6 +279,7 @@ mod tests {
         granted.refusals.push(Refusal { asked, because, remedy });
         let delay = CycleDelay { name: "kworker/0:1".into(), cycles: 1, total_ns: 2, max_ns: 2 };
         summary.variants[0].combined.delayed_by.push(delay);
+        summary.variants[3].runs[0].control = Some(crate::cycles::authority::tests::control());
         let mut written = BTreeSet::new();
         keys(&serde_json::to_value(&summary).unwrap(), &mut written);
         let mixed = crate::cycles::mixed::tests::summary();

@@ -145,6 +145,7 @@ pub(crate) fn run_record(number: u32, warmup_cycles: u64) -> RunRecord {
         disturbances: Vec::new(),
         kernel: None,
         federation: None,
+        units: Vec::new(),
     }
 }
 
@@ -234,6 +235,7 @@ pub(crate) fn ladder(run_count: u32, cycle_count: u32) -> (RunFolder, BTreeMap<S
             runs,
             mixed: None,
             federation: None,
+            decision: None,
         });
     }
     let folder = RunFolder {

@@ -9,7 +9,7 @@ use hemiola_units::{Instant, Span};
 use serde::{Deserialize, Serialize};
 
 use crate::cycles::jobs::{Cycle, Process};
-use crate::cycles::occupancy::Occupancy;
+use crate::cycles::occupancy::{Occupancy, Part};
 use hemiola_report::text::duration;
 
 /// The maximum number of threads named in a sentence.
@@ -71,6 +71,11 @@ impl<'r> Witness<'r> {
         self.tids.get(process).copied().flatten()
     }
 
+    /// How long process `process` had a processor between two moments; `None` if that is not known.
+    pub(crate) fn time_of(&self, process: usize, from: Instant, to: Instant) -> Option<Span> {
+        self.occupancy.had(self.tid(process)?, from, to)
+    }
+
     /// Says which threads had the processor of process `process` between two moments instead of it.
     #[must_use]
     pub fn instead_of(&self, process: usize, from: Instant, to: Instant) -> Option<String> {
@@ -128,6 +133,26 @@ impl<'r> Witness<'r> {
         })
     }
 
+    /// The thread that had the processor of process `process` longest between two moments instead of it, and whether
+    /// processes of the run together had most of that time; `None` unless threads had at least half of it.
+    pub(crate) fn holder(
+        &self,
+        process: usize,
+        from: Instant,
+        to: Instant,
+    ) -> Option<(String, bool)> {
+        let tid = self.tid(process)?;
+        let cpu = self.occupancy.processor_of(tid, from)?;
+        let parts = self.occupancy.who(cpu, from, to);
+        let is_other = |part: &&Part| ![tid, Tid::IDLE, Tid::UNKNOWN].contains(&part.tid);
+        let others = || parts.iter().filter(is_other);
+        let all: Span = others().map(|part| part.time).sum();
+        let is_ours = |part: &&Part| self.names.contains_key(&part.tid);
+        let ours: Span = others().filter(is_ours).map(|part| part.time).sum();
+        let first = others().next().filter(|_| all * 2 >= to - from)?;
+        Some((self.name(first.tid, from), ours * 2 >= all))
+    }
+
     /// Adds to `delays` how long threads outside the run had the loop's processor between the release of a cycle and
     /// its end.
     pub(crate) fn add_delays(&self, cycle: &Cycle, delays: &mut BTreeMap<String, [i64; 3]>) {
@@ -176,6 +201,7 @@ impl CycleDelay {
 mod tests {
     use super::*;
     use crate::cycles::metrics::Observed;
+    use crate::cycles::misses::{Cause, Miss};
     use crate::cycles::synthetic::{Loop, MICRO, PERIOD, run_record};
     use hemiola_trace::sched::{Event, Left, PRIORITY_UNKNOWN, Thread, What};
 
@@ -213,45 +239,59 @@ mod tests {
         Recording::new(events, vec![name], Vec::new())
     }
 
-    fn explanation(recording: &Recording) -> (String, Vec<CycleDelay>) {
+    fn miss(recording: &Recording) -> (Miss, Vec<CycleDelay>) {
         let processes = Loop::new(50).stalled(7, 1, HELD).processes();
         let run = run_record(1, 0);
         let witness = Witness::of(recording, &run, &processes);
         let observed = Observed::of(&processes, &run, Span::from_nanos(PERIOD), witness.as_ref());
         let figures = crate::cycles::metrics::Figures::of(&[observed]);
-        (figures.misses[0].explanation.clone(), figures.delayed_by)
+        (figures.misses[0].clone(), figures.delayed_by)
     }
 
     #[test]
     fn a_late_cycle_names_the_thread_that_had_the_processor() {
-        let (words, delays) = explanation(&recording(KWORKER));
-        insta::assert_snapshot!(words, @r"
+        let (miss, delays) = miss(&recording(KWORKER));
+        insta::assert_snapshot!(miss.explanation, @r"
         5.01 ms late: 25.0 ms (usually 1.00 µs) in io between start and sample, not computing: kworker/1:0 had processor 1 for 25.0 ms
         ");
+        assert_eq!((miss.thread.as_deref(), miss.ours), (Some("kworker/1:0"), false));
         // It reaches into the next cycle, which is released meanwhile.
         let [delay] = &delays[..] else { panic!("{delays:?}") };
         assert_eq!((delay.name.as_str(), delay.cycles, delay.max_ns), ("kworker/1:0", 2, HELD));
     }
 
     #[test]
-    fn another_process_of_the_run_is_named_as_the_scenario_does_and_is_no_stranger() {
-        let (words, delays) = explanation(&recording(12));
-        insta::assert_snapshot!(words, @r"
+    fn a_process_of_the_run_that_had_the_processor_is_named_as_the_scenario_does_and_is_ours() {
+        let (miss, delays) = miss(&recording(12));
+        insta::assert_snapshot!(miss.explanation, @r"
         5.01 ms late: 25.0 ms (usually 1.00 µs) in io between start and sample, not computing: controller had processor 1 for 25.0 ms
         ");
+        assert_eq!((miss.thread.as_deref(), miss.ours), (Some("controller"), true));
         assert_eq!(delays, []);
     }
 
     #[test]
+    fn processor_time_charged_to_a_process_that_did_not_run_is_no_long_execution() {
+        let processes = Loop::new(50).computing(7, 1, HELD).processes();
+        let run = run_record(1, 0);
+        let recording = recording(KWORKER);
+        let witness = Witness::of(&recording, &run, &processes);
+        let observed = Observed::of(&processes, &run, Span::from_nanos(PERIOD), witness.as_ref());
+        let figures = crate::cycles::metrics::Figures::of(&[observed]);
+        let [group] = &figures.miss_causes[..] else { panic!("{:?}", figures.miss_causes) };
+        assert_eq!((group.cause, group.thread.as_deref()), (Cause::Stall, Some("kworker/1:0")));
+    }
+
+    #[test]
     fn an_idle_processor_is_distinguished_from_a_busy_one() {
-        insta::assert_snapshot!(explanation(&recording(0)).0, @r"
+        insta::assert_snapshot!(miss(&recording(0)).0.explanation, @r"
         5.01 ms late: 25.0 ms (usually 1.00 µs) in io between start and sample, not computing: processor 1 was idle for 25.0 ms
         ");
     }
 
     #[test]
     fn a_gap_is_no_witness() {
-        insta::assert_snapshot!(explanation(&recording(u32::MAX)).0, @r"
+        insta::assert_snapshot!(miss(&recording(u32::MAX)).0.explanation, @r"
         5.01 ms late: 25.0 ms (usually 1.00 µs) in io between start and sample, not computing: it is not known which thread had the processor: the kernel's record has a gap
         ");
     }

@@ -1,7 +1,7 @@
 //! The record of a variant before it has run: its processes, what it can do, how much code it is made of.
 
 use hemiola_scenario::{Plan, Process, Variant};
-use hemiola_trace::result::{ProcessRecord, VariantRecord};
+use hemiola_trace::result::{DecisionRecord, ProcessRecord, VariantRecord};
 use hemiola_units::{Delivery, Endpoint};
 
 use crate::tasks::{Described, TaskKind, kind, unit};
@@ -37,6 +37,10 @@ pub(crate) fn describe(plan: &Plan, variant: &Variant) -> VariantRecord {
         runs: Vec::new(),
         mixed: None,
         federation: None,
+        decision: variant.decision.as_ref().map(|rule| DecisionRecord {
+            accept_below: rule.accept_below,
+            return_below: rule.return_below,
+        }),
     };
     for process in &variant.processes {
         (kind(&process.task).describe)(Described { plan, variant, process }, &mut record);

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant as WallInstant};
 
 use hemiola_rt::sys::process::{Signal, signal_group};
-use hemiola_trace::result::{ProcessRun, RunRecord};
+use hemiola_trace::result::{ProcessRun, RunRecord, UnitRun};
 use serde_json::Value;
 
 use super::{Member, Stage};
@@ -11,6 +11,7 @@ use crate::RunError;
 use crate::launch::{Message, describe as describe_exit};
 use crate::spec::cycles;
 use crate::tasks::StopBy;
+use crate::units::Units;
 
 /// How long a process may take to end after the end of the run.
 const END_TIMEOUT: Duration = Duration::from_secs(2);
@@ -31,6 +32,7 @@ impl Stage<'_> {
             disturbances: Vec::new(),
             kernel: None,
             federation: None,
+            units: self.started_units(),
             processes: self.members.iter().filter_map(Member::record).collect(),
         }
     }
@@ -66,6 +68,16 @@ impl Stage<'_> {
             (member.kind.collect)(report, &mut record);
         }
         (record, ended_early)
+    }
+
+    /// Every unit that was started, with the end of its process, if that came before the end of the run.
+    fn started_units(&self) -> Vec<UnitRun> {
+        let ended = |unit: &UnitRun| {
+            let member = self.members.iter().find(|member| member.name == unit.name)?;
+            member.ended_after
+        };
+        let with_end = |unit: &UnitRun| UnitRun { ended_after: ended(unit), ..unit.clone() };
+        self.units.iter().flat_map(Units::started).map(with_end).collect()
     }
 
     /// Waits for every process until `limit`, and kills the others.

@@ -175,6 +175,7 @@ impl Stage<'_> {
                 _ => describe_exit(status),
             };
             member.exit = Some(how.clone());
+            member.ended_after = Some(elapsed);
             member.launched.hang_up();
             self.collector.close(&member.name)?;
             let _ = context.guardian.borrow_mut().forget(member.launched.pid());

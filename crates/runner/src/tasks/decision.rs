@@ -327,8 +327,9 @@ impl DecisionTask {
                     );
                 }
                 Event::Fault { slot, fault } => {
+                    let samples = slot.map_or(0, |slot| self.decision.since_acceptable(slot));
                     let slot = slot.map_or(u64::MAX, u64::from);
-                    ports.mark(EventKind::Fault, fault.code(), slot, 0);
+                    ports.mark(EventKind::Fault, fault.code(), slot, samples.into());
                 }
                 Event::UnitState { slot, state, generation } => {
                     ports.mark(

@@ -167,3 +167,15 @@ fn a_sample_is_late_when_it_is_older_than_a_period() {
         assert_eq!(fault(&late.answer(&[]), None, Fault::SensorsLate), expected, "{age}");
     }
 }
+
+#[test]
+fn samples_since_the_last_acceptable_answer_are_counted_until_the_next() {
+    let mut pair = Loop::new(&[(0, Role::Active), (1, Role::Shadow)]);
+    pair.answer(&[(0, 0.01), (1, 0.01)]);
+    assert_eq!(pair.decision.since_acceptable(1), 0);
+    pair.answer(&[(0, 0.01), (1, f64::NAN)]);
+    pair.answer(&[(0, 0.01)]);
+    assert_eq!([0, 1, 2].map(|slot| pair.decision.since_acceptable(slot)), [0, 2, 0]);
+    pair.answer(&[(0, 0.01), (1, 0.01)]);
+    assert_eq!(pair.decision.since_acceptable(1), 0);
+}

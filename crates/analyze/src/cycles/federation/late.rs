@@ -64,7 +64,7 @@ impl Late {
     pub(super) fn miss(&self) -> Miss {
         let cause = if self.because == self.federate { Cause::LongExecution } else { Cause::Stall };
         let explanation = self.explanation.clone();
-        Miss { cycle: self.cycle, cause, ours: self.ours, explanation }
+        Miss { cycle: self.cycle, cause, ours: self.ours, thread: None, explanation }
     }
 }
 

@@ -48,6 +48,7 @@ pub(super) fn tables(
     tables.push(miss_causes(&loops));
     tables.push(delays(&loops));
     tables.push(faults(summary));
+    tables.extend(super::control::tables(&loops, detail));
     if detail == Detail::Full {
         tables.extend(loops.variants.iter().map(runs));
         tables.push(processes(summary));
@@ -215,7 +216,7 @@ fn processes(summary: &Summary) -> Table {
                 spread(process.response_ns, |s| s.max),
                 spread(process.execution_ns, |s| s.p50),
                 spread(process.execution_ns, |s| s.max),
-                percent(process.utilization),
+                process.utilization.map_or(NONE.into(), percent),
             ]
         })
         .collect();
@@ -289,6 +290,7 @@ fn misses(summary: &Summary) -> Table {
                 run.number.to_string(),
                 miss.cycle.to_string(),
                 if miss.ours { "ours" } else { "not ours" }.into(),
+                miss.thread.clone().unwrap_or_else(|| NONE.into()),
                 miss.explanation.clone(),
             ]
         })
@@ -299,8 +301,8 @@ fn misses(summary: &Summary) -> Table {
         "Deadlines missed: {total}. Missed cycles whose cause is in the programs of the loop: {ours}. Shown: {}.",
         rows.len()
     );
-    let heads = ["Program", "Run", "Cycle", "Cause in", "Explanation"];
-    Table::new("Missed deadlines, explained", heads, rows).with_prose(&[3, 4]).with_note(note)
+    let heads = ["Program", "Run", "Cycle", "Cause in", "Thread", "Explanation"];
+    Table::new("Missed deadlines, explained", heads, rows).with_prose(&[3, 4, 5]).with_note(note)
 }
 
 /// All misses by cause; empty where each of them is explained in the table before.
@@ -317,14 +319,18 @@ fn miss_causes(summary: &Summary) -> Table {
             variant,
             group.cause.words().into(),
             if group.ours { "ours" } else { "not ours" }.into(),
+            group.thread.unwrap_or_else(|| NONE.into()),
             count(group.cycles),
             group.explanation,
         ]
     });
-    let heads = ["Program", "Cause", "Cause in", "Cycles", "The first of them, explained"];
+    let heads =
+        ["Program", "Cause", "Cause in", "Thread", "Cycles", "The first of them, explained"];
     Table::new("Missed deadlines by cause", heads, rows.collect())
-        .with_prose(&[1, 2, 4])
-        .with_note("All missed cycles, also those beyond the ones explained above.")
+        .with_prose(&[1, 2, 3, 5])
+        .with_note(
+            "All missed cycles, also those beyond the ones explained above. Thread: the one that had the processor.",
+        )
 }
 
 fn delays(summary: &Summary) -> Table {

@@ -86,12 +86,12 @@ Measured in the same run as the programs above. Down: to a process of lower prio
 when the sender goes to sleep; up: to one of higher priority, which preempts.
 
 Missed deadlines, explained
-───────────────────────────────────────────────────────────────────────────────────────────────────────────────
-Program      Run  Cycle  Cause in  Explanation
-───────────────────────────────────────────────────────────────────────────────────────────────────────────────
-Simplex (1)    1     20  not ours  23.0 µs late: 20.0 ms (usually 1.50 µs) in io between sample and send, not
-                                   computing: something else had the processor
-───────────────────────────────────────────────────────────────────────────────────────────────────────────────
+───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+Program      Run  Cycle  Cause in  Thread  Explanation
+───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+Simplex (1)    1     20  not ours  –       23.0 µs late: 20.0 ms (usually 1.50 µs) in io between sample and send, not
+                                           computing: something else had the processor
+───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 Deadlines missed: 1. Missed cycles whose cause is in the programs of the loop: 0. Shown: 1.
 
 Faults, with the decision module and without
@@ -103,6 +103,17 @@ busy loop     processes         0/1000         –   0.420       1.0      0     
 ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 Lost: runs in which the pendulum fell or left the track, of all runs. Detected: cycles until the
 fault was detected. False: switches away from a unit that had no fault.
+
+Who commanded, and why
+─────────────────────────────────────────────────────────────────────────────────────────────────────────
+Program      Run  At, s  Commands  For, s  Because  V  Predicted  Limit  Position, mm  Angle, °  Voltage
+─────────────────────────────────────────────────────────────────────────────────────────────────────────
+Simplex (1)    1  0.000  held       0.780  –        –          –      –           0.0      0.00     0.00
+Simplex (1)    2  0.000  held       0.780  –        –          –      –           0.0      0.00     0.00
+─────────────────────────────────────────────────────────────────────────────────────────────────────────
+At: from the first release to its first voltage, which is the last column. V: Lyapunov value of the
+estimated state; predicted with the answer of the active unit. Limit: of the prediction for an
+answer that was refused, of V for a return of control.
 
 Conditions
   Hemiola                  0.1.0
