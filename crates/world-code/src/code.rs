@@ -6,6 +6,8 @@
 //!
 //! A register is defined once, before its uses, except one that a loop changes ([`Instruction::Move`]).
 
+use std::collections::BTreeSet;
+
 use hemiola_world_lang::definition::ElementId;
 use hemiola_world_lang::evaluate::Fault;
 
@@ -314,6 +316,39 @@ pub struct Program {
     pub registers: [u32; 5],
     /// The results.
     pub outputs: Vec<Output>,
+}
+
+impl Program {
+    /// The columns of the own table that it reads, in ascending order.
+    #[must_use]
+    pub fn own_columns(&self) -> BTreeSet<u32> {
+        let mut columns = BTreeSet::new();
+        self.each_operand(&mut |operand| {
+            if let Operand::Own(column) = operand {
+                columns.insert(column);
+            }
+        });
+        columns
+    }
+
+    /// Whether its results depend on the row last sent.
+    #[must_use]
+    pub fn reads_last_sent(&self) -> bool {
+        let mut reads = false;
+        self.each_operand(&mut |operand| reads |= matches!(operand, Operand::LastSent(_)));
+        reads
+    }
+
+    fn each_operand(&self, visit: &mut dyn FnMut(Operand)) {
+        for mut instruction in self.code.iter().copied() {
+            if let Instruction::Pick { first, count, .. } = instruction {
+                let items = &self.items[first as usize..(first + count) as usize];
+                items.iter().for_each(|item| visit(*item));
+            }
+            instruction.each_operand(&mut |operand, _| visit(*operand));
+        }
+        self.outputs.iter().for_each(|output| visit(output.value));
+    }
 }
 
 impl Instruction {

@@ -103,6 +103,51 @@ impl Column {
         each!(self, rows => drop(rows.swap_remove(row)));
     }
 
+    /// Becomes a column of some rows of another one; memory is kept.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn gather(&mut self, from: &Self, rows: &[u32]) {
+        match (self, from) {
+            (Self::Boolean(to), Self::Boolean(from)) => gather(to, from, rows),
+            (Self::Integer(to), Self::Integer(from)) => gather(to, from, rows),
+            (Self::Single(to), Self::Single(from)) => gather(to, from, rows),
+            (Self::Double(to), Self::Double(from)) => gather(to, from, rows),
+            (Self::Text(to), Self::Text(from)) => gather(to, from, rows),
+            (to, from) => {
+                *to = Self::new(from.ty());
+                to.gather(from, rows);
+            }
+        }
+    }
+
+    /// Copies some rows of another column to the same places.
+    ///
+    /// # Panics
+    /// If there is no such row in one of them, or the other one has another type.
+    pub fn copy_rows(&mut self, from: &Self, rows: &[u32]) {
+        match (self, from) {
+            (Self::Boolean(to), Self::Boolean(from)) => copy_rows(to, from, rows),
+            (Self::Integer(to), Self::Integer(from)) => copy_rows(to, from, rows),
+            (Self::Single(to), Self::Single(from)) => copy_rows(to, from, rows),
+            (Self::Double(to), Self::Double(from)) => copy_rows(to, from, rows),
+            (Self::Text(to), Self::Text(from)) => copy_rows(to, from, rows),
+            (to, from) => panic!("{:?} and {:?} are different types", to.ty(), from.ty()),
+        }
+    }
+
+    /// The type of its scalars.
+    #[must_use]
+    pub const fn ty(&self) -> ScalarType {
+        match self {
+            Self::Boolean(_) => ScalarType::Boolean,
+            Self::Integer(_) => ScalarType::Integer,
+            Self::Single(_) => ScalarType::Single,
+            Self::Double(_) => ScalarType::Double,
+            Self::Text(_) => ScalarType::Text,
+        }
+    }
+
     /// Becomes a copy of another column; memory is kept.
     pub fn copy_from(&mut self, other: &Self) {
         match (self, other) {
@@ -114,6 +159,15 @@ impl Column {
             (to, from) => *to = from.clone(),
         }
     }
+}
+
+fn gather<T: Copy>(to: &mut Vec<T>, from: &[T], rows: &[u32]) {
+    to.clear();
+    to.extend(rows.iter().map(|row| from[*row as usize]));
+}
+
+fn copy_rows<T: Copy>(to: &mut [T], from: &[T], rows: &[u32]) {
+    rows.iter().for_each(|row| to[*row as usize] = from[*row as usize]);
 }
 
 /// The quiet "not a number" without sign and payload for all of them, as `Value::canonical` has it.

@@ -3,6 +3,7 @@
 //! In reading order:
 //!
 //! * [`compile`]: a checked function becomes a [`Program`], whose instructions are in [`code`].
+//! * [`compile_constraint`]: a constraint becomes one or two programs ([`Constraint`]).
 //! * [`Column`], [`Scalar`] and [`Texts`]: how the values of rows stand in columns.
 //! * [`Machine`]: runs a program over a [`Block`] of rows, each instruction for all rows.
 //! * [`Neighbours`]: the other rows.
@@ -77,6 +78,6 @@ mod scalar;
 
 pub use code::Program;
 pub use column::Column;
-pub use lower::{CodeError, compile};
+pub use lower::{CodeError, Constraint, compile, compile_constraint};
 pub use run::{BLOCK_ROWS, Block, Machine, Neighbour, Neighbours};
 pub use scalar::{Scalar, ScalarType, Texts, scalar_count, scalar_types, scalars_of, value_of};

@@ -5,6 +5,7 @@
 //! is no instruction. The branches of an `if` start from the same memory, and selections merge what they changed.
 
 mod builtin;
+mod constraint;
 mod expression;
 mod place;
 mod statement;
@@ -21,6 +22,7 @@ use crate::build::Builder;
 use crate::code::{Operand, Output, Program};
 use crate::limits::{DEPTH_MAX, INSTRUCTIONS_MAX, REGISTERS_MAX};
 use crate::scalar::{ScalarType, Texts, scalar_count, scalar_types};
+pub use constraint::{Constraint, compile_constraint};
 use place::View;
 
 /// Why a function has no code.
@@ -60,7 +62,14 @@ pub fn compile(
     function: FunctionId,
     texts: &mut Texts,
 ) -> Result<Program, CodeError> {
-    let function = &universe.functions[function.index()];
+    lowered(universe, &universe.functions[function.index()], texts)
+}
+
+fn lowered(
+    universe: &Universe,
+    function: &Function,
+    texts: &mut Texts,
+) -> Result<Program, CodeError> {
     let mut lowering = Lowering::new(universe, texts);
     if let Some(element) = function.element {
         lowering.enter_element(element, function);

@@ -52,7 +52,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Runs a program for the rows of a block. Outputs are read with [`Self::truth`], [`Self::scalar`] and
+    /// Runs a program for the rows of a block. Outputs are read with [`Self::holding`], [`Self::scalar`] and
     /// [`Self::store`].
     ///
     /// # Panics
@@ -98,14 +98,23 @@ impl Machine {
         code.map(FaultCode::fault)
     }
 
-    /// The truth value that a constraint returned for a row of the block; false for a faulty row.
+    /// Appends the rows of the block for which a constraint holds, by their number in the table. A faulty row is not
+    /// among them.
     ///
     /// # Panics
-    /// If the program has no such result, or the row is not in the block.
-    #[must_use]
-    pub fn truth(&self, program: &Program, block: &Block<'_>, row: usize) -> bool {
-        self.faults[row] == 0
-            && self.lanes::<bool>(program, block, program.outputs[0].value).at(row)
+    /// If the program has no such result, or the block is not the one of the last call.
+    pub fn holding(&self, program: &Program, block: &Block<'_>, rows: &mut Vec<u32>) {
+        let truths = self.lanes::<bool>(program, block, program.outputs[0].value);
+        let numbers = block.start as u32..(block.start + block.count) as u32;
+        let is_faultless = self.faults.iter().all(|fault| *fault == 0);
+        match truths {
+            Lanes::All(false) => {}
+            Lanes::All(true) if is_faultless => rows.extend(numbers),
+            Lanes::Each(truths) if is_faultless => append_where(rows, numbers, truths),
+            truths => rows.extend(numbers.zip(0..).filter_map(|(number, row)| {
+                (self.faults[row] == 0 && truths.at(row)).then_some(number)
+            })),
+        }
     }
 
     /// A scalar of the result for a row of the block. It has no meaning for a faulty row.
@@ -276,6 +285,17 @@ impl Machine {
         }
         at + 1
     }
+}
+
+/// Appends the numbers whose truth value holds. There is no branch, because nobody can predict which rows those are.
+fn append_where(rows: &mut Vec<u32>, numbers: Range<u32>, truths: &[bool]) {
+    let mut end = rows.len();
+    rows.resize(end + truths.len(), 0);
+    for (number, holds) in numbers.zip(truths) {
+        rows[end] = number;
+        end += usize::from(*holds);
+    }
+    rows.truncate(end);
 }
 
 /// Writes values to the rows without a fault.

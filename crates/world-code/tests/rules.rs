@@ -1,7 +1,9 @@
 //! Single rules of the code.
 
 use hemiola_world_code::code::{Instruction, Operand};
-use hemiola_world_code::{BLOCK_ROWS, Block, CodeError, Column, Machine, Program, Texts, compile};
+use hemiola_world_code::{
+    BLOCK_ROWS, Block, CodeError, Column, Machine, Program, Texts, compile, compile_constraint,
+};
 use hemiola_world_lang::definition::{ElementId, Type, Universe, Value};
 use hemiola_world_lang::evaluate::{Body, Fault};
 
@@ -212,4 +214,40 @@ fn results_never_share_a_register_with_operands() {
             }
         }
     }
+}
+
+#[test]
+fn a_constraint_is_divided_in_front_of_the_first_condition_that_reads_what_was_sent() {
+    let reads = |condition: &str| {
+        let universe = universe(&format!(
+            "element e {{
+               property a : real;
+               property b : real;
+               property c : integer;
+               constraint k(x : real) {{
+                 let step = b - last_sent.b;
+                 let rest = mod(c, 3);
+                 {condition}
+               }}
+             }}"
+        ));
+        let id = universe.elements[0].constraints[0];
+        let constraint = compile_constraint(&universe, id, &mut Texts::default()).unwrap();
+        let columns = |program: &Program| program.own_columns().into_iter().collect::<Vec<_>>();
+        let parts = [Some(&constraint.first), constraint.then.as_ref()];
+        parts.map(|part| part.map(|part| (columns(part), part.reads_last_sent())))
+    };
+    // The rest of a division can have a fault, so both parts compute it, from the column 2.
+    let both = [Some((vec![0, 2], false)), Some((vec![1, 2], true))];
+    assert_eq!(reads("return a > x and step > x;"), both);
+    assert_eq!(reads("return (a > x and rest == 1) and step > x;"), both);
+    assert_eq!(reads("return a > x and (rest == 1 and step > x);"), both);
+    let whole = [Some((vec![0, 1, 2], true)), None];
+    assert_eq!(reads("return step > x and a > x;"), whole);
+    assert_eq!(reads("return step > x or a > x;"), whole);
+    assert_eq!(reads("return a > x and rest == 1;"), [Some((vec![0, 2], false)), None]);
+    assert_eq!(
+        reads("return a > x and step > x and b > x;"),
+        [Some((vec![0, 2], false)), Some((vec![1, 2], true))]
+    );
 }

@@ -3,7 +3,8 @@
 //! In reading order:
 //!
 //! * [`World`]: the entities of a universe. [`World::submit`] takes a [`Change`], [`World::step`] makes a step.
-//! * [`Output`]: what a step tells monitors and reports of entities; [`StepReport`]: its counts.
+//! * [`Output`]: what a step tells monitors and reports of entities, to a function of the caller; [`StepReport`]: its
+//!   counts.
 //! * [`Interest`]: what a monitor wants to be sent.
 //!
 //! ```
@@ -21,7 +22,7 @@
 //! let mut definition = check(&Sources::of("orbit.uml", text).unwrap(), None).unwrap();
 //! let mut world = World::new(definition.universes.remove(0)).unwrap();
 //! let entity = world.entities().next().unwrap();
-//! world.step(0.5, &mut |_| {}, &mut Vec::new());
+//! world.step(0.5, &mut |_| {}, &mut |_| {});
 //! assert_eq!(world.row(entity), Some(Value::Row(vec![Value::Double(1.0), Value::Double(2.0)])));
 //! ```
 //!
@@ -36,6 +37,7 @@
 #![forbid(unsafe_code)]
 
 mod cells;
+mod filter;
 mod monitor;
 mod past;
 mod step;

@@ -1,10 +1,10 @@
 //! Monitors: which rows somebody is sent, and which they were sent last.
 
-use hemiola_world_code::{Column, Program, Scalar};
+use std::collections::BTreeMap;
+
+use hemiola_world_code::{Column, Constraint, Scalar};
 use hemiola_world_lang::Value;
 use hemiola_world_lang::definition::{ElementId, FunctionId};
-
-use crate::table::Table;
 
 /// The number of a monitor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,8 +27,11 @@ pub struct Interest {
 pub struct MonitorCounts {
     /// Sent.
     pub sent: u64,
-    /// Not sent, because the constraint did not hold.
-    pub suppressed: u64,
+    /// Not sent, because a leading condition of the constraint did not hold that does not read `last_sent`, such as a
+    /// box.
+    pub outside: u64,
+    /// Not sent, because another condition of the constraint did not hold, such as a threshold.
+    pub unchanged: u64,
     /// Not sent, because the constraint had a fault.
     pub faults: u64,
 }
@@ -42,39 +45,55 @@ pub(crate) struct Monitor {
     /// The scalars of the arguments of the constraint.
     pub(crate) arguments: Vec<Scalar>,
     pub(crate) counts: MonitorCounts,
-    /// By element: the rows as they were last sent, in the columns that the constraint reads.
-    pub(crate) last_sent: Vec<Vec<Column>>,
+    /// The tables of its element and of those derived from it.
+    pub(crate) watched: BTreeMap<ElementId, Watched>,
+}
+
+/// A table as a monitor sees it.
+#[derive(Debug, Default)]
+pub(crate) struct Watched {
+    /// The rows as they were last sent, in the columns that the constraint reads ([`Constraint::last_sent`]).
+    pub(crate) last_sent: Vec<Column>,
+    /// In the filter phase, the rows for which the first part of the constraint holds; then those that are sent.
+    pub(crate) rows: Vec<u32>,
 }
 
 impl Monitor {
-    /// A new row of a table is known to the monitor from its birth.
-    pub(crate) fn push(&mut self, program: Option<&Program>, element: ElementId, row: &[Scalar]) {
-        let Some(program) = program else { return };
-        let columns = &mut self.last_sent[element.index()];
-        if columns.is_empty() {
-            let types = program.last_sent.iter().map(|column| row[*column as usize].ty());
-            *columns = types.map(Column::new).collect();
+    pub(crate) fn constraint<'c>(
+        &self,
+        constraints: &'c BTreeMap<FunctionId, Constraint>,
+    ) -> Option<&'c Constraint> {
+        self.interest.constraint.as_ref().map(|(function, _)| &constraints[function])
+    }
+
+    /// Of the scalars of a row, those that the monitor is sent.
+    pub(crate) fn told(&self, row: &[Scalar]) -> Vec<Scalar> {
+        self.columns.iter().map(|column| row[*column as usize]).collect()
+    }
+
+    /// A new row of a table is known to the monitor from its birth. False if it does not watch the table.
+    pub(crate) fn push(
+        &mut self,
+        constraints: &BTreeMap<FunctionId, Constraint>,
+        element: ElementId,
+        row: &[Scalar],
+    ) -> bool {
+        let columns = self.constraint(constraints).map_or(&[][..], Constraint::last_sent);
+        let Some(watched) = self.watched.get_mut(&element) else { return false };
+        if watched.last_sent.is_empty() {
+            let types = columns.iter().map(|column| row[*column as usize].ty());
+            watched.last_sent = types.map(Column::new).collect();
         }
-        for (to, column) in columns.iter_mut().zip(&program.last_sent) {
+        for (to, column) in watched.last_sent.iter_mut().zip(columns) {
             to.push(row[*column as usize]);
         }
+        true
     }
 
-    pub(crate) fn swap_remove(&mut self, element: ElementId, row: usize) {
-        self.last_sent[element.index()].iter_mut().for_each(|column| column.swap_remove(row));
-    }
-
-    /// Notes that a row was sent as it is now.
-    pub(crate) fn sent(
-        &mut self,
-        program: &Program,
-        element: ElementId,
-        table: &Table,
-        row: usize,
-    ) {
-        let columns = self.last_sent[element.index()].iter_mut();
-        for (to, column) in columns.zip(&program.last_sent) {
-            to.set(row, table.columns[*column as usize].get(row));
-        }
+    /// Whether the monitor watched the row that is removed.
+    pub(crate) fn swap_remove(&mut self, element: ElementId, row: usize) -> bool {
+        let Some(watched) = self.watched.get_mut(&element) else { return false };
+        watched.last_sent.iter_mut().for_each(|column| column.swap_remove(row));
+        true
     }
 }

@@ -1,8 +1,8 @@
 //! A step and its phases.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use hemiola_world_code::{BLOCK_ROWS, Block, Machine, Scalar};
+use hemiola_world_code::{BLOCK_ROWS, Block, Column, Machine, Scalar};
 use hemiola_world_lang::definition::ElementId;
 use hemiola_world_lang::evaluate::Fault;
 
@@ -42,9 +42,9 @@ impl Phase {
     }
 }
 
-/// What a step tells.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Output {
+/// What a step tells. The rows stand in memory of the world, which is used again.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Output<'o> {
     /// A monitor is told of an entity that is new to it.
     Born {
         /// The monitor.
@@ -54,7 +54,7 @@ pub enum Output {
         /// Its element.
         element: ElementId,
         /// The scalars of the properties that the monitor is sent.
-        scalars: Vec<Scalar>,
+        scalars: &'o [Scalar],
     },
     /// A monitor is told that an entity is no more.
     Died {
@@ -67,10 +67,12 @@ pub enum Output {
     Rows {
         /// The monitor.
         monitor: MonitorId,
+        /// Their element.
+        element: ElementId,
         /// The entities.
-        entities: Vec<EntityId>,
-        /// The scalars of the properties that the monitor is sent, of one entity after the other.
-        scalars: Vec<Scalar>,
+        entities: &'o [EntityId],
+        /// The columns of the properties that the monitor is sent, with one scalar for each of the entities.
+        columns: &'o [Column],
     },
     /// The update of an entity had a fault; the entity keeps the row of before the step.
     Fault {
@@ -96,19 +98,20 @@ pub struct StepReport {
     pub births: u64,
     /// Entities destructed.
     pub deaths: u64,
-    /// Rows that were looked at for monitors: each row once for each choice of properties that somebody monitors.
+    /// Rows that entities offered: each row once for each choice of properties that somebody monitors.
     pub collected: u64,
     /// Rows sent to monitors.
     pub sent: u64,
 }
 
 impl World {
-    /// Makes a step of so many seconds. `ended` is called at the end of each phase, and `out` gets what happened.
+    /// Makes a step of so many seconds. Calls `ended` at the end of each phase, and `out` with what happens, when it
+    /// happens.
     pub fn step(
         &mut self,
         seconds: f64,
         ended: &mut dyn FnMut(Phase),
-        out: &mut Vec<Output>,
+        out: &mut dyn FnMut(Output<'_>),
     ) -> StepReport {
         let mut report = StepReport::default();
         self.past.note(&self.universe, &mut self.tables);
@@ -126,12 +129,12 @@ impl World {
         report
     }
 
-    fn update(&mut self, seconds: f64, report: &mut StepReport, out: &mut Vec<Output>) {
+    fn update(&mut self, seconds: f64, report: &mut StepReport, out: &mut dyn FnMut(Output<'_>)) {
         let mut machine = std::mem::take(&mut self.machine);
         for at in 0..self.tables.len() {
             let element = ElementId(at as u32);
             let Some(function) = self.universe.elements[at].update else { continue };
-            let program = &self.programs[&function];
+            let program = &self.updates[&function];
             let arguments: Vec<Scalar> = program
                 .arguments
                 .iter()
@@ -160,60 +163,6 @@ impl World {
         }
         self.machine = machine;
     }
-
-    fn filter(&mut self, report: &mut StepReport, out: &mut Vec<Output>) {
-        let mut machine = std::mem::take(&mut self.machine);
-        let mut collected = BTreeSet::new();
-        for (id, monitor) in &mut self.monitors {
-            let (base, constraint) = (monitor.interest.element, &monitor.interest.constraint);
-            let program = constraint.as_ref().map(|(function, _)| &self.programs[function]);
-            for at in 0..self.tables.len() {
-                let (element, table) = (ElementId(at as u32), &self.tables[at]);
-                if table.len() == 0 || !self.universe.is_a(element, base) {
-                    continue;
-                }
-                collected.insert((at, monitor.interest.properties.clone()));
-                let rows = match program {
-                    None => (0..table.len()).collect(),
-                    Some(program) => {
-                        let last_sent = &monitor.last_sent[at];
-                        let (rows, faults) = passed(
-                            &mut machine,
-                            program,
-                            |start, count| Block {
-                                own: &table.columns,
-                                start,
-                                count,
-                                arguments: &monitor.arguments,
-                                last_sent,
-                                neighbours: None,
-                                element,
-                            },
-                            table.len(),
-                        );
-                        monitor.counts.faults += faults;
-                        monitor.counts.suppressed += (table.len() - rows.len()) as u64 - faults;
-                        rows.iter().for_each(|row| monitor.sent(program, element, table, *row));
-                        rows
-                    }
-                };
-                monitor.counts.sent += rows.len() as u64;
-                report.sent += rows.len() as u64;
-                if !rows.is_empty() {
-                    let entities = rows.iter().map(|row| table.ids[*row]).collect();
-                    let scalar = |row: usize, column: u32| table.columns[column as usize].get(row);
-                    let columns = &monitor.columns;
-                    let scalars = rows
-                        .iter()
-                        .flat_map(|row| columns.iter().map(|column| scalar(*row, *column)))
-                        .collect();
-                    out.push(Output::Rows { monitor: *id, entities, scalars });
-                }
-            }
-        }
-        report.collected = collected.iter().map(|(at, _)| self.tables[*at].len() as u64).sum();
-        self.machine = machine;
-    }
 }
 
 /// Notes the faults of a block and returns how many there are.
@@ -221,7 +170,7 @@ fn strike(
     machine: &Machine,
     table: &mut crate::table::Table,
     start: usize,
-    out: &mut Vec<Output>,
+    out: &mut dyn FnMut(Output<'_>),
 ) -> u64 {
     if machine.faults().iter().all(|fault| *fault == 0) {
         return 0;
@@ -231,31 +180,10 @@ fn strike(
         let Some(fault) = machine.fault(row) else { continue };
         let strikes = &mut table.strikes[start + row];
         *strikes = strikes.saturating_add(1);
-        out.push(Output::Fault { entity: table.ids[start + row], fault, strikes: *strikes });
+        out(Output::Fault { entity: table.ids[start + row], fault, strikes: *strikes });
         count += 1;
     }
     count
-}
-
-/// The rows for which a constraint holds, and the number of faults.
-fn passed<'b>(
-    machine: &mut Machine,
-    program: &hemiola_world_code::Program,
-    block: impl Fn(usize, usize) -> Block<'b>,
-    len: usize,
-) -> (Vec<usize>, u64) {
-    let (mut rows, mut faults) = (Vec::new(), 0);
-    for start in (0..len).step_by(BLOCK_ROWS) {
-        let block = block(start, BLOCK_ROWS.min(len - start));
-        machine.run(program, &block);
-        faults += machine.faults().iter().filter(|fault| **fault != 0).count() as u64;
-        rows.extend(
-            (0..block.count)
-                .filter(|row| machine.truth(program, &block, *row))
-                .map(|row| start + row),
-        );
-    }
-    (rows, faults)
 }
 
 /// Where each entity stands: the table of its element, and the row.

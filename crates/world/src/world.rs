@@ -3,13 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hemiola_world_code::{
-    CodeError, Machine, Program, Scalar, Texts, compile, scalar_count, scalar_types, scalars_of,
-    value_of,
+    CodeError, Constraint, Machine, Program, Scalar, Texts, compile, compile_constraint,
+    scalar_count, scalar_types, scalars_of, value_of,
 };
-use hemiola_world_lang::definition::{ElementId, FunctionId, FunctionKind, Type, Universe, Value};
+use hemiola_world_lang::definition::{
+    ElementId, Function, FunctionId, FunctionKind, Type, Universe, Value,
+};
 use thiserror::Error;
 
-use crate::monitor::{Interest, Monitor, MonitorCounts, MonitorId};
+use crate::filter::Buffers;
+use crate::monitor::{Interest, Monitor, MonitorCounts, MonitorId, Watched};
 use crate::past::Past;
 use crate::step::{Output, Places};
 use crate::table::Table;
@@ -88,14 +91,17 @@ pub enum Refused {
 #[derive(Debug)]
 pub struct World {
     pub(crate) universe: Universe,
-    /// Of the updates and constraints.
-    pub(crate) programs: BTreeMap<FunctionId, Program>,
+    pub(crate) updates: BTreeMap<FunctionId, Program>,
+    pub(crate) constraints: BTreeMap<FunctionId, Constraint>,
     /// By element.
     pub(crate) tables: Vec<Table>,
     pub(crate) places: Places,
     pub(crate) monitors: BTreeMap<MonitorId, Monitor>,
     pub(crate) past: Past,
     pub(crate) machine: Machine,
+    pub(crate) buffers: Buffers,
+    /// Tables and choices of properties that somebody monitors.
+    pub(crate) collected: BTreeSet<(ElementId, Vec<u32>)>,
     /// Steps made.
     pub(crate) steps: u64,
     texts: Texts,
@@ -123,23 +129,26 @@ impl World {
     /// If an update has unusual parameters, or an update or a constraint exceeds a limit of its code.
     pub fn new(universe: Universe) -> Result<Self, WorldError> {
         let mut texts = Texts::default();
-        let programs = programs(&universe, &mut texts)?;
-        let updates: Vec<Option<&Program>> = universe
+        let (updates, constraints) = programs(&universe, &mut texts)?;
+        let by_element: Vec<Option<&Program>> = universe
             .elements
             .iter()
-            .map(|element| element.update.map(|function| &programs[&function]))
+            .map(|element| element.update.map(|function| &updates[&function]))
             .collect();
-        let past = Past::new(&universe, &updates);
+        let past = Past::new(&universe, &by_element);
         let ids = (0..universe.elements.len() as u32).map(ElementId);
         let tables =
             ids.map(|id| Table::new(&scalar_types(&universe, &Type::Element(id)))).collect();
         let mut world = Self {
-            programs,
+            updates,
+            constraints,
             tables,
             places: Places::new(),
             monitors: BTreeMap::new(),
             past,
             machine: Machine::default(),
+            buffers: Buffers::default(),
+            collected: BTreeSet::new(),
             steps: 0,
             texts,
             changes: Vec::new(),
@@ -153,7 +162,7 @@ impl World {
             let (element, row) = (entity.element, Value::Row(entity.row.clone()));
             let scalars = world.scalars(&Type::Element(element), &row);
             world.entities_to_come += 1;
-            world.construct(element, &scalars, &mut Vec::new());
+            world.construct(element, &scalars, &mut |_| {});
         }
         Ok(world)
     }
@@ -260,10 +269,17 @@ impl World {
         let columns = columns.collect();
         let arguments = self.arguments(&interest).ok_or(Refused::WrongConstraint(name))?;
         self.monitors_to_come.insert(id);
-        let last_sent = vec![Vec::new(); self.tables.len()];
         let counts = MonitorCounts::default();
-        let monitor = Monitor { interest, columns, arguments, counts, last_sent };
+        let monitor =
+            Monitor { interest, columns, arguments, counts, watched: self.watched(element) };
         Ok(Accepted::Register(id, Box::new(monitor)))
+    }
+
+    /// The tables that a monitor of an element watches.
+    fn watched(&self, base: ElementId) -> BTreeMap<ElementId, Watched> {
+        let elements = (0..self.tables.len() as u32).map(ElementId);
+        let watched = elements.filter(|element| self.universe.is_a(*element, base));
+        watched.map(|element| (element, Watched::default())).collect()
     }
 
     /// The scalars of the arguments of a constraint; `None` if they do not fit.
@@ -285,8 +301,9 @@ impl World {
         scalars_of(&self.universe, ty, value, &mut self.texts)
     }
 
-    /// Carries out the changes that were accepted. A step does so by itself. Returns births and deaths.
-    pub fn apply(&mut self, out: &mut Vec<Output>) -> (u64, u64) {
+    /// Carries out the changes that were accepted, and calls `out` with what monitors are told of them. A step does so
+    /// by itself. Returns births and deaths.
+    pub fn apply(&mut self, out: &mut dyn FnMut(Output<'_>)) -> (u64, u64) {
         let (mut births, mut deaths) = (0, 0);
         for change in std::mem::take(&mut self.changes) {
             match change {
@@ -296,13 +313,18 @@ impl World {
                 }
                 Accepted::Destruct(entity) => deaths += u64::from(self.destruct(entity, out)),
                 Accepted::Register(id, monitor) => self.register(id, *monitor, out),
-                Accepted::Unregister(id) => drop(self.monitors.remove(&id)),
+                Accepted::Unregister(id) => self.unregister(id),
             }
         }
         (births, deaths)
     }
 
-    fn construct(&mut self, element: ElementId, scalars: &[Scalar], out: &mut Vec<Output>) {
+    fn construct(
+        &mut self,
+        element: ElementId,
+        scalars: &[Scalar],
+        out: &mut dyn FnMut(Output<'_>),
+    ) {
         let entity = EntityId(self.next_id);
         self.next_id += 1;
         self.past.is_stale = true;
@@ -310,17 +332,19 @@ impl World {
         self.places.insert(entity, (element, table.len()));
         table.push(entity, scalars);
         for (id, monitor) in &mut self.monitors {
-            if self.universe.is_a(element, monitor.interest.element) {
-                let constraint = &monitor.interest.constraint;
-                let program = constraint.as_ref().map(|(function, _)| &self.programs[function]);
-                monitor.push(program, element, scalars);
-                out.push(born(*id, monitor, entity, element, scalars));
+            if monitor.push(&self.constraints, element, scalars) {
+                out(Output::Born {
+                    monitor: *id,
+                    entity,
+                    element,
+                    scalars: &monitor.told(scalars),
+                });
             }
         }
     }
 
     /// Whether the entity existed.
-    fn destruct(&mut self, entity: EntityId, out: &mut Vec<Output>) -> bool {
+    fn destruct(&mut self, entity: EntityId, out: &mut dyn FnMut(Output<'_>)) -> bool {
         let Some((element, row)) = self.places.remove(&entity) else { return false };
         self.entities_to_come -= 1;
         self.past.is_stale = true;
@@ -328,67 +352,72 @@ impl World {
             self.places.insert(moved, (element, row));
         }
         for (id, monitor) in &mut self.monitors {
-            if self.universe.is_a(element, monitor.interest.element) {
-                monitor.swap_remove(element, row);
-                out.push(Output::Died { monitor: *id, entity });
+            if monitor.swap_remove(element, row) {
+                out(Output::Died { monitor: *id, entity });
             }
         }
         true
     }
 
-    fn register(&mut self, id: MonitorId, mut monitor: Monitor, out: &mut Vec<Output>) {
-        let constraint = monitor.interest.constraint.as_ref();
-        let program = constraint.map(|(function, _)| &self.programs[function]);
+    fn register(&mut self, id: MonitorId, mut monitor: Monitor, out: &mut dyn FnMut(Output<'_>)) {
         for (element, table) in (0..).map(ElementId).zip(&self.tables) {
-            if !self.universe.is_a(element, monitor.interest.element) {
+            if !monitor.watched.contains_key(&element) {
                 continue;
             }
             for (row, entity) in table.ids.iter().enumerate() {
                 let scalars = table.row(row);
-                monitor.push(program, element, &scalars);
-                out.push(born(id, &monitor, *entity, element, &scalars));
+                monitor.push(&self.constraints, element, &scalars);
+                let scalars = &monitor.told(&scalars);
+                out(Output::Born { monitor: id, entity: *entity, element, scalars });
             }
         }
         self.monitors.insert(id, monitor);
+        self.note_collected();
+    }
+
+    fn unregister(&mut self, id: MonitorId) {
+        self.monitors.remove(&id);
+        self.note_collected();
+    }
+
+    fn note_collected(&mut self) {
+        let choices = self.monitors.values().flat_map(|monitor| {
+            let properties = &monitor.interest.properties;
+            monitor.watched.keys().map(|element| (*element, properties.clone()))
+        });
+        self.collected = choices.collect();
     }
 }
 
-fn born(
-    id: MonitorId,
-    monitor: &Monitor,
-    entity: EntityId,
-    element: ElementId,
-    row: &[Scalar],
-) -> Output {
-    let scalars = monitor.columns.iter().map(|column| row[*column as usize]).collect();
-    Output::Born { monitor: id, entity, element, scalars }
-}
+/// The code of all updates, and that of all constraints.
+type Programs = (BTreeMap<FunctionId, Program>, BTreeMap<FunctionId, Constraint>);
 
-/// The code of all updates and constraints.
-fn programs(
-    universe: &Universe,
-    texts: &mut Texts,
-) -> Result<BTreeMap<FunctionId, Program>, WorldError> {
-    let mut programs = BTreeMap::new();
+fn programs(universe: &Universe, texts: &mut Texts) -> Result<Programs, WorldError> {
+    let (mut updates, mut constraints) = Programs::default();
     for (id, function) in (0..).map(FunctionId).zip(&universe.functions) {
         match function.kind {
             FunctionKind::Update => {
-                let parameters = &function.locals[..function.parameter_count as usize];
-                let names: Vec<String> =
-                    parameters.iter().map(|local| universe.type_text(&local.ty)).collect();
-                if !matches!(
-                    names.iter().map(String::as_str).collect::<Vec<_>>()[..],
-                    [] | ["real<s>" | "real32<s>"]
-                ) {
-                    return Err(WorldError::UpdateParameters(function.name.clone()));
-                }
+                check_parameters(universe, function)?;
+                updates.insert(id, compile(universe, id, texts)?);
             }
-            FunctionKind::Constraint => {}
-            FunctionKind::Function | FunctionKind::Predict => continue,
+            FunctionKind::Constraint => {
+                constraints.insert(id, compile_constraint(universe, id, texts)?);
+            }
+            FunctionKind::Function | FunctionKind::Predict => {}
         }
-        programs.insert(id, compile(universe, id, texts)?);
     }
-    Ok(programs)
+    Ok((updates, constraints))
+}
+
+/// An update has no parameter, or the length of the step.
+fn check_parameters(universe: &Universe, update: &Function) -> Result<(), WorldError> {
+    let parameters = &update.locals[..update.parameter_count as usize];
+    let names: Vec<String> = parameters.iter().map(|local| universe.type_text(&local.ty)).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    match names[..] {
+        [] | ["real<s>" | "real32<s>"] => Ok(()),
+        _ => Err(WorldError::UpdateParameters(update.name.clone())),
+    }
 }
 
 /// The columns of a property.

@@ -20,27 +20,23 @@ pub(crate) struct News {
 }
 
 impl News {
-    /// The same from the outputs of a world.
-    pub(crate) fn of(outputs: &[Output]) -> Self {
-        let mut news = Self::default();
-        for output in outputs {
-            match output {
-                Output::Born { monitor, entity, scalars, .. } => {
-                    news.born.entry((*monitor, *entity)).or_default().push(scalars.clone());
-                }
-                Output::Died { monitor, entity } => drop(news.died.insert((*monitor, *entity))),
-                Output::Rows { monitor, entities, scalars } => {
-                    let width = scalars.len() / entities.len();
-                    for (entity, row) in entities.iter().zip(scalars.chunks(width)) {
-                        news.rows.entry((*monitor, *entity)).or_default().push(row.to_vec());
-                    }
-                }
-                Output::Fault { entity, fault, strikes } => {
-                    news.faults.insert(*entity, (fault.to_string(), *strikes));
+    /// Notes what a world tells.
+    pub(crate) fn note(&mut self, output: Output<'_>) {
+        match output {
+            Output::Born { monitor, entity, scalars, .. } => {
+                self.born.entry((monitor, entity)).or_default().push(scalars.to_vec());
+            }
+            Output::Died { monitor, entity } => drop(self.died.insert((monitor, entity))),
+            Output::Rows { monitor, entities, columns, .. } => {
+                for (row, entity) in entities.iter().enumerate() {
+                    let scalars = columns.iter().map(|column| column.get(row)).collect();
+                    self.rows.entry((monitor, *entity)).or_default().push(scalars);
                 }
             }
+            Output::Fault { entity, fault, strikes } => {
+                self.faults.insert(entity, (fault.to_string(), strikes));
+            }
         }
-        news
     }
 }
 
@@ -152,7 +148,7 @@ impl Naive {
                         let row = self.sent(&monitor.interest, body);
                         news.rows.entry((*id, entity)).or_default().push(row);
                     }
-                    Ok(false) => monitor.counts.suppressed += 1,
+                    Ok(false) => monitor.counts.unchanged += 1,
                     Err(_) => monitor.counts.faults += 1,
                 }
             }
