@@ -197,7 +197,7 @@ sections! {
         may overrun: Overrun = Overrun::Skip, Shape::Word(Overrun::WORDS), of ["io", "monolithic", "workload"],
             "What a late job does to releases that have passed: drop and count them, run them at once, or end.";
         may lead: Span = Span::ZERO, Shape::LengthOrZero, of ["io", "monolithic", "decision", "workload"],
-            "Time before each release at which the process wakes and warms its caches; where the period has room for it.";
+            "Time before each release at which the process wakes and warms its caches, if the period has room.";
         may after: Texts<'s>, Shape::Texts, "Processes that are started before it.";
         may profile: &'s str, Shape::Text, else "an ordinary process", "A name in [profiles].";
         may priority: u8, Shape::Whole(1, 99), else "the profile's",

@@ -422,8 +422,8 @@ impl Decision {
         self.units.get(usize::from(slot))?.as_ref().map(Unit::view)
     }
 
-    /// Returns the number of samples since the last acceptable answer of the unit in this slot, the newest included: how
-    /// long its fault took to be found. 0 without a unit.
+    /// Returns the number of samples since the last acceptable answer of the unit in this slot, the newest included:
+    /// the samples until its fault was found. 0 without a unit.
     #[must_use]
     pub fn since_acceptable(&self, slot: u8) -> u32 {
         let unit = self.units.get(usize::from(slot)).and_then(Option::as_ref);

@@ -8,7 +8,7 @@ use hemiola_stats::{Spread, histogram, median, paired_difference};
 use hemiola_trace::Recording;
 use hemiola_trace::perfetto::Names;
 use hemiola_trace::result::{
-    FaultRecord, FederationRecord, Floor, MixedRecord, RunFolder, RunRecord, VariantRecord,
+    FaultRecord, FederationRecord, Floor, MixedRecord, Role, RunFolder, RunRecord, VariantRecord,
 };
 use hemiola_units::{Profile, Span};
 
@@ -113,6 +113,7 @@ fn observe<E: Display>(
         let tracks = recording.tracks.iter();
         let tracks = tracks.map(|track| (track.name.clone(), track.entries.clone()));
         let mut processes = processes(&variant.processes, tracks);
+        processes.extend(silent_units(run, &processes));
         if variant.federation.is_some() {
             // Federates have cycles of their own, each at its rate, not parts of one.
             processes.iter_mut().for_each(|process| process.in_cycle = false);
@@ -152,6 +153,22 @@ fn observe<E: Display>(
         observed
     };
     variant.runs.iter().map(observe_run).collect()
+}
+
+/// The units whose programs record nothing, and which the scenario does not know.
+fn silent_units(run: &RunRecord, known: &[Process]) -> Vec<Process> {
+    let is_silent = |name: &str| known.iter().all(|process| process.name != name);
+    let has_process = |name: &str| run.processes.iter().any(|process| process.name == name);
+    let names = run.units.iter().map(|unit| &unit.name);
+    let silent = names.filter(|name| is_silent(name) && has_process(name));
+    silent
+        .map(|name| Process {
+            name: name.clone(),
+            role: Role::Unit,
+            in_cycle: false,
+            entries: Vec::new(),
+        })
+        .collect()
 }
 
 /// The names of all codes in a recording of ours.

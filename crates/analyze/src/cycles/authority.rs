@@ -1,4 +1,4 @@
-//! Who commanded a Simplex program, when and why, and the faults that its decision module found.
+//! The time line of authority of a Simplex program, and the faults that its decision module found.
 //!
 //! The voltages that the I/O process wrote say who commanded; the events of the decision module and of the watchdog say
 //! why. Units are named by the record of the run, by their slot where it does not know them.

@@ -55,7 +55,7 @@ pub struct Miss {
     pub cause: Cause,
     /// Whether the cause lies in the programs of the loop rather than in the machine or the kernel.
     pub ours: bool,
-    /// The thread that had the processor meanwhile, where it is known: a process of the run by its name in the scenario.
+    /// The thread that had the processor meanwhile, where it is known; a process of the run by the scenario's name.
     #[serde(default)]
     pub thread: Option<String>,
     /// The same in words with figures.
@@ -160,7 +160,7 @@ pub fn explain(
     misses
 }
 
-/// Who had the processor meanwhile.
+/// The thread that had the processor meanwhile.
 #[derive(Clone, Debug, Default)]
 struct Holder {
     /// The thread, where it is known.
@@ -287,7 +287,7 @@ impl<'w> Usual<'w> {
         Finding::of(Cause::LateWakeUp, self.holder_before(cycle, dropped), text)
     }
 
-    /// Who had the processor of a process that did not run between two moments.
+    /// The thread that had the processor of a process that did not run between two moments.
     fn holder(&self, process: usize, from: Instant, to: Instant) -> Holder {
         let known = self.witness.and_then(|witness| witness.holder(process, from, to));
         known.map_or_else(Holder::default, |(thread, ours)| Holder { thread: Some(thread), ours })

@@ -180,7 +180,7 @@ pub struct RunSummary {
     /// Stops of its processes by a signal or a tracer, a sentence each.
     #[serde(default)]
     pub disturbances: Vec<String>,
-    /// Who commanded when and why, and which faults were found; `None` without a decision module.
+    /// The time line of authority and the faults that were found; `None` without a decision module.
     #[serde(default)]
     pub control: Option<Control>,
     /// Its figures.

@@ -1,4 +1,4 @@
-//! The tables of Simplex programs: who commanded when and why, the faults that were found, and the units.
+//! The tables of Simplex programs: the time line of authority, the faults that were found, and the units.
 
 use hemiola_report::table::{Detail, Table};
 use hemiola_report::text::{NONE, count};
@@ -71,7 +71,7 @@ fn authority(summary: &Summary, detail: Detail) -> Table {
     let heads =
         "Program|Run|At, s|Commands|For, s|Because|V|Predicted|Limit|Position, mm|Angle, °|Voltage";
     let rows = rows(summary, |control| &control.authority[..shown(control)], row);
-    Table::new("Who commanded, and why", heads.split('|'), rows).with_prose(&[3, 5]).with_note(format!(
+    Table::new("Time line of authority", heads.split('|'), rows).with_prose(&[3, 5]).with_note(format!(
         "At: from the first release to its first voltage, which is the last column. V: Lyapunov value of the estimated \
          state; predicted with the answer of the active unit. Limit: of the prediction for an answer that was refused, \
          of V for a return of control.{left_out}"
@@ -99,7 +99,7 @@ fn unit_faults(summary: &Summary) -> Table {
     )
 }
 
-/// What was done because of a fault.
+/// The consequences of a fault, in words.
 fn remedy(fault: &UnitFault) -> String {
     let took_over = match fault.takeovers {
         0 => None,

@@ -104,7 +104,7 @@ busy loop     processes         0/1000         –   0.420       1.0      0     
 Lost: runs in which the pendulum fell or left the track, of all runs. Detected: cycles until the
 fault was detected. False: switches away from a unit that had no fault.
 
-Who commanded, and why
+Time line of authority
 ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 Program      Run  At, s  Commands  For, s  Because  V  Predicted  Limit  Position, mm  Angle, °  Voltage
 ─────────────────────────────────────────────────────────────────────────────────────────────────────────
