@@ -180,7 +180,7 @@ struct Node {
     receive_index: u16,
     deadline: Span,
     cycle: u32,
-    /// Processor time of this thread when the end of a job was last recorded.
+    /// Processor time of this thread up to which it is accounted for.
     cpu: Span,
     /// Finish and deadline of the last job, until [`Node::record_end`].
     ended: Option<(Instant, u64)>,
@@ -203,8 +203,10 @@ impl Node {
             }
             if warms_up {
                 self.record_end();
+                self.cpu = sys::cpu_clock::thread();
                 task.warm_up(self);
             }
+            let warmed = warms_up.then(|| (self.take_cpu(), self.now()));
             let release = match periodic.wait(self.recorder.clock()) {
                 Ok(release) => release,
                 Err(stopped) => return Some(stopped.to_string()),
@@ -218,7 +220,12 @@ impl Node {
                 return None;
             }
             let start = self.now();
-            self.begin(number, release.at, start, release.skipped);
+            let warm_up = warmed.map_or(Span::ZERO, |(used, since)| {
+                // It has kept the processor busy since then. Its processor time is not read here, where a job begins.
+                self.cpu += start - since;
+                used + (start - since)
+            });
+            self.begin(number, release.at, start, release.skipped, warm_up);
             task.step(&Job { cycle: number, release: release.at, message: &[] }, self);
             self.end(release.at);
             if let Some(fault) = task.fault() {
@@ -243,7 +250,7 @@ impl Node {
             }
             match next {
                 Next::Job { cycle, release } => {
-                    self.begin(cycle, release, start, 0);
+                    self.begin(cycle, release, start, 0, Span::ZERO);
                     task.step(&Job { cycle, release, message: &[] }, self);
                     self.end(release);
                     self.record_end();
@@ -265,7 +272,8 @@ impl Node {
         self.cpu = sys::cpu_clock::thread();
         let mut buffer = [0; MESSAGE_LEN_MAX];
         loop {
-            task.before_message(self);
+            let warm_up = task.before_message(self);
+            self.cpu += warm_up;
             // Without a time limit: on a virtual machine, setting a timer is a trip to the hypervisor in the
             // middle of a cycle. The runner sends a message when it ends the run.
             let receiver =
@@ -284,7 +292,7 @@ impl Node {
                 }
                 continue;
             };
-            self.begin(cycle, release, received, 0);
+            self.begin(cycle, release, received, 0, warm_up);
             self.recorder.push(Entry {
                 at: received,
                 kind: EventKind::Receive,
@@ -303,7 +311,7 @@ impl Node {
         }
     }
 
-    fn begin(&mut self, cycle: u64, release: Instant, start: Instant, skipped: u64) {
+    fn begin(&mut self, cycle: u64, release: Instant, start: Instant, skipped: u64, warm_up: Span) {
         // The record counts modulo 2³²: seven weeks at 1 kHz.
         self.cycle = cycle as u32;
         self.recorder.push(Entry {
@@ -312,8 +320,16 @@ impl Node {
             arg: u16::try_from(skipped).unwrap_or(u16::MAX),
             cycle: self.cycle,
             a: release.nanos(),
-            b: 0,
+            b: warm_up.nanos().max(0) as u64,
         });
+    }
+
+    /// Takes the processor time of this thread since it was last taken.
+    fn take_cpu(&mut self) -> Span {
+        let cpu = sys::cpu_clock::thread();
+        let used = cpu - self.cpu;
+        self.cpu = cpu;
+        used
     }
 
     fn end(&mut self, release: Instant) {
@@ -325,9 +341,7 @@ impl Node {
     /// called where no other process waits.
     fn record_end(&mut self) {
         let Some((finish, deadline)) = self.ended.take() else { return };
-        let cpu = sys::cpu_clock::thread();
-        let execution = (cpu - self.cpu).nanos().max(0) as u64;
-        self.cpu = cpu;
+        let execution = self.take_cpu().nanos().max(0) as u64;
         self.recorder.push(Entry {
             at: finish,
             kind: EventKind::Finish,

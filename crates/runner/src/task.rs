@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use hemiola_trace::EventKind;
-use hemiola_units::Instant;
+use hemiola_units::{Instant, Span};
 
 /// One activation of a task.
 #[derive(Clone, Copy, Debug)]
@@ -58,8 +58,10 @@ pub(crate) trait Task {
     fn warm_up(&mut self, _ports: &mut dyn Ports) {}
 
     /// Waits until the task wants the next message of the triggering channel; returns at once by default. It must
-    /// return within about a cycle, whatever happens.
-    fn before_message(&mut self, _ports: &mut dyn Ports) {}
+    /// return within about a cycle, whatever happens. Returns the processor time that it spent on warming up.
+    fn before_message(&mut self, _ports: &mut dyn Ports) -> Span {
+        Span::ZERO
+    }
 
     /// The cycle and release that a message on the triggering channel belongs to; `None` for an invalid message,
     /// which releases no job.

@@ -183,8 +183,9 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// A job began. `arg`: releases skipped before it, saturated; `a`: its release, ns.
-    Start = 1 "start" [whole("skipped"), whole("release_ns"), None];
+    /// A job began. `arg`: releases skipped before it, saturated; `a`: its release, ns; `b`: processor time that its
+    /// process spent on warming up for it, ns.
+    Start = 1 "start" [whole("skipped"), whole("release_ns"), whole("warm_up_ns")];
     /// The job ended. `a`: its deadline, ns; `b`: processor time the thread spent in it, ns.
     Finish = 2 "finish" [None, whole("deadline_ns"), whole("execution_ns")];
     /// A message was taken from a channel. `arg`: the channel's index.

@@ -31,6 +31,8 @@ pub struct Job {
     pub release: Instant,
     /// When it began.
     pub start: Instant,
+    /// Processor time that its process spent on warming up for it.
+    pub warm_up: Span,
     /// Releases dropped just before it, because its process was late.
     pub skipped: u64,
     /// How it ended; `None` if the record stops before.
@@ -188,6 +190,7 @@ pub fn jobs(index: usize, process: &Process) -> Vec<(Job, Vec<Stamp>)> {
                 cycle: entry.cycle,
                 release: Instant::from_nanos(entry.a),
                 start: entry.at,
+                warm_up: Span::from_nanos(entry.b.try_into().unwrap_or(i64::MAX)),
                 skipped: entry.arg.into(),
                 end: None,
             };

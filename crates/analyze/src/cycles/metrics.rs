@@ -54,6 +54,8 @@ struct Jobs {
     response: Vec<i64>,
     /// Processor time, ns.
     execution: Vec<i64>,
+    /// Processor time of warming up, ns; without the jobs that nothing was warmed up for.
+    warm_up: Vec<i64>,
     /// First release to last, plus one period.
     observed: Span,
     /// Time on a processor by the kernel's record, of a program that records no jobs.
@@ -223,6 +225,7 @@ fn first_counted(processes: &[Process], record: &RunRecord, period: Span) -> Ins
 fn take(jobs: &mut BTreeMap<String, Jobs>, name: &str, job: &Job) {
     let entry = jobs.entry(name.to_owned()).or_default();
     entry.latency.push(job.release_latency().nanos());
+    entry.warm_up.extend(Some(job.warm_up.nanos()).filter(|time| *time > 0));
     if let Some(end) = job.end {
         entry.response.push((end.finish - job.release).nanos());
         entry.execution.push(end.execution.nanos());
@@ -304,6 +307,12 @@ pub struct Figures {
     pub context_switches_per_cycle: f64,
     /// Start − release of each cycle's first job, ns.
     pub release_latency_ns: Option<Spread>,
+    /// Processor time that all processes spent on warming up for a cycle, mean, ns.
+    #[serde(default)]
+    pub warm_up_per_cycle_ns: f64,
+    /// Processor time of the processes of the cycle in a cycle, without warming up, mean, ns.
+    #[serde(default)]
+    pub execution_per_cycle_ns: f64,
     /// The processes of the cycle, and loads beside it, by name.
     pub processes: Vec<ProcessFigures>,
     /// Where the time of a cycle goes, the longest segment first.
@@ -332,10 +341,13 @@ pub struct ProcessFigures {
     pub start_latency_ns: Option<Spread>,
     /// Finish − release, ns.
     pub response_ns: Option<Spread>,
-    /// Processor time of a job, ns.
+    /// Processor time of a job, ns, without that of warming up.
     pub execution_ns: Option<Spread>,
-    /// Processor time as a share of the time observed; `None` for a program that records no jobs, if the kernel was not
-    /// recorded.
+    /// Processor time of warming up for a job, ns; `None` without a `lead`.
+    #[serde(default)]
+    pub warm_up_ns: Option<Spread>,
+    /// Processor time, with warming up, as a share of the time observed; `None` for a program that records no jobs, if
+    /// the kernel was not recorded.
     #[serde(rename = "utilisation")]
     pub utilization: Option<f64>,
 }
@@ -396,6 +408,8 @@ impl Figures {
                 .map_or(0.0, |cycle| timing_overhead_ns / cycle.spread.mean.max(1.0)),
             context_switches_per_cycle: context_switches as f64 / counted.max(1) as f64,
             release_latency_ns: Spread::of(&latencies),
+            warm_up_per_cycle_ns: per_cycle(total(runs, |jobs| &jobs.warm_up)),
+            execution_per_cycle_ns: per_cycle(total(runs, |jobs| &jobs.execution)),
             processes: process_figures(runs),
             segments: Segments::combine(runs.iter().map(|run| &run.segments)),
             delayed_by: CycleDelay::list(delays(runs)),
@@ -405,6 +419,11 @@ impl Figures {
             lost_events: runs.iter().map(|run| run.lost_events).sum(),
         }
     }
+}
+
+/// A sum over all jobs of all processes.
+fn total(runs: &[Observed], pick: fn(&Jobs) -> &Vec<i64>) -> f64 {
+    runs.iter().flat_map(|run| run.processes.values()).flat_map(pick).map(|ns| *ns as f64).sum()
 }
 
 /// The threads that delayed cycles, over all runs.
@@ -441,7 +460,9 @@ fn process_figures(runs: &[Observed]) -> Vec<ProcessFigures> {
         let execution = sorted(|jobs| &jobs.execution);
         let observed = all().map(|jobs| jobs.observed).sum::<Span>().nanos();
         let occupied = all().filter_map(|jobs| jobs.occupied).reduce(|sum, part| sum + part);
-        let executed = (!execution.is_empty()).then(|| execution.iter().sum::<i64>());
+        let warm_up = sorted(|jobs| &jobs.warm_up);
+        let own = execution.iter().chain(&warm_up).sum::<i64>();
+        let executed = (!execution.is_empty()).then_some(own);
         let used = executed.or(occupied.map(Span::nanos));
         ProcessFigures {
             name: name.clone(),
@@ -449,6 +470,7 @@ fn process_figures(runs: &[Observed]) -> Vec<ProcessFigures> {
             start_latency_ns: Spread::of(&latency),
             response_ns: Spread::of(&sorted(|jobs| &jobs.response)),
             execution_ns: Spread::of(&execution),
+            warm_up_ns: Spread::of(&warm_up),
             utilization: used.map(|used| used as f64 / observed.max(1) as f64),
         }
     };
@@ -482,6 +504,23 @@ mod tests {
         assert_eq!((io.name.as_str(), io.jobs), ("io", 100));
         assert_eq!(io.response_ns.unwrap().p50, 13 * MICRO);
         assert!((io.utilization.unwrap() - 5.0 / 20_000.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn warming_up_counts_as_processor_time_and_not_as_execution() {
+        let mut processes = Loop::new(100).processes();
+        let starts = processes[0].entries.iter_mut().filter(|it| it.kind == EventKind::Start);
+        starts.for_each(|start| start.b = 50_000);
+        let record = run_record(1, 0);
+        let figures =
+            Figures::of(&[Observed::of(&processes, &record, Span::from_nanos(PERIOD), None)]);
+        assert_eq!(figures.warm_up_per_cycle_ns, 50_000.0);
+        // 5 us of io and 3 us of the controller.
+        assert_eq!(figures.execution_per_cycle_ns, 8_000.0);
+        let [controller, io] = &figures.processes[..] else { panic!("{:?}", figures.processes) };
+        assert_eq!(io.warm_up_ns.unwrap().p50, 50_000);
+        assert_eq!((io.execution_ns.unwrap().p50, controller.warm_up_ns), (5_000, None));
+        assert!((io.utilization.unwrap() - 55.0 / 20_000.0).abs() < 1e-9);
     }
 
     #[test]

@@ -444,11 +444,14 @@ impl Slot {
 impl Task for DecisionTask {
     /// Sleeps through the start of the next cycle, while the units work. Waking up for the sensors as well
     /// would be one hand-over more in every cycle, and the estimate is as good when it is made later.
-    fn before_message(&mut self, ports: &mut dyn Ports) {
-        let Some(next) = self.next_release else { return };
+    fn before_message(&mut self, ports: &mut dyn Ports) -> Span {
+        let Some(next) = self.next_release else { return Span::ZERO };
+        let mut warm_up = Span::ZERO;
         if self.lead.is_positive() {
             sys::timer::sleep_until(next - self.lead);
+            let before = sys::cpu_clock::thread();
             self.rehearse(ports);
+            warm_up = sys::cpu_clock::thread() - before;
         }
         let next_cycle = self.cycles + 1;
         if let Some(last) = lowest(&self.slots, |n| self.slots[n].is_awaited(next_cycle)) {
@@ -456,6 +459,7 @@ impl Task for DecisionTask {
             let limit = next + self.answer_within - self.sandboxed.reserve();
             let _ = self.slots[last].answers.wait(limit);
         }
+        warm_up
     }
 
     fn trigger(&mut self, message: &[u8]) -> Option<(u64, Instant)> {

@@ -471,8 +471,8 @@ impl TrackState {
             match field.map(|field| field.shape) {
                 None if value == 0 => {}
                 None => annotate(RAW + index as u64, AnnotationValue::Uint(value)),
-                // The only whole number in `arg` is that of skipped releases.
-                Some(Shape::Whole) if index == 0 && value == 0 => {}
+                // Few jobs follow skipped releases, and few processes warm up.
+                Some(Shape::Whole) if kind == EventKind::Start && value == 0 => {}
                 Some(Shape::Real) => {
                     annotate(field_iid(kind, index), AnnotationValue::DoubleBits(value));
                 }

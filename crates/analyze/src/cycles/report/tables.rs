@@ -136,16 +136,19 @@ fn costs(summary: &Summary) -> Table {
             or_none(variant.ratio_to_first_adjusted, ratio),
             format!("{:.1}", figures.context_switches_per_cycle),
             or_none(figures.release_latency_ns.map(|spread| spread.p50 as f64), micros),
+            micros(figures.execution_per_cycle_ns),
+            or_none(Some(figures.warm_up_per_cycle_ns).filter(|ns| *ns > 0.0), micros),
         ]
     };
-    let heads = "Program|Hand-overs|Floor|Ratio|Floor b-b|Ratio b-b|To first|Adj.|Switches|Latency"
+    let heads = "Program|Hand-overs|Floor|Ratio|Floor b-b|Ratio b-b|To first|Adj.|Switches|Latency|CPU|Warm-up"
         .split('|');
     let rows = summary.variants.iter().map(row).collect();
     Table::new("Cost against the floor of the machine", heads, rows).with_note(
         "Floor, µs: the number of hand-overs × the median of one hand-over of that kind, measured in this run. \
          Hand-overs down and up each count with their own median, at the rate of the loop (the processor idle in \
          between) and back to back (b-b). Ratios are of the median cycle. Adj.: ratio to the first program, timing \
-         overhead subtracted from both. Switches: context switches in a cycle. Latency: median release latency, µs.",
+         overhead subtracted from both. Switches: context switches in a cycle. Latency: median release latency, µs. CPU, warm-up: processor time of a cycle, and of warming up for it \
+         before its release (lead), mean, µs.",
     )
 }
 
