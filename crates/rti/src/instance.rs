@@ -22,6 +22,8 @@ pub(crate) struct Instance {
     pub(crate) attributes: Vec<InstanceAttribute>,
     /// The federates that know it, by handle.
     known_by: Vec<KnownBy>,
+    /// The federates that have deleted it locally and not discovered it again, by handle.
+    deleted_locally_by: Vec<FederateHandle>,
     pub(crate) deletion: Option<Deletion>,
     /// For everything above and its places in the federation's tables.
     pub(crate) charge: Charge,
@@ -66,8 +68,18 @@ impl Instance {
         account: &Arc<Account>,
     ) -> Self {
         let charge = Charge::new(account, Self::own_len(&name, attributes.len()));
-        let known_by = Vec::new();
-        Self { name, class, registered_by, attributes, known_by, deletion: None, charge }
+        let (known_by, deleted_locally_by) = (Vec::new(), Vec::new());
+        let deletion = None;
+        Self {
+            name,
+            class,
+            registered_by,
+            attributes,
+            known_by,
+            deleted_locally_by,
+            deletion,
+            charge,
+        }
     }
 
     /// The estimated memory of an instance that no federate knows, in bytes. Its name is stored twice.
@@ -83,11 +95,13 @@ impl Instance {
 
     pub(crate) const ATTRIBUTE_LEN: usize = size_of::<InstanceAttribute>();
     const KNOWN_BY_LEN: usize = size_of::<KnownBy>() * 3 / 2;
+    const DELETED_LOCALLY_LEN: usize = size_of::<FederateHandle>() * 3 / 2;
 
     /// What must be charged, counted anew.
     pub(crate) fn counted_len(&self) -> usize {
         let known_by = self.known_by.len() * Self::KNOWN_BY_LEN;
-        Self::own_len(&self.name, self.attributes.len()) + known_by
+        let deleted_locally = self.deleted_locally_by.len() * Self::DELETED_LOCALLY_LEN;
+        Self::own_len(&self.name, self.attributes.len()) + known_by + deleted_locally
     }
 
     /// Returns the federates that know it, by handle.
@@ -106,6 +120,28 @@ impl Instance {
         let at = place.expect_err("a federate discovers an instance once");
         self.known_by.insert(at, KnownBy { federate, class });
         self.charge.grow(Self::KNOWN_BY_LEN);
+        self.forget_local_deletion(federate);
+    }
+
+    /// Returns the federates that have deleted it locally and not discovered it again.
+    pub(crate) fn deleted_locally_by(&self) -> &[FederateHandle] {
+        &self.deleted_locally_by
+    }
+
+    /// A federate deletes it locally.
+    pub(crate) fn delete_locally(&mut self, federate: FederateHandle) {
+        if let Err(at) = self.deleted_locally_by.binary_search(&federate) {
+            self.deleted_locally_by.insert(at, federate);
+            self.charge.grow(Self::DELETED_LOCALLY_LEN);
+        }
+    }
+
+    /// A federate discovers it again, or leaves.
+    pub(crate) fn forget_local_deletion(&mut self, federate: FederateHandle) {
+        if let Ok(at) = self.deleted_locally_by.binary_search(&federate) {
+            self.deleted_locally_by.remove(at);
+            self.charge.shrink(Self::DELETED_LOCALLY_LEN);
+        }
     }
 
     /// Removes a federate from those that know it. Returns whether it was one.

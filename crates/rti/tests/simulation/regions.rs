@@ -1,13 +1,15 @@
 //! Regions in the seeded worlds: an oracle that compares every pair, and the events that make, move and use regions.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use hemiola_hla::call::{DistributionCall as D, SupportCall};
 use hemiola_hla::data::{AttributeRegions, RangeBounds};
 use hemiola_hla::{
-    AttributeHandle, DimensionHandle, Exception, FederateHandle, InteractionClassHandle,
+    AttributeHandle, Callback, DimensionHandle, Exception, FederateHandle, InteractionClassHandle,
     ObjectClassHandle, ObjectInstanceHandle, RegionHandle, Reply,
 };
+use hemiola_rti::{Notice, SessionId};
 
 use super::checker::{Peer, WHOLE};
 use super::run::Run;
@@ -308,22 +310,64 @@ impl Run {
         }
     }
 
+    /// Returns the federates that discover an instance with the last update, which has these attributes, and the class
+    /// that they know it as. All that have chosen to forget it do, if one of the attributes is in scope for them.
+    pub(super) fn rediscovered(
+        &mut self,
+        at: usize,
+        instance: ObjectInstanceHandle,
+        extents: &BTreeMap<u32, Extent>,
+    ) -> BTreeMap<SessionId, ObjectClassHandle> {
+        let discovery = |(session, notice): &(SessionId, Arc<Notice>)| match notice.callback() {
+            Callback::DiscoverObjectInstance { object_instance, object_class, .. } => {
+                (*object_instance == instance).then_some((*session, *object_class))
+            }
+            _ => None,
+        };
+        let rediscovered: BTreeMap<SessionId, ObjectClassHandle> =
+            self.inbox.iter().filter_map(discovery).collect();
+        let is_deletable = |peer: &Peer| peer.owned.contains(&(instance, self.privilege));
+        if self.staying().any(is_deletable) {
+            let line = self.line_of(instance);
+            for peer in self.staying().filter(|peer| peer.fed != self.peers[at].fed) {
+                let nearest = line.iter().find(|class| peer.subscribes(**class));
+                let is_in_scope =
+                    nearest.is_some_and(|one| !peer.receives(*one, extents).is_empty());
+                let is_known = peer.known.contains_key(&instance)
+                    || rediscovered.contains_key(&peer.fed.session)
+                    || !self.forgotten.contains(&(peer.fed.handle, instance));
+                assert!(is_known || !is_in_scope, "{:?} should rediscover {instance}", peer.fed);
+            }
+        }
+        for peer in &self.peers {
+            if rediscovered.contains_key(&peer.fed.session) {
+                self.forgotten.remove(&(peer.fed.handle, instance));
+            }
+        }
+        rediscovered
+    }
+
+    /// The class as which an instance was registered, and its superclass.
+    fn line_of(&self, instance: ObjectInstanceHandle) -> Vec<ObjectClassHandle> {
+        let class = self.registered.get(&instance).copied();
+        let parent = class.and_then(|class| self.model.object_class(class).unwrap().parent);
+        class.into_iter().chain(parent).collect()
+    }
+
     fn check_discovery(&self, owner: &Peer, instance: ObjectInstanceHandle) {
         let is_deletable = |peer: &Peer| peer.owned.contains(&(instance, self.privilege));
-        let (Some(class), true) =
-            (self.registered.get(&instance), self.staying().any(is_deletable))
-        else {
+        if !self.staying().any(is_deletable) {
             return;
-        };
+        }
         let mine = owner.owned.range((instance, AttributeHandle::new(0))..);
         let mine = mine.take_while(|(other, _)| *other == instance);
         let parts: BTreeMap<u32, Extent> =
             mine.map(|(_, one)| (one.number(), owner.own.extent(instance, *one))).collect();
-        let line = [Some(*class), self.model.object_class(*class).unwrap().parent];
+        let line = self.line_of(instance);
         for peer in self.staying().filter(|peer| peer.fed != owner.fed) {
-            let mut line = line.iter().flatten().copied();
-            let Some(nearest) = line.find(|class| peer.subscribes(*class)) else { continue };
-            let is_in_scope = !peer.receives(nearest, &parts).is_empty();
+            let nearest = line.iter().find(|class| peer.subscribes(**class));
+            let Some(nearest) = nearest else { continue };
+            let is_in_scope = !peer.receives(*nearest, &parts).is_empty();
             let is_forgotten = self.forgotten.contains(&(peer.fed.handle, instance));
             let is_known = peer.known.contains_key(&instance) || is_forgotten;
             assert!(is_known || !is_in_scope, "{:?} should know {instance}: {peer:?}", peer.fed);

@@ -37,7 +37,7 @@ pub(super) struct Run {
     sessions: u64,
     calls: u32,
     pub(super) peers: Vec<Peer>,
-    inbox: Vec<(SessionId, Arc<Notice>)>,
+    pub(super) inbox: Vec<(SessionId, Arc<Notice>)>,
     messages: Messages,
     next_message: u64,
     pub(super) classes: Vec<ObjectClassHandle>,
@@ -802,8 +802,10 @@ impl Run {
         let own = &self.peers[at].own;
         let extents = attributes.iter().map(|one| (one.number(), own.extent(instance, *one)));
         let extents: BTreeMap<u32, Extent> = extents.collect();
+        let rediscovered = self.rediscovered(at, instance, &extents);
         self.sent(at, stamp, Some(instance), &reply, ordering, |peer| {
             let class = peer.known.get(&instance);
+            let class = class.or_else(|| rediscovered.get(&peer.fed.session));
             class.map(|class| peer.receives(*class, &extents)).unwrap_or_default()
         });
         self.delay(at, extents, &[]);

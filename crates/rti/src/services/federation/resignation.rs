@@ -292,12 +292,14 @@ fn leave_instance(
     handle: hemiola_hla::ObjectInstanceHandle,
     action: ResignAction,
 ) {
-    let instance = &federation.instances[&handle];
+    let instance = federation.instance_mut(handle);
+    instance.forget_local_deletion(me);
     let is_deleted_by_me = instance.deletion.as_ref().is_some_and(|one| one.by == me);
     if !is_deleted_by_me && instance.known_as(me).is_none() {
         return;
     }
     if steps_of(action).deletes && object::may_delete(federation, instance, me) {
+    let instance = &federation.instances[&handle];
         object::delete(federation, me, handle, Data::new(), None);
     }
     object::leave(federation, me, handle);

@@ -91,20 +91,48 @@ fn discover_by_all(federation: &mut Federation, handle: ObjectInstanceHandle) {
     }
 }
 
+/// Makes federates that have deleted an instance locally discover it again, if one of these attributes, which are about
+/// to be updated, is in scope for them.
+#[cold]
+pub(super) fn rediscover(
+    federation: &mut Federation,
+    handle: ObjectInstanceHandle,
+    updated: &[AttributeHandle],
+) {
+    let mut discovered = false;
+    for federate in federation.instances[&handle].deleted_locally_by().to_vec() {
+        let scope = scope_of_discovery(federation, federate, handle);
+        if scope.is_some_and(|(_, scope)| scope.iter().any(|one| updated.contains(one))) {
+            discovered |= discover(federation, federate, handle);
+        }
+    }
+    if discovered {
+        advise_of_updates(federation, handle);
+    }
+}
+
+/// Returns the class as which a federate would discover an instance, and the attributes in scope for it there. Returns
+/// `None` if it would not, because it knows the instance or no attribute is in scope.
+fn scope_of_discovery(
+    federation: &Federation,
+    me: FederateHandle,
+    handle: ObjectInstanceHandle,
+) -> Option<(ObjectClassHandle, Vec<AttributeHandle>)> {
+    let instance = &federation.instances[&handle];
+    if instance.deletion.is_some() || instance.known_as(me).is_some() {
+        return None;
+    }
+    let is_subscribed = |one: &_| distribution::is_subscribed(federation, me, *one);
+    let class = federation.object_class_line(instance.class).find(is_subscribed)?;
+    let scope = distribution::attributes_in_scope(federation, me, class, handle);
+    (!scope.is_empty()).then_some((class, scope))
+}
+
 /// Clause 6.9. A federate discovers an instance as the nearest class it subscribes to, if an attribute is in scope for
 /// it there. The caller advises the owners, once for all federates that discover it.
 fn discover(federation: &mut Federation, me: FederateHandle, handle: ObjectInstanceHandle) -> bool {
+    let Some((class, wanted)) = scope_of_discovery(federation, me, handle) else { return false };
     let instance = &federation.instances[&handle];
-    if instance.deletion.is_some() || instance.known_as(me).is_some() {
-        return false;
-    }
-    let is_subscribed = |one: &_| distribution::is_subscribed(federation, me, *one);
-    let class = federation.object_class_line(instance.class).find(is_subscribed);
-    let Some(class) = class else { return false };
-    let wanted = distribution::attributes_in_scope(federation, me, class, handle);
-    if wanted.is_empty() {
-        return false;
-    }
     let callback = Callback::DiscoverObjectInstance {
         object_instance: handle,
         object_class: class,
@@ -395,7 +423,8 @@ fn remove_if_unknown(federation: &mut Federation, handle: ObjectInstanceHandle) 
     }
 }
 
-/// Clause 6.18. The federate may discover the instance again after a new subscription or a change of owners.
+/// Clause 6.18. The federate discovers the instance again when it is next of interest: with an update of an attribute
+/// in scope, a new subscription, or a change of owners or regions.
 pub(super) fn local_delete_object_instance(
     federation: &mut Federation,
     me: FederateHandle,
@@ -410,4 +439,8 @@ pub(super) fn local_delete_object_instance(
     }
     forget(federation, me, handle);
     Ok(Reply::Done)
+    // It may have been the last to know a deleted instance.
+    if let Some(instance) = federation.instances.get_mut(&handle) {
+        instance.delete_locally(me);
+    }
 }

@@ -7,8 +7,9 @@ use hemiola_hla::{
 };
 use hemiola_units::Instant;
 
-use super::{available, stamped};
-use crate::federate::Federate;
+use super::instance::rediscover;
+use super::{available, evaluate, stamped};
+use crate::federate::{Federate, Subscription};
 use crate::federation::Federation;
 use crate::group::Groups;
 use crate::instance::KnownBy;
@@ -38,6 +39,7 @@ pub(crate) fn update_attribute_values(
         let attribute = instance.attribute(attribute).expect("it is owned");
         let order = if is_ordered { attribute.order } else { OrderType::Receive };
         let extent = federation.regions.extent_of(handle, attribute.handle, me);
+    let is_deleted_locally = !instance.deleted_locally_by().is_empty();
         (order, attribute.transportation, extent)
     });
     // The parts share one retraction handle.
@@ -45,6 +47,11 @@ pub(crate) fn update_attribute_values(
     let order = if is_ordered { OrderType::TimeStamp } else { OrderType::Receive };
     let whole = Stamp::new(federation, me, time, order);
     let first = federation.sequence + 1;
+    if is_deleted_locally {
+        let values = groups.iter().flat_map(|(_, values)| values);
+        let updated: Vec<AttributeHandle> = values.map(|(one, _)| *one).collect();
+        rediscover(federation, handle, &updated);
+    }
     let mut retractable_from = Vec::new();
     for ((order, transportation, extent), values) in groups {
         let is_ordered = order == OrderType::TimeStamp;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use hemiola_hla::call::{ObjectCall, SupportCall};
 use hemiola_hla::{
     Callback, Exception, FederateHandle, ObjectClassHandle, ObjectInstanceHandle, Reply,
+    ResignAction,
 };
 use hemiola_rti::{Limits, Notice};
 
@@ -126,7 +127,7 @@ fn a_removal_is_queued_like_any_message() {
 }
 
 #[test]
-fn a_locally_deleted_instance_can_be_discovered_again() {
+fn a_locally_deleted_instance_is_discovered_again_when_it_is_of_interest() {
     let mut w = World::new();
     let (a, b) = (w.federate("a"), w.federate("b"));
     w.publish(a, "Vehicle", "Position");
@@ -137,9 +138,34 @@ fn a_locally_deleted_instance_can_be_discovered_again() {
     assert_eq!(w.refused(b, local_delete(car)), Exception::ObjectInstanceNotKnown);
     w.callbacks(b);
     w.update(a, car, "Position");
-    assert_eq!(w.callbacks(b), Vec::<String>::new());
+    let discovered = format!("discover {car} as Vehicle");
+    assert_eq!(w.callbacks(b), [discovered.clone(), format!("reflect {car} Position")]);
+    w.ok(b, local_delete(car));
     w.subscribe(b, "Vehicle", "Position");
-    assert_eq!(w.callbacks(b), [format!("discover {car} as Vehicle")]);
+    assert_eq!(w.callbacks(b), [discovered]);
+    w.update(a, car, "Position");
+    assert_eq!(w.callbacks(b), [format!("reflect {car} Position")], "discovered once");
+}
+
+#[test]
+fn updates_out_of_scope_discover_no_locally_deleted_instance() {
+    let mut w = World::new();
+    let (a, b, c) = (w.federate("a"), w.federate("b"), w.federate("c"));
+    w.publish(a, "Vehicle", "Position Load");
+    w.subscribe(b, "Vehicle", "Position");
+    w.subscribe(c, "Vehicle", "Position");
+    let car = w.register(a, "Vehicle");
+    w.ok(b, local_delete(car));
+    w.ok(c, local_delete(car));
+    w.resign(c, ResignAction::NoAction);
+    w.callbacks(b);
+    w.update(a, car, "Load");
+    assert_eq!(w.callbacks(b), Vec::<String>::new(), "it does not subscribe to the load");
+    w.unsubscribe(b, "Vehicle");
+    w.update(a, car, "Position");
+    assert_eq!(w.callbacks(b), Vec::<String>::new(), "it subscribes to nothing");
+    w.ok(a, delete(car));
+    assert_eq!(w.callbacks(b), Vec::<String>::new(), "it does not know the instance");
 }
 
 #[test]
