@@ -36,6 +36,10 @@ pub trait Element: Sized {
     /// The minimum size of a value in bytes. It limits how many values an input can hold.
     const LEN_MIN: usize;
 
+    /// The size in bytes of what the methods `encode` of the standard's interfaces give, if data has the number of
+    /// these bytes before them: for handles and times.
+    const UNCOUNTED_LEN: Option<usize> = None;
+
     /// Appends the value. The writer is at the boundary.
     fn write(&self, to: &mut Writer);
 

@@ -49,8 +49,14 @@ macro_rules! handles {
             }
 
             /// Decodes a handle. Invalid bytes give `INVALID`.
+            ///
+            /// A client whose federate has read a handle in data may send it as it stood there, with the number of its
+            /// bytes before it.
             pub fn from_bytes(bytes: &[u8]) -> Self {
-                Self(bytes.try_into().map_or(0, <$number>::from_be_bytes))
+                let count = (Self::LEN as u32).to_be_bytes();
+                let own = bytes.try_into().ok();
+                let own = own.or_else(|| bytes.strip_prefix(&count)?.try_into().ok());
+                Self(own.map_or(0, <$number>::from_be_bytes))
             }
         }
 
@@ -107,6 +113,16 @@ mod tests {
         assert_eq!(TransportationTypeHandle::RELIABLE.to_bytes(), [0, 0, 0, 1]);
         assert_eq!(ObjectInstanceHandle::new(258).to_bytes(), [0, 0, 0, 0, 0, 0, 1, 2]);
         assert_eq!(ObjectClassHandle::from_bytes(&[0, 0, 1, 0]), ObjectClassHandle::new(256));
+    }
+
+    #[test]
+    fn a_handle_may_have_the_number_of_its_bytes_before_it() {
+        let counted = [0, 0, 0, 4, 0, 0, 1, 0];
+        assert_eq!(ObjectClassHandle::from_bytes(&counted), ObjectClassHandle::new(256));
+        let counted = [0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 1, 2];
+        assert_eq!(ObjectInstanceHandle::from_bytes(&counted), ObjectInstanceHandle::new(258));
+        let wrong = [0, 0, 0, 8, 0, 0, 1, 0];
+        assert_eq!(ObjectClassHandle::from_bytes(&wrong), ObjectClassHandle::INVALID);
     }
 
     #[test]

@@ -112,7 +112,7 @@ impl Kernel {
                     let federation = self.federations.get_mut(&id);
                     let federation = federation.expect("a federation with members exists");
                     federation.budget = self.budget;
-                    mom::lost(federation, federate);
+                    mom::lost(federation, federate, "the connection to the federate was lost");
                     services::federation::resign_lost(federation, federate);
                     services::follow_up(federation, &mut self.sessions, out);
                     self.note_work();

@@ -403,8 +403,8 @@ pub(crate) fn delivered(federation: &mut Federation, to: FederateHandle, callbac
     }
 }
 
-/// A federate has lost its connection.
-pub(crate) fn lost(federation: &mut Federation, federate: FederateHandle) {
+/// A federate is lost: it leaves without having resigned, for this reason.
+pub(crate) fn lost(federation: &mut Federation, federate: FederateHandle, reason: &str) {
     if federation.mom.is_none() {
         return;
     }
@@ -412,7 +412,7 @@ pub(crate) fn lost(federation: &mut Federation, federate: FederateHandle) {
     let values = vec![
         ("HLAfederateName", value::text(&state.name)),
         ("HLAtimeStamp", value::time(Some(state.time.now()))),
-        ("HLAfaultDescription", value::text("the connection to the federate was lost")),
+        ("HLAfaultDescription", value::text(reason)),
     ];
     report::of_federate(federation, federate, "HLAreportFederateLost", values);
 }

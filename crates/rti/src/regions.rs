@@ -363,6 +363,29 @@ impl Regions {
         self.subscriptions.get(&federate)?.classes.get(&class)
     }
 
+    /// Iterates over all subscriptions with regions of a federate to attributes, one for each region.
+    pub(crate) fn subscriptions_of(
+        &self,
+        federate: FederateHandle,
+    ) -> impl Iterator<Item = (ObjectClassHandle, AttributeHandle, &Subscription)> {
+        let classes = self.subscriptions.get(&federate).into_iter().flat_map(|one| &one.classes);
+        classes.flat_map(|(class, attributes)| {
+            attributes.iter().flat_map(|(attribute, regions)| {
+                regions.values().map(|subscription| (*class, *attribute, subscription))
+            })
+        })
+    }
+
+    /// Iterates over all subscriptions with regions of a federate to interactions, one for each region.
+    pub(crate) fn interaction_subscriptions_of(
+        &self,
+        federate: FederateHandle,
+    ) -> impl Iterator<Item = (InteractionClassHandle, Activity)> {
+        let all = self.subscriptions.get(&federate).into_iter();
+        let classes = all.flat_map(|one| &one.interactions);
+        classes.flat_map(|(class, regions)| regions.values().map(|activity| (*class, *activity)))
+    }
+
     /// The subscriptions with regions of a federate to exactly this interaction class.
     pub(crate) fn interaction_subscribed(
         &self,

@@ -14,6 +14,7 @@ macro_rules! handles {
         impl Element for $name {
             const BOUNDARY: usize = 4;
             const LEN_MIN: usize = 4;
+            const UNCOUNTED_LEN: Option<usize> = Some(Self::LEN);
 
             fn write(&self, to: &mut Writer) {
                 to.put_count(Self::LEN);
@@ -41,6 +42,8 @@ macro_rules! times {
         impl Element for $name {
             const BOUNDARY: usize = 4;
             const LEN_MIN: usize = 4;
+            // In both representations of the standard.
+            const UNCOUNTED_LEN: Option<usize> = Some(8);
 
             fn write(&self, to: &mut Writer) {
                 let bytes = self.0.bytes();

@@ -2,7 +2,7 @@
 
 use hemiola_fom::Model;
 use hemiola_hla::data::ParameterValues;
-use hemiola_hla::encoding::{Element, decode};
+use hemiola_hla::encoding::{DecodeError, Element, decode};
 use hemiola_hla::{FederateHandle, InteractionClassHandle, Refusal};
 
 use crate::federate::Federate;
@@ -43,7 +43,7 @@ impl Parameters<'_> {
     pub(super) fn optional<T: Element>(&self, name: &str) -> Result<Option<T>, Fault> {
         let handle = self.model.parameter_named(self.class, name);
         let value = self.values.iter().find(|(one, _)| Some(*one) == handle);
-        let value = value.map(|(_, value)| decode(value)).transpose();
+        let value = value.map(|(_, value)| decoded(value)).transpose();
         value.map_err(|error| Fault::parameter(name, error))
     }
 
@@ -66,4 +66,14 @@ impl Parameters<'_> {
             None => Err(Fault::parameter(NAME, format!("no federate {handle} is joined"))),
         }
     }
+}
+
+/// Decodes a value. Handles and times may also be what the methods `encode` of the standard's interfaces give, because
+/// federates send that as it is.
+fn decoded<T: Element>(value: &[u8]) -> Result<T, DecodeError> {
+    if T::UNCOUNTED_LEN == Some(value.len()) {
+        let count = (value.len() as u32).to_be_bytes();
+        return decode(&[&count, value].concat());
+    }
+    decode(value)
 }

@@ -1,6 +1,6 @@
 //! Requests for reports (clause 11.4): each is answered by one or more interactions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use hemiola_fom::module::Module;
@@ -9,8 +9,8 @@ use hemiola_hla::encoding::{
     Element, HLAboolean, HLAfixedRecord, HLAinteger32BE, HLAunicodeString,
 };
 use hemiola_hla::{
-    FederateHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle,
-    TransportationTypeHandle,
+    AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle,
+    ObjectInstanceHandle, TransportationTypeHandle,
 };
 
 use super::count::{ByClass, Counts};
@@ -120,21 +120,22 @@ fn publications(federation: &Federation, federate: FederateHandle) -> Reports {
     reports
 }
 
-/// The same for subscriptions. A class has a report for each activity and update rate.
+/// The same for subscriptions, with regions and without. A class has a report for each activity and update rate.
 fn subscriptions(federation: &Federation, federate: FederateHandle) -> Reports {
-    let subscribed = &federation.federate(federate).subscribed;
-    let entries = subscribed.classes.iter().flat_map(|(class, attributes)| {
-        attributes
-            .iter()
-            .map(|(attribute, one)| ((*class, one.activity, one.rate.clone()), *attribute))
+    let (subscribed, regions) = (&federation.federate(federate).subscribed, &federation.regions);
+    let everywhere = subscribed.classes.iter().flat_map(|(class, attributes)| {
+        attributes.iter().map(|(attribute, one)| (*class, *attribute, one))
     });
+    let entries = everywhere
+        .chain(regions.subscriptions_of(federate))
+        .map(|(class, attribute, one)| ((class, one.activity, one.rate.clone()), attribute));
     let groups: Groups<(ObjectClassHandle, Activity, Option<Rate>), _> = entries.collect();
     let classes = groups.into_iter().map(|((class, activity, rate), attributes)| {
         vec![
             ("HLAobjectClass", data(&class)),
             ("HLAactive", data(&HLAboolean(activity == Activity::Active))),
             ("HLAmaxUpdateRate", text(rate.as_ref().map_or("", |rate| &rate.designator))),
-            ("HLAattributeList", array(attributes)),
+            ("HLAattributeList", array(BTreeSet::<AttributeHandle>::from_iter(attributes))),
         ]
     });
     let directed = subscribed.directed.iter().map(|(class, interactions)| {
@@ -143,9 +144,14 @@ fn subscriptions(federation: &Federation, federate: FederateHandle) -> Reports {
             ("HLAinteractionClassList", array(interactions.keys().copied())),
         ]
     });
-    let interactions = subscribed.interactions.iter().map(|(class, activity)| {
-        HLAfixedRecord((*class, HLAboolean(*activity == Activity::Active)))
-    });
+    let everywhere = subscribed.interactions.iter().map(|(class, activity)| (*class, *activity));
+    let mut interactions: BTreeMap<InteractionClassHandle, bool> = BTreeMap::new();
+    for (class, activity) in everywhere.chain(regions.interaction_subscriptions_of(federate)) {
+        *interactions.entry(class).or_default() |= activity == Activity::Active;
+    }
+    let interactions = interactions.into_iter();
+    let interactions =
+        interactions.map(|(class, is_active)| HLAfixedRecord((class, HLAboolean(is_active))));
     let mut reports = numbered("HLAreportObjectClassSubscription", classes.collect());
     let list = array(interactions);
     reports.push(("HLAreportInteractionSubscription", vec![("HLAinteractionClassList", list)]));

@@ -192,3 +192,25 @@ fn a_lost_federate_is_reported_with_its_time() {
     assert_eq!(report.get::<FederateHandle>("HLAfederate"), car.handle);
     assert_eq!(report.get::<HLAunicodeString>("HLAfederateName").0, "car");
 }
+
+#[test]
+fn a_federate_that_the_rti_resigns_is_reported_as_lost_with_the_reason() {
+    let limits = Limits { undelivered: 10, ..Limits::default() };
+    let mut world = World::with(limits, &editions()[0].1);
+    let manager = world.federate("manager");
+    let lost = "HLAfederate.HLAreport.HLAreportFederateLost";
+    world.subscribe_interaction(manager, &format!("{INTERACTIONS}.{lost}"));
+    let (car, viewer) = (world.federate("car"), world.federate("viewer"));
+    world.publish_interaction(car, "Command");
+    world.subscribe_interaction(viewer, "Command");
+    world.constrain(viewer);
+    for _ in 0..11 {
+        world.send(car, "Command", "What");
+    }
+    let received = world.received(manager);
+    let [report] = &received[..] else { panic!("{received:?}") };
+    assert_eq!(report.class, lost);
+    assert_eq!(report.get::<FederateHandle>("HLAfederate"), viewer.handle);
+    let reason = report.get::<HLAunicodeString>("HLAfaultDescription").0;
+    assert_eq!(reason, "it has too many undelivered messages");
+}

@@ -270,6 +270,45 @@ fn reports_say_what_the_federates_have_declared_and_done() {
 }
 
 #[test]
+fn subscriptions_with_regions_are_reported_with_the_others() {
+    let [(_, text), _] = editions();
+    let mut yard = yard(&text);
+    let viewer = yard.viewer;
+    let near = yard.world.region(viewer, "X 0..10");
+    let far = yard.world.region(viewer, "X 50..60");
+    yard.world.subscribe_class_within(viewer, "Vehicle", "Position", &[near, far]);
+    yard.world.subscribe_class_within(viewer, "Vehicle.Car", "Driver", &[near]);
+    yard.world.subscribe_interaction_within(viewer, "Command", &[far]);
+    let passively = hemiola_hla::call::DistributionCall::SubscribeInteractionClassWithRegions {
+        interaction_class: yard.world.interaction("Command.Stop"),
+        active: false,
+        regions: vec![near],
+    };
+    yard.world.ok(viewer, passively);
+    let reports = yard.ask_about(viewer, "HLArequestSubscriptions");
+    let of = |report: &'static str| reports.iter().filter(move |one| one.class.ends_with(report));
+    let classes: Vec<_> = of("HLAreportObjectClassSubscription")
+        .map(|one| {
+            assert_eq!(one.get::<HLAinteger32BE>("HLAnumberOfClasses").0, 2);
+            let attributes = one.get::<HLAvariableArray<AttributeHandle>>("HLAattributeList").0;
+            (one.get::<ObjectClassHandle>("HLAobjectClass"), attributes)
+        })
+        .collect();
+    let w = &yard.world;
+    let mut once = w.attributes("Position Load");
+    once.sort_unstable();
+    let expected = [(w.class("Vehicle"), once), (w.class("Vehicle.Car"), w.attributes("Driver"))];
+    assert_eq!(classes, expected);
+    let list = of("HLAreportInteractionSubscription").next().unwrap();
+    type Entry = HLAfixedRecord<(InteractionClassHandle, HLAboolean)>;
+    let mut list = list.get::<HLAvariableArray<Entry>>("HLAinteractionClassList").0;
+    list.sort_by_key(|HLAfixedRecord((class, _))| *class);
+    let expected = [("Command", true), ("Command.Stop", false)]
+        .map(|(name, is_active)| HLAfixedRecord((w.interaction(name), HLAboolean(is_active))));
+    assert_eq!(list, expected);
+}
+
+#[test]
 fn the_status_of_a_synchronization_point_names_every_federate() {
     let [(_, text), _] = editions();
     let mut yard = yard(&text);
@@ -301,6 +340,25 @@ fn module_data_is_the_text_that_was_given() {
     );
     let [mim] = &yard.ask_about_all("HLArequestMIMdata")[..] else { panic!() };
     assert_eq!(mim.get::<HLAunicodeString>("HLAMIMdata").0, hemiola_fom::standard_mim_text());
+}
+
+#[test]
+fn handles_and_times_may_be_sent_without_the_number_of_their_bytes() {
+    let [(_, text), _] = editions();
+    let mut yard = yard(&text);
+    let car: Data = yard.car.handle.to_bytes().to_vec().into();
+    let request = "HLAfederate.HLArequest.HLArequestObjectInstanceInformation";
+    let instance: Data = yard.vehicle.to_bytes().to_vec().into();
+    let values = [("HLAfederate", car.clone()), ("HLAobjectInstance", instance)];
+    let [known] = &yard.ask(request, &values)[..] else { panic!() };
+    assert_eq!(known.get::<FederateHandle>("HLAfederate"), yard.car.handle);
+    let (world, fed) = (&mut yard.world, yard.car);
+    world.regulate(fed, 1);
+    world.callbacks(fed);
+    let time = crate::world::time(7).to_bytes().to_vec().into();
+    let values = [("HLAfederate", car), ("HLAtimeStamp", time)];
+    world.ask(yard.manager, "HLAfederate.HLAservice.HLAtimeAdvanceRequest", &values);
+    assert_eq!(world.callbacks(fed), ["grant 7"]);
 }
 
 #[test]

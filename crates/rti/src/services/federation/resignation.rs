@@ -112,6 +112,7 @@ pub(crate) fn evict(
     sessions: &mut BTreeMap<SessionId, Session>,
 ) {
     let edition = federation.federate(federate).edition;
+    mom::lost(federation, federate, reason);
     let session = tell_evicted(federation, federate, reason);
     resign_lost(federation, federate);
     if let Some(state) = sessions.get_mut(&session) {
@@ -298,8 +299,8 @@ fn leave_instance(
     if !is_deleted_by_me && instance.known_as(me).is_none() {
         return;
     }
-    if steps_of(action).deletes && object::may_delete(federation, instance, me) {
     let instance = &federation.instances[&handle];
+    if steps_of(action).deletes && object::may_delete(federation, instance, me) {
         object::delete(federation, me, handle, Data::new(), None);
     }
     object::leave(federation, me, handle);

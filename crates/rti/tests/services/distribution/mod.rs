@@ -49,7 +49,7 @@ impl World {
     }
 
     /// Creates a committed region with these ranges, and no other dimensions.
-    fn region(&mut self, fed: Fed, ranges: &str) -> RegionHandle {
+    pub(crate) fn region(&mut self, fed: Fed, ranges: &str) -> RegionHandle {
         let dimensions: Vec<&str> = ranges.split_whitespace().step_by(2).collect();
         let region = self.create_region(fed, &dimensions.join(" "));
         self.move_region(fed, region, ranges);
@@ -64,7 +64,7 @@ impl World {
         self.subscribe_class_within(fed, "Vehicle.Car", attributes, regions);
     }
 
-    fn subscribe_class_within(
+    pub(crate) fn subscribe_class_within(
         &mut self,
         fed: Fed,
         class: &str,
@@ -142,7 +142,12 @@ impl World {
         self.ok(fed, call);
     }
 
-    fn subscribe_interaction_within(&mut self, fed: Fed, class: &str, regions: &[RegionHandle]) {
+    pub(crate) fn subscribe_interaction_within(
+        &mut self,
+        fed: Fed,
+        class: &str,
+        regions: &[RegionHandle],
+    ) {
         let call = DistributionCall::SubscribeInteractionClassWithRegions {
             interaction_class: self.interaction(class),
             active: true,
