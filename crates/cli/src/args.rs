@@ -485,6 +485,9 @@ pub(crate) struct RtiServe {
     /// The memory that the calls of one session may make federations hold [default: a quarter of --memory-max]
     #[arg(long, value_name = "BYTES", value_parser = some_memory)]
     pub(crate) session_memory_max: Option<Bytes>,
+    /// Let object models name classes, data types and dimensions that only modules of later federates define
+    #[arg(long)]
+    pub(crate) partial_models: bool,
     /// How long a federate that slows others down may read nothing before it is evicted [default: 10s]
     #[arg(long, value_name = "T", value_parser = positive_span)]
     pub(crate) stall_max: Option<Span>,

@@ -7,7 +7,8 @@
 //!   does the same for a module that a federate sends.
 //! * [`module`]: one module as written: every table of the template (IEEE 1516.2), with the place of each entry.
 //! * [`merge`]: merges modules and the standard management module, in any order, into a [`Model`], or returns every
-//!   [`Problem`]. [`merge_with_problems`] returns a model in any case, for inspection.
+//!   [`Problem`]. [`merge_partial`] tolerates undefined names; [`merge_with_problems`] returns a model in any case, for
+//!   inspection.
 //! * [`Model`]: classes, attributes, parameters and dimensions in tables by handle, and everything by name.
 //! * [`render`]: problems as text, with source lines and carets. [`exception`]: the standard's exception for them.
 //! * [`tree`]: a model as text for people.
@@ -59,7 +60,7 @@ mod word;
 
 pub use archive::is_archive;
 pub use fdd::fdd;
-pub use merge::{Base, merge, merge_with_problems};
+pub use merge::{Base, merge, merge_partial, merge_with_problems};
 pub use mim::{STANDARD_MIM, standard_mim_text};
 pub use model::Model;
 pub use module::{Edition, Module};

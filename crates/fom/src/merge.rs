@@ -77,8 +77,29 @@ pub fn merge(
     modules: &[Arc<Module>],
     before: Option<&Model>,
 ) -> Result<(Model, Vec<Problem>), Vec<Problem>> {
+    merge_unless(modules, before, Problem::is_fatal)
+}
+
+/// The same for modules that may be a part of a model: names that no module defines are not fatal, because modules that
+/// come later may define them. Until then, an undefined class has no attributes or parameters of its own.
+///
+/// # Errors
+/// The same, without regard to undefined names.
+pub fn merge_partial(
+    modules: &[Arc<Module>],
+    before: Option<&Model>,
+) -> Result<(Model, Vec<Problem>), Vec<Problem>> {
+    let is_fatal = |one: &Problem| one.is_fatal() && one.kind != ProblemKind::Incomplete;
+    merge_unless(modules, before, is_fatal)
+}
+
+fn merge_unless(
+    modules: &[Arc<Module>],
+    before: Option<&Model>,
+    is_fatal: impl Fn(&Problem) -> bool,
+) -> Result<(Model, Vec<Problem>), Vec<Problem>> {
     let (model, problems) = merge_with_problems(modules, Base::Standard, before);
-    if problems.iter().any(Problem::is_fatal) { Err(problems) } else { Ok((model, problems)) }
+    if problems.iter().any(is_fatal) { Err(problems) } else { Ok((model, problems)) }
 }
 
 /// Returns all modules, each once: the standard ones, then the others by name and text.

@@ -172,7 +172,7 @@ impl Server {
     pub fn new(settings: Settings, identity: Identity, now: Instant) -> Self {
         let settings = settings.consistent();
         Self {
-            kernel: Kernel::new(settings.limits),
+            kernel: Kernel::new(settings.limits).with_partial_models(settings.partial_models),
             settings,
             identity,
             now,

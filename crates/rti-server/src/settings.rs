@@ -59,6 +59,8 @@ pub struct Settings {
     /// The time for which a detached session without a federate is kept.
     /// [`SessionSettings::resume_window`] applies to sessions with a federate.
     pub idle_resume_window: Span,
+    /// Whether object model modules may name what no module defines, because a federate that joins later may define it.
+    pub partial_models: bool,
 }
 
 /// Which best-effort messages a session misses while it is behind and its connection takes no more. Messages that the
@@ -136,6 +138,7 @@ impl Default for Settings {
             stall_max: Span::from_millis(10_000),
             abandoned_federation_expiry: None,
             idle_resume_window: Span::from_millis(10_000),
+            partial_models: false,
         }
     }
 }

@@ -21,6 +21,8 @@ use crate::session::{self, FederationId, Member, Session};
 #[derive(Debug, Default)]
 pub struct Kernel {
     pub(crate) limits: Limits,
+    /// Whether modules may name what no module defines.
+    pub(crate) partial_models: bool,
     pub(crate) now: Instant,
     pub(crate) sessions: BTreeMap<SessionId, Session>,
     pub(crate) federations: BTreeMap<FederationId, Federation>,
@@ -53,6 +55,14 @@ impl Kernel {
     #[must_use]
     pub fn new(limits: Limits) -> Self {
         Self { limits, ..Self::default() }
+    }
+
+    /// Lets modules name classes, data types and dimensions that no module defines yet. The standard demands that they
+    /// be refused.
+    #[must_use]
+    pub const fn with_partial_models(mut self, are_allowed: bool) -> Self {
+        self.partial_models = are_allowed;
+        self
     }
 
     /// Takes one input and appends its effects, all of them. The shell of a real-time system calls

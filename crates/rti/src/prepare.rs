@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use hemiola_fom::{
     Known, Model, Module, Modules, Problem, ProblemKind, exception, exception_of_mim, is_archive,
-    merge, open, render,
+    merge, merge_partial, open, render,
 };
 use hemiola_hla::call::FederationCall as C;
 use hemiola_hla::data::FomModule;
@@ -40,6 +40,8 @@ pub struct Preparation {
     modules: Vec<FomModule>,
     mim: Option<FomModule>,
     onto: MergeBase,
+    /// Whether the modules may name what none of them defines.
+    is_partial: bool,
     limits: Limits,
     /// The memory that the call may take.
     quotas: Quotas,
@@ -90,7 +92,7 @@ struct Outcome {
 /// What a preparation finds besides its result.
 #[derive(Debug, Default)]
 struct Notes {
-    /// The places at which the modules violate the template without consequences.
+    /// The places at which the modules violate the template without consequences, and those of undefined names.
     irregularities: Vec<String>,
     /// The quota of memory that the modules would exceed.
     exceeded: Option<Quota>,
@@ -227,8 +229,10 @@ impl Preparation {
             return Ok(Arc::clone(before));
         }
         self.has_room(before.map(Arc::as_ref), new, notes)?;
-        let (model, _) =
+        let merge = if self.is_partial { merge_partial } else { merge };
+        let (model, problems) =
             merge(modules, before.map(Arc::as_ref)).map_err(|problems| refusal(&problems))?;
+        notes.irregularities.extend(lines(&problems));
         if model.memory() > self.limits.model_memory {
             return Err(too_large(self.limits));
         }
@@ -304,9 +308,9 @@ fn expanded_len(module: &FomModule) -> usize {
     }
 }
 
-/// Returns the irregular ones among these problems as lines for a log.
+/// Returns the problems among these that are errors, though not fatal, as lines for a log.
 fn lines(problems: &[Problem]) -> Vec<String> {
-    let irregular = |problem: &&Problem| problem.kind == ProblemKind::Irregular;
+    let irregular = |problem: &&Problem| problem.is_error();
     let line = |problem: &Problem| match problem.places.first() {
         Some((place, _)) => format!("{}: {}", place.name(), problem.message),
         None => problem.message.clone(),
@@ -404,11 +408,12 @@ impl Kernel {
             None => MergeBase::New,
         };
         let (federation, modules) = (name.to_owned(), modules.to_vec());
-        let limits = self.limits;
+        let (limits, is_partial) = (self.limits, self.partial_models);
         let by_session = self.sessions.get(&session).map_or(0, |state| state.accounts.held());
         let by_federation = existing.map_or(0, Federation::held);
         let quotas = Quotas::new(by_session, by_federation, self.memory.held, self.room, limits);
-        Preparation { federation, modules, mim: mim.cloned(), onto, limits, quotas }
+        let mim = mim.cloned();
+        Preparation { federation, modules, mim, onto, is_partial, limits, quotas }
     }
 
     /// Returns the result for the modules of the present call: the one passed in, or else one that is made now.

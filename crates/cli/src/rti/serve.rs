@@ -123,6 +123,7 @@ fn options(args: &RtiServe) -> Result<Options, Failure> {
         settings.session.resume_window = span;
     }
     settings.abandoned_federation_expiry = args.abandoned_federation_expiry;
+    settings.partial_models = args.partial_models;
     Ok(options)
 }
 

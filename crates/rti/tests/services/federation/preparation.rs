@@ -1,8 +1,8 @@
 //! Modules that are read before their call, with the same result as without.
 
-use hemiola_hla::call::FederationCall;
+use hemiola_hla::call::{DeclarationCall, FederationCall, ObjectCall, SupportCall};
 use hemiola_hla::{Call, Exception, Refusal, Reply};
-use hemiola_rti::{Input, Limits, Preparation, Room};
+use hemiola_rti::{Input, Kernel, Limits, Preparation, Room};
 
 use crate::world::{Fed, MODEL, World, YARD, module};
 
@@ -227,4 +227,68 @@ fn what_is_no_longer_needed_is_handed_out() {
     w.input(Input::Lost(joining.session));
     w.ok(fed, FederationCall::DestroyFederationExecution { federation_name: YARD.into() });
     assert_eq!(w.kernel.take_retired().len(), 1, "the federation");
+}
+
+/// A part of the object model: it names a class and a dimension that it does not define.
+const PART: &str = r#"<objectModel xmlns="http://standards.ieee.org/IEEE1516-2025"><objects>
+  <objectClass><name>HLAobjectRoot</name><objectClass><name>Vehicle</name><objectClass><name>Car</name>
+    <dimensions><dimension>Level</dimension></dimensions>
+    <attribute><name>Driver</name><dataType>HLAunicodeString</dataType>
+      <transportation>HLAreliable</transportation><order>TimeStamp</order></attribute>
+  </objectClass></objectClass></objectClass>
+</objects></objectModel>"#;
+
+#[test]
+fn what_only_a_later_module_defines_may_be_named_where_the_rti_allows_it() {
+    let mut w = World::empty(Limits::default(), MODEL);
+    let fed = w.connect();
+    assert_eq!(w.refused(fed, create(PART, None)), Exception::InconsistentFOM);
+    w.kernel = Kernel::new(Limits::default()).with_partial_models(true);
+    let creator = w.connect();
+    let call = create(PART, None);
+    let ready = preparation(&w, creator, &call).unwrap().run();
+    let lines = ready.irregularities().to_vec();
+    let undefined = "object class HLAobjectRoot.Vehicle is named but not defined by any module";
+    assert!(lines.iter().any(|line| line.ends_with(undefined)), "{lines:?}");
+    w.input(Input::Prepared(ready));
+    w.ok(creator, call);
+    let early = w.join(creator, "early");
+    let class = |name: &str| SupportCall::GetObjectClassHandle { object_class_name: name.into() };
+    let Reply::ObjectClass(vehicle) = w.ok(early, class("Vehicle")) else { panic!() };
+    let Reply::ObjectClass(car) = w.ok(early, class("Vehicle.Car")) else { panic!() };
+    let position = SupportCall::GetAttributeHandle {
+        object_class: vehicle,
+        attribute_name: "Position".into(),
+    };
+    assert_eq!(w.refused(early, position.clone()), Exception::NameNotFound);
+    // What contradicts a definition is refused as ever.
+    let late = w.connect();
+    let clash = join("late", &MODEL.replace("<order>TimeStamp</order>", "<order>Receive</order>"));
+    assert_eq!(w.refused(late, clash), Exception::InconsistentFOM);
+    let Reply::Joined(joined) = w.ok(late, join("late", MODEL)) else { panic!() };
+    let late = Fed { handle: joined.federate, ..late };
+    let Reply::Attribute(position) = w.ok(early, position) else { panic!() };
+    assert_eq!(w.ok(late, class("Vehicle.Car")), Reply::ObjectClass(car), "handles stay");
+    let attributes = vec![position];
+    let publish = DeclarationCall::PublishObjectClassAttributes {
+        object_class: car,
+        attributes: attributes.clone(),
+    };
+    w.ok(late, publish);
+    w.ok(
+        early,
+        DeclarationCall::SubscribeObjectClassAttributes { object_class: vehicle, attributes },
+    );
+    let Reply::ObjectInstance(instance) =
+        w.ok(late, ObjectCall::RegisterObjectInstance { object_class: car })
+    else {
+        panic!()
+    };
+    let update = ObjectCall::UpdateAttributeValues {
+        object_instance: instance,
+        attribute_values: vec![(position, b"here".to_vec().into())],
+        user_supplied_tag: "".into(),
+    };
+    w.ok(late, update);
+    assert_eq!(w.notices(early).len(), 2, "discover and reflect");
 }
