@@ -19,9 +19,10 @@ Protocol, the callbacks its 62. Federates of HLA Evolved (1516-2010) use the sam
 names the exceptions that differ there.
 
 `cargo xtask conformance` makes this page from what the tests of the kernel do; CI compares it with them. *Not offered*
-means that the RTI refuses the service with `RTIinternalError`. An exception in *italics* has no test yet, nor has a
-callback without one. `CallNotAllowedFromWithinCallback` is raised by the client; every service may raise `RTIinternalError`, for
-example beyond one of the RTI's limits.
+means that the RTI refuses the service with `RTIinternalError`. An exception in *italics* has no test, for a reason that
+[a table](#without-a-test) gives; the check fails for every other exception, service and callback without a test.
+`CallNotAllowedFromWithinCallback` is raised by the client; every service may raise `RTIinternalError`, for example beyond one of
+the RTI's limits.
 ";
 
 const CLAUSES: [(&str, &str); 7] = [
@@ -36,6 +37,105 @@ const CLAUSES: [(&str, &str); 7] = [
 
 /// Exceptions that no test of a single service provokes.
 const GENERAL: [&str; 2] = ["CallNotAllowedFromWithinCallback", "RTIinternalError"];
+
+/// A reason why services have no test for an exception, or callbacks no test at all.
+struct Excuse {
+    /// The exception, or [`MADE`] for callbacks.
+    exception: &'static str,
+    /// The services or callbacks; all that have the exception, if there are none.
+    entries: &'static [&'static str],
+    reason: &'static str,
+}
+
+/// What the evidence says of a callback that was made.
+const MADE: &str = "made";
+
+const CREATE_WITHOUT_MIM: &[&str] =
+    &["CreateFederationExecution", "CreateFederationExecutionWithTime"];
+
+const JOIN_WITHOUT_MODULES: &[&str] =
+    &["JoinFederationExecution", "JoinFederationExecutionWithName"];
+
+const WITHOUT_MIM: &str = "this form brings no management module";
+const WITHOUT_MODULES: &str = "this form brings no modules";
+const AT_ONCE: &str = "the RTI makes the change at once, so none is pending";
+const NOT_SAVED: &str = "federations are not saved yet";
+
+const fn excuse(
+    exception: &'static str,
+    entries: &'static [&'static str],
+    reason: &'static str,
+) -> Excuse {
+    Excuse { exception, entries, reason }
+}
+
+const EXCUSES: [Excuse; 18] = [
+    excuse("Unauthorized", &[], "the RTI admits every federate that can reach it"),
+    excuse("UnsupportedCallbackModel", &[], "the client evokes the callbacks and raises this"),
+    excuse(
+        "CouldNotCreateLogicalTimeFactory",
+        &["CreateFederationExecution", "CreateFederationExecutionWithModules"],
+        "this form names no representation of time",
+    ),
+    excuse(
+        "CouldNotCreateLogicalTimeFactory",
+        &[
+            "JoinFederationExecution",
+            "JoinFederationExecutionWithModules",
+            "JoinFederationExecutionWithName",
+            "JoinFederationExecutionWithNameAndModules",
+        ],
+        "the client creates the factory and raises this",
+    ),
+    excuse("InvalidMIM", CREATE_WITHOUT_MIM, WITHOUT_MIM),
+    excuse("ErrorReadingMIM", CREATE_WITHOUT_MIM, WITHOUT_MIM),
+    excuse("CouldNotOpenMIM", CREATE_WITHOUT_MIM, WITHOUT_MIM),
+    excuse("DesignatorIsHLAstandardMIM", CREATE_WITHOUT_MIM, WITHOUT_MIM),
+    excuse("InconsistentFOM", JOIN_WITHOUT_MODULES, WITHOUT_MODULES),
+    excuse("InvalidFOM", JOIN_WITHOUT_MODULES, WITHOUT_MODULES),
+    excuse("ErrorReadingFOM", JOIN_WITHOUT_MODULES, WITHOUT_MODULES),
+    excuse("CouldNotOpenFOM", JOIN_WITHOUT_MODULES, WITHOUT_MODULES),
+    excuse("AttributeAlreadyBeingChanged", &[], AT_ONCE),
+    excuse("InteractionClassAlreadyBeingChanged", &[], AT_ONCE),
+    excuse("SaveInProgress", &[], NOT_SAVED),
+    excuse("RestoreInProgress", &[], NOT_SAVED),
+    excuse(
+        MADE,
+        &[
+            "InitiateFederateSave",
+            "InitiateFederateSaveWithTime",
+            "FederationSaved",
+            "FederationNotSaved",
+            "FederationSaveStatusResponse",
+            "RequestFederationRestoreSucceeded",
+            "RequestFederationRestoreFailed",
+            "FederationRestoreBegun",
+            "InitiateFederateRestore",
+            "FederationRestored",
+            "FederationNotRestored",
+            "FederationRestoreStatusResponse",
+        ],
+        NOT_SAVED,
+    ),
+    excuse(MADE, &["ConnectionLost"], "the client makes it when its connection breaks"),
+];
+
+impl Excuse {
+    fn row(&self) -> String {
+        let entries = match self.entries {
+            [] => "every service that has it".to_owned(),
+            entries => entries.iter().map(|name| code(name)).collect::<Vec<_>>().join(", "),
+        };
+        let exception =
+            if self.exception == MADE { "(a callback)".to_owned() } else { code(self.exception) };
+        format!("| {exception} | {entries} | {} |\n", self.reason)
+    }
+
+    fn is_for(&self, entry: &Entry, exception: &str) -> bool {
+        let is_entry = self.entries.is_empty() || self.entries.contains(&entry.name.as_str());
+        is_entry && self.exception == exception
+    }
+}
 
 /// A call or a callback of the standard.
 #[derive(Debug, PartialEq, Eq)]
@@ -116,10 +216,12 @@ impl Evidence {
                 page.push_str("\n| Clause | Callback | Shown by |\n|---|---|---|\n");
             }
             for entry in callbacks {
-                let test = self.test_of(entry, "made").map_or("*no test*".into(), code);
+                let test = self.test_of(entry, MADE).map_or("*no test*".into(), code);
                 let _ = writeln!(page, "| {} | `{}` | {test} |", entry.clause, entry.name);
             }
         }
+        page.push_str("\n## Without a test\n\n| Exception | Of | Reason |\n|---|---|---|\n");
+        EXCUSES.iter().for_each(|excuse| page.push_str(&excuse.row()));
         page.push_str("\n## Exceptions of 1516-2010\n\n| 1516-2025 | 1516-2010 |\n|---|---|\n");
         for (exception, there) in &self.renamed {
             let _ = writeln!(page, "| `{exception}` | `{there}` |");
@@ -131,11 +233,32 @@ impl Evidence {
         self.test_of(entry, "not offered").is_none()
     }
 
-    /// The services that are offered and that no test has called with success.
-    fn untested(&self) -> impl Iterator<Item = &str> {
+    /// What each row should have: the entry, and the exception, `done` or [`MADE`]. Services that are not offered have
+    /// nothing.
+    fn wanted(&self) -> impl Iterator<Item = (&Entry, &str)> {
         let offered = self.calls.iter().filter(|entry| self.is_offered(entry));
-        let untested = offered.filter(|entry| self.test_of(entry, "done").is_none());
-        untested.map(|entry| entry.name.as_str())
+        let of_calls = offered.flat_map(|entry| {
+            let exceptions = entry.specific_exceptions().map(move |name| (entry, name));
+            std::iter::once((entry, "done")).chain(exceptions)
+        });
+        of_calls.chain(self.callbacks.iter().map(|entry| (entry, MADE)))
+    }
+
+    /// Returns a sentence for each wanted row that has neither a test nor an excuse, and for each excuse without a use.
+    fn faults(&self, excuses: &[Excuse]) -> Vec<String> {
+        let lacking: Vec<(&Entry, &str)> =
+            self.wanted().filter(|(entry, what)| self.test_of(entry, what).is_none()).collect();
+        let is_excused =
+            |(entry, what): &&(&Entry, &str)| excuses.iter().any(|one| one.is_for(entry, what));
+        let untested = lacking.iter().filter(|one| !is_excused(one));
+        let mut faults: Vec<String> = untested
+            .map(|(entry, what)| format!("no test of {} shows: {what}", entry.name))
+            .collect();
+        let is_needed = |one: &&Excuse| lacking.iter().any(|(entry, what)| one.is_for(entry, what));
+        faults.extend(excuses.iter().filter(|one| !is_needed(one)).map(|one| {
+            format!("tests show everything that is excused with: {}, {}", one.exception, one.reason)
+        }));
+        faults
     }
 
     fn row(&self, entry: &Entry) -> String {
@@ -172,7 +295,7 @@ impl Evidence {
         let calls: Vec<&Entry> = within(&self.calls, clause).collect();
         let callbacks: Vec<&Entry> = within(&self.callbacks, clause).collect();
         let offered: Vec<&&Entry> = calls.iter().filter(|entry| self.is_offered(entry)).collect();
-        let made = callbacks.iter().filter(|entry| self.test_of(entry, "made").is_some()).count();
+        let made = callbacks.iter().filter(|entry| self.test_of(entry, MADE).is_some()).count();
         let exceptions: Vec<(&Entry, &str)> = offered
             .iter()
             .flat_map(|entry| entry.specific_exceptions().map(move |name| (**entry, name)))
@@ -239,9 +362,9 @@ fn make(root: &Path) -> Result<String, String> {
     }
     let text = fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
     let evidence = Evidence::read(&text)?;
-    let untested: Vec<&str> = evidence.untested().collect();
-    if !untested.is_empty() {
-        return Err(format!("no test calls {} with success", untested.join(", ")));
+    let faults = evidence.faults(&EXCUSES);
+    if !faults.is_empty() {
+        return Err(faults.join("\n"));
     }
     Ok(evidence.page())
 }
@@ -274,6 +397,21 @@ call\t1\t4.12\tResign\tNotJoined InvalidAction RTIinternalError
 callback\t1\t10.1\tGone\t
 2010\tInvalidFOM\tInconsistentFDD
 ";
+
+    #[test]
+    fn everything_without_a_test_needs_an_excuse_and_every_excuse_a_use() {
+        let evidence = Evidence::read(LINES).unwrap();
+        let action = excuse("InvalidAction", &["Resign"], "because");
+        let gone = excuse(MADE, &["Gone"], "because");
+        assert_eq!(evidence.faults(&[action, gone]), Vec::<String>::new());
+        let joined = excuse("NotJoined", &[], "because");
+        let expected = [
+            "no test of Resign shows: InvalidAction",
+            "no test of Gone shows: made",
+            "tests show everything that is excused with: NotJoined, because",
+        ];
+        assert_eq!(evidence.faults(&[joined]), expected);
+    }
 
     #[test]
     fn the_page_names_a_test_of_each_service_and_exception() {

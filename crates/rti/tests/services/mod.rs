@@ -3,6 +3,7 @@
 mod declaration;
 mod distribution;
 mod every;
+mod exceptions;
 mod federation;
 mod object;
 mod ownership;

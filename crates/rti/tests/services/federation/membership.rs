@@ -154,6 +154,66 @@ fn a_lost_federate_resigns_with_its_directive() {
     assert_ne!(again.handle, a.handle, "handles are not reused");
 }
 
+/// A lost federate that owns an instance, owns an attribute of another's instance, and seeks an attribute of a third.
+#[test]
+fn every_automatic_directive_frees_what_a_lost_federate_owned_and_sought() {
+    use ResignAction as A;
+    let cases = [
+        (A::UnconditionallyDivestAttributes, false),
+        (A::DeleteObjects, true),
+        (A::CancelPendingOwnershipAcquisitions, false),
+        (A::DeleteObjectsThenDivest, true),
+        (A::CancelThenDeleteThenDivest, true),
+        (A::NoAction, false),
+    ];
+    for (directive, deletes) in cases {
+        let mut w = World::new();
+        let (lost, other) = (w.federate("lost"), w.federate("other"));
+        for fed in [lost, other] {
+            w.publish(fed, "Vehicle", "Position");
+            w.subscribe(fed, "Vehicle", "Position");
+        }
+        let own = w.register(lost, "Vehicle");
+        let (given, sought) = (w.register(other, "Vehicle"), w.register(other, "Vehicle"));
+        let position = w.attributes("Position");
+        let divest = OwnershipCall::UnconditionalAttributeOwnershipDivestiture {
+            object_instance: given,
+            attributes: position.clone(),
+            user_supplied_tag: Data::new(),
+        };
+        w.ok(other, divest);
+        for object_instance in [given, sought] {
+            let acquire = OwnershipCall::AttributeOwnershipAcquisition {
+                object_instance,
+                desired_attributes: position.clone(),
+                user_supplied_tag: Data::new(),
+            };
+            w.ok(lost, acquire);
+        }
+        let value = Some(directive);
+        w.ok(lost, SupportCall::SetAutomaticResignDirective { value });
+        w.callbacks(other);
+        w.lose(lost);
+        let removed = w.callbacks(other).contains(&format!("remove {own}"));
+        assert_eq!(removed, deletes, "{directive}");
+        let query = |object_instance| OwnershipCall::QueryAttributeOwnership {
+            object_instance,
+            attributes: position.clone(),
+        };
+        w.ok(other, query(given));
+        assert_eq!(w.callbacks(other), [format!("{given} Position of nobody")], "{directive}");
+        w.ok(other, query(sought));
+        let of_other = format!("{sought} Position of {}", other.handle);
+        assert_eq!(w.callbacks(other), [of_other], "{directive}");
+        let release = OwnershipCall::AttributeOwnershipDivestitureIfWanted {
+            object_instance: sought,
+            attributes: position.clone(),
+            user_supplied_tag: Data::new(),
+        };
+        assert_eq!(w.ok(other, release), Reply::Attributes(Vec::new()), "{directive}: not sought");
+    }
+}
+
 #[test]
 fn a_federate_with_too_many_undelivered_messages_is_resigned() {
     let limits = Limits { undelivered: 10, ..Limits::default() };
