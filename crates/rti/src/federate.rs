@@ -14,6 +14,7 @@ use hemiola_units::{Instant, Span};
 
 use crate::input::SessionId;
 use crate::memory::{ALLOCATION, Account, Charge, name_len};
+use crate::postponed::Postponed;
 use crate::regions::WithRegions;
 use crate::time::TimeState;
 
@@ -49,6 +50,8 @@ pub(crate) struct Federate {
     pub(crate) owned: Owned,
     /// When each attribute that is subscribed at a limited rate was last reflected.
     pub(crate) last_reflected: BTreeMap<(ObjectInstanceHandle, AttributeHandle), Instant>,
+    /// The newest values that its update rates do not allow yet.
+    pub(crate) postponed: Postponed,
 }
 
 /// The callbacks that a federate's client supports.
@@ -260,6 +263,7 @@ impl Federate {
             time: TimeState::new(time),
             known_since: BTreeMap::new(),
             last_reflected: BTreeMap::new(),
+            postponed: Postponed::default(),
             jobs: 0,
             presence: Presence::Staying,
             modules: Vec::new(),
@@ -288,7 +292,9 @@ impl Federate {
     }
 
     fn take_charged_entry(&mut self) -> bool {
-        let len = if self.known_since.pop_first().is_some() {
+        let len = if let Some(len) = self.postponed.take_first() {
+            len
+        } else if self.known_since.pop_first().is_some() {
             table::KNOWN_SINCE
         } else if self.last_reflected.pop_first().is_some() {
             table::REFLECTED
@@ -333,6 +339,7 @@ impl Federate {
             + self.defaults.len() * table::DEFAULT
             + self.known_since.len() * table::KNOWN_SINCE
             + self.last_reflected.len() * table::REFLECTED
+            + self.postponed.counted_len()
             + table::modules(self.modules.len())
             + reserved
     }
@@ -375,9 +382,20 @@ impl Federate {
         attribute: AttributeHandle,
         rates_at: Option<Instant>,
     ) -> bool {
-        let (Some(rate), Some(now)) = (&subscription.rate, rates_at) else { return true };
-        let last = self.last_reflected.get(&(instance, attribute));
-        last.is_none_or(|last| now.since(*last) >= Span::from_secs_f64(1.0 / rate.hertz))
+        let Some(now) = rates_at else { return true };
+        self.allowed_from(subscription, instance, attribute).is_none_or(|from| from <= now)
+    }
+
+    /// Returns the time from which on the rate of a subscription allows the next reflection; `None`: it always does.
+    pub(crate) fn allowed_from(
+        &self,
+        subscription: &Subscription,
+        instance: ObjectInstanceHandle,
+        attribute: AttributeHandle,
+    ) -> Option<Instant> {
+        let rate = subscription.rate.as_ref()?;
+        let last = self.last_reflected.get(&(instance, attribute))?;
+        Some(*last + Span::from_secs_f64(1.0 / rate.hertz))
     }
 
     /// Notes that attributes are reflected to it now, as far as it subscribes to them at a limited rate. `within` has

@@ -23,6 +23,7 @@ use crate::members::Members;
 use crate::memory::{
     ALLOCATION, Account, Allowance, Charge, Quota, Refusals, Share, entry_len, name_len,
 };
+use crate::message::Message;
 use crate::mom::{self, Mom};
 use crate::notice::Notice;
 use crate::regions::Regions;
@@ -98,6 +99,8 @@ pub(crate) struct Federation {
     pub(crate) conveys_producer: bool,
     /// Whether update advisories use the class an instance is known as instead of the class it was registered as.
     pub(crate) advises_by_known_class: bool,
+    /// When values that wait for their subscribers' update rates may be reflected. Some may be obsolete since.
+    pub(crate) postponed: BTreeSet<(Instant, FederateHandle, ObjectInstanceHandle)>,
     pub(crate) schedule: Schedule,
     /// Whether a change may have ended a federate's wait.
     pub(crate) time_changed: bool,
@@ -171,6 +174,7 @@ impl Federation {
             receivers: BTreeMap::new(),
             rate_names: BTreeSet::new(),
             sequence: 0,
+            postponed: BTreeSet::new(),
             schedule: Schedule::default(),
             time_changed: false,
             overflowed: BTreeSet::new(),
@@ -230,6 +234,39 @@ impl Federation {
             None => mom::rti_mut(&mut self.mom, receiver),
         };
         federate.note_reflected(class, instance, values, self.now, within);
+    }
+
+    /// Whether federates have subscribed with update rates.
+    pub(crate) fn has_rates(&self) -> bool {
+        !self.rate_names.is_empty()
+    }
+
+    /// Keeps the values of an update until a federate's rates allow them, each until its time.
+    pub(crate) fn postpone(
+        &mut self,
+        receiver: FederateHandle,
+        instance: ObjectInstanceHandle,
+        dues: &[(AttributeHandle, Instant)],
+        message: Arc<Message>,
+    ) {
+        self.postponed.extend(dues.iter().map(|(_, due)| (*due, receiver, instance)));
+        let federate = self.federate_mut(receiver);
+        federate.charge.grow(federate.postponed.keep(instance, dues, &message));
+    }
+
+    /// A newer value of these attributes is on its way to a federate: those that wait for its update rate are obsolete.
+    pub(crate) fn drop_postponed(
+        &mut self,
+        receiver: FederateHandle,
+        instance: ObjectInstanceHandle,
+        values: &AttributeValues,
+    ) {
+        let federate = self.federate_mut(receiver);
+        if !federate.postponed.is_empty() {
+            let dropped = values.iter().map(|(one, _)| federate.postponed.drop_one(instance, *one));
+            let dropped: usize = dropped.sum();
+            federate.charge.shrink(dropped);
+        }
     }
 
     /// Counts a call that was refused because of this quota.

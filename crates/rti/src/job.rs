@@ -21,6 +21,7 @@ use crate::federate::Presence;
 use crate::federation::Federation;
 use crate::input::{CallId, SessionId};
 use crate::mom::{self, Deletable, RTI};
+use crate::postponed;
 use crate::services::distribution::{Commit, Requests};
 use crate::services::federation::Leave;
 use crate::services::ownership::Negotiations;
@@ -285,7 +286,12 @@ impl Federation {
 
     /// Whether anything is left to be done without a further input.
     pub(crate) fn has_work(&self) -> bool {
-        !self.jobs.is_empty() || self.time_changed || mom::is_due(self)
+        !self.jobs.is_empty() || self.time_changed || self.is_due()
+    }
+
+    /// Whether the time has come for something that no input asks for.
+    pub(crate) fn is_due(&self) -> bool {
+        mom::is_due(self) || postponed::is_due(self)
     }
 
     /// Whether publishers are still to be advised that a federate has left.

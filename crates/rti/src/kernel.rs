@@ -134,7 +134,7 @@ impl Kernel {
                 self.now = now;
                 for (id, federation) in &mut self.federations {
                     federation.now = now;
-                    if mom::is_due(federation) {
+                    if federation.is_due() {
                         self.working.insert(*id);
                     }
                 }
@@ -193,12 +193,14 @@ impl Kernel {
         !self.working.is_empty()
     }
 
-    /// Returns when federates' periodic reports of the management object model are next due. A tick at or after that
-    /// time is work to be done.
+    /// Returns when something is next due that no input asks for: a periodic report of the management object model, or
+    /// a value that waits for its subscriber's update rate. A tick at or after that time is work to be done.
     #[must_use]
-    pub fn next_report(&self) -> Option<Instant> {
-        let due = self.federations.values().filter_map(|one| one.mom.as_ref());
-        due.map(|mom| mom.next_due()).min().filter(|due| *due < Instant::MAX)
+    pub fn next_due(&self) -> Option<Instant> {
+        let federations = self.federations.values();
+        let reports = federations.clone().filter_map(|one| Some(one.mom.as_ref()?.next_due()));
+        let values = federations.filter_map(|one| one.postponed.first().map(|(due, ..)| *due));
+        reports.chain(values).min().filter(|due| *due < Instant::MAX)
     }
 
     /// Whether the next call of this session must wait until its unfinished work is done.

@@ -110,6 +110,7 @@ mod message;
 mod mom;
 mod notice;
 mod operator;
+mod postponed;
 mod prepare;
 mod regions;
 mod services;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use hemiola_hla::data::{AttributeValues, ConveyedRegion, Data, ParameterValues};
 use hemiola_hla::{
-    Callback, FederateHandle, InteractionClassHandle, LogicalTime, MessageRetractionHandle,
-    ObjectInstanceHandle, OrderType, TransportationTypeHandle,
+    AttributeHandle, Callback, FederateHandle, InteractionClassHandle, LogicalTime,
+    MessageRetractionHandle, ObjectInstanceHandle, OrderType, TransportationTypeHandle,
 };
 
 use crate::backlog::{Content, QueuedMessage};
@@ -105,9 +105,16 @@ impl Message {
         Self { body, tag, transportation, producer, stamp: *stamp, extent: extent.clone() }
     }
 
+    /// Returns an update with those attributes only that are selected.
+    pub(crate) fn part(&self, is_selected: impl Fn(&AttributeHandle) -> bool) -> Self {
+        let Body::Reflect { instance, values } = &self.body else { return self.clone() };
+        let values = values.iter().filter(|(one, _)| is_selected(one)).cloned().collect();
+        self.with(Body::Reflect { instance: *instance, values })
+    }
+
     /// Returns the same message with values and a tag that share their memory with nothing else. The values of a
     /// message without a time stamp may share it with others that arrived together, which the account does not know.
-    fn detached(&self) -> Self {
+    pub(crate) fn detached(&self) -> Self {
         fn copies<H: Copy>(values: &[(H, Data)]) -> Vec<(H, Data)> {
             values.iter().map(|(one, value)| (*one, Data::copy_from_slice(value))).collect()
         }
@@ -240,7 +247,7 @@ impl Message {
     }
 
     /// Returns the approximate number of bytes it occupies while queued: values, tag and an overhead for each.
-    fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         const OVERHEAD: usize = 64;
         let of_values = match &self.body {
             Body::Reflect { values, .. } => {
@@ -255,7 +262,7 @@ impl Message {
     }
 
     /// Returns the instance that a receiver must know.
-    const fn subject(&self) -> Option<ObjectInstanceHandle> {
+    pub(crate) const fn subject(&self) -> Option<ObjectInstanceHandle> {
         match &self.body {
             Body::Interaction { .. } => None,
             Body::Reflect { instance, .. }

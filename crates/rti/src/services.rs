@@ -26,6 +26,7 @@ use crate::input::{Effect, SessionId};
 use crate::kernel::SPARE_EFFECTS;
 use crate::limits::Limits;
 use crate::mom;
+use crate::postponed;
 use crate::session::{self, Session};
 
 /// The result of a service.
@@ -61,6 +62,10 @@ pub(crate) fn follow_up(
         }
         let Some(federate) = federation.overflowed.pop_first() else {
             if federation.mom.is_some() && mom::work(federation) {
+                continue;
+            }
+            if postponed::is_due(federation) && federation.budget > 0 {
+                object::reflect_postponed(federation);
                 continue;
             }
             break;

@@ -62,8 +62,8 @@ impl Server {
         if !self.is_idle() {
             return Instant::ZERO;
         }
-        let report = self.kernel.next_report();
-        report.map_or(self.schedule.deadline, |report| report.min(self.schedule.deadline))
+        let due = self.kernel.next_due();
+        due.map_or(self.schedule.deadline, |due| due.min(self.schedule.deadline))
     }
 
     fn is_idle(&self) -> bool {

@@ -43,7 +43,7 @@ pub(crate) use name::reserved_len;
 pub(crate) use provide::{ask_owners, provide_step};
 pub(crate) use relevance::{advise_of_scope, advise_of_updates};
 pub(crate) use unpublish::{check_unpublish_step, unpublish, unpublish_step};
-pub(crate) use update::update_attribute_values;
+pub(crate) use update::{reflect_postponed, update_attribute_values};
 
 /// Dispatches a call of this clause.
 pub(crate) fn call(federation: &mut Federation, me: FederateHandle, call: ObjectCall) -> Answer {

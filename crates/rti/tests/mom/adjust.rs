@@ -41,11 +41,11 @@ fn periodic_attributes_are_updated_with_their_period_and_no_other() {
     let car = world.in_time("car", 10);
     let start = Instant::ZERO + Span::from_millis(5_000);
     world.input(Input::Tick(start));
-    assert_eq!(world.kernel.next_report(), None);
+    assert_eq!(world.kernel.next_due(), None);
     adjust(&mut world, manager, car, "HLAsetTiming", &[("HLAreportPeriod", integer(2))]);
     world.notices(manager);
     let due = start + Span::from_millis(2_000);
-    assert_eq!(world.kernel.next_report(), Some(due));
+    assert_eq!(world.kernel.next_due(), Some(due));
     world.input(Input::Tick(due - Span::from_nanos(1)));
     assert_eq!(world.received(manager).len(), 0);
     world.input(Input::Tick(due));
@@ -66,12 +66,12 @@ fn periodic_attributes_are_updated_with_their_period_and_no_other() {
     world.input(Input::Tick(due + Span::from_millis(5_000)));
     let [report] = &world.received(manager)[..] else { panic!() };
     assert_eq!(report.get::<HLAinteger32BE>("HLAtimeGrantedTime").0, 5_000);
-    assert_eq!(world.kernel.next_report(), Some(due + Span::from_millis(7_000)));
+    assert_eq!(world.kernel.next_due(), Some(due + Span::from_millis(7_000)));
     adjust(&mut world, manager, car, "HLAsetTiming", &[("HLAreportPeriod", integer(0))]);
-    assert_eq!(world.kernel.next_report(), None);
+    assert_eq!(world.kernel.next_due(), None);
     adjust(&mut world, manager, car, "HLAsetTiming", &[("HLAreportPeriod", integer(1))]);
     world.resign(car, ResignAction::NoAction);
-    assert_eq!(world.kernel.next_report(), None);
+    assert_eq!(world.kernel.next_due(), None);
 }
 
 #[test]

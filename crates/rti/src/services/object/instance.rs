@@ -361,9 +361,10 @@ fn forget_details(federation: &mut Federation, me: FederateHandle, handle: Objec
         reflected.remove(&key);
         reflections += table::REFLECTED;
     }
+    let postponed = federate.postponed.drop_of(handle);
     let scope = scope.map_or(0, |set| table::advised(set.len()));
     let updates = updates.map_or(0, |set| table::advised(set.len()));
-    federate.charge.shrink(since + scope + updates + reflections);
+    federate.charge.shrink(since + scope + updates + reflections + postponed);
 }
 
 /// Removes a resigning federate from an instance.
@@ -438,9 +439,9 @@ pub(super) fn local_delete_object_instance(
         return Err(Exception::OwnershipAcquisitionPending.into());
     }
     forget(federation, me, handle);
-    Ok(Reply::Done)
     // It may have been the last to know a deleted instance.
     if let Some(instance) = federation.instances.get_mut(&handle) {
         instance.delete_locally(me);
     }
+    Ok(Reply::Done)
 }

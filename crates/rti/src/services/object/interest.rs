@@ -53,6 +53,9 @@ pub(crate) fn evaluate(
             let class = federation.instances.get(instance)?.known_as(to)?;
             let Message { stamp, transportation, .. } = *message;
             let limits_rates = update::limits_rates(federation, stamp, transportation);
+            if federation.has_rates() {
+                update::postpone(federation, (to, class), message, limits_rates);
+            }
             let rates_at = limits_rates.then_some(federation.now);
             let federate = federation.federate(to);
             let wanted = values.iter().filter(|(attribute, _)| {

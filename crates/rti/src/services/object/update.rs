@@ -1,5 +1,7 @@
 //! Updating and reflecting attribute values (clauses 6.10 and 6.11).
 
+use std::sync::Arc;
+
 use hemiola_hla::data::{AttributeValues, Data, Retraction};
 use hemiola_hla::{
     AttributeHandle, EncodedTime, Exception, FederateHandle, ObjectClassHandle,
@@ -13,8 +15,11 @@ use crate::federate::{Federate, Subscription};
 use crate::federation::Federation;
 use crate::group::Groups;
 use crate::instance::KnownBy;
+use crate::memory::can_hold;
 use crate::message::{Body, Message, Stamp, dispatch, dispatch_unevaluated, store_for_retraction};
+use crate::postponed::Postponed;
 use crate::regions::{Extent, WithRegions};
+use crate::services::distribution;
 
 /// The sending options of a value, and the regions with which it is sent.
 type SendOptions = (OrderType, TransportationTypeHandle, Extent);
@@ -34,24 +39,24 @@ pub(crate) fn update_attribute_values(
         return Err(Exception::AttributeNotOwned.because(other.to_string()));
     }
     let time = stamped(federation, me, time)?;
+    let is_deleted_locally = !instance.deleted_locally_by().is_empty();
     let is_ordered = time.is_some() && federation.federate(me).time.known_regulation().is_some();
     let groups = alike(values, |attribute| {
         let attribute = instance.attribute(attribute).expect("it is owned");
         let order = if is_ordered { attribute.order } else { OrderType::Receive };
         let extent = federation.regions.extent_of(handle, attribute.handle, me);
-    let is_deleted_locally = !instance.deleted_locally_by().is_empty();
         (order, attribute.transportation, extent)
     });
-    // The parts share one retraction handle.
-    let is_ordered = groups.iter().any(|((order, ..), _)| *order == OrderType::TimeStamp);
-    let order = if is_ordered { OrderType::TimeStamp } else { OrderType::Receive };
-    let whole = Stamp::new(federation, me, time, order);
-    let first = federation.sequence + 1;
     if is_deleted_locally {
         let values = groups.iter().flat_map(|(_, values)| values);
         let updated: Vec<AttributeHandle> = values.map(|(one, _)| *one).collect();
         rediscover(federation, handle, &updated);
     }
+    // The parts share one retraction handle.
+    let is_ordered = groups.iter().any(|((order, ..), _)| *order == OrderType::TimeStamp);
+    let order = if is_ordered { OrderType::TimeStamp } else { OrderType::Receive };
+    let whole = Stamp::new(federation, me, time, order);
+    let first = federation.sequence + 1;
     let mut retractable_from = Vec::new();
     for ((order, transportation, extent), values) in groups {
         let is_ordered = order == OrderType::TimeStamp;
@@ -67,6 +72,9 @@ pub(crate) fn update_attribute_values(
             continue;
         }
         let limits_rates = limits_rates(federation, stamp, transportation);
+        if federation.has_rates() {
+            postpone_for_all(federation, &message(values.clone()), limits_rates);
+        }
         let groups = receivers(federation, me, handle, values, limits_rates, &extent);
         for (values, receivers) in groups {
             dispatch(federation, &message(values), &receivers);
@@ -75,6 +83,96 @@ pub(crate) fn update_attribute_values(
     }
     store_for_retraction(federation, me, whole, first, retractable_from, None);
     Ok(whole.retraction())
+}
+
+/// Does what [`postpone`] does for all receivers of an update.
+fn postpone_for_all(federation: &mut Federation, message: &Message, limits_rates: bool) {
+    let instance = message.subject().expect("it is an update");
+    let knowers = federation.instances[&instance].known_by();
+    let knowers: Vec<KnownBy> = knowers
+        .iter()
+        .filter(|one| one.federate != message.producer && has_rates(federation, one))
+        .copied()
+        .collect();
+    for KnownBy { federate, class } in knowers {
+        postpone(federation, (federate, class), message, limits_rates);
+    }
+}
+
+/// Whether a federate may have a limited rate for an attribute of an instance that it knows as this class.
+fn has_rates(federation: &Federation, KnownBy { federate, class }: &KnownBy) -> bool {
+    let state = federation.federate(*federate);
+    let everywhere = state.subscribed.classes.get(class);
+    everywhere.is_some_and(|all| all.values().any(|one| one.rate.is_some()))
+        || federation.regions.subscribed(*federate, *class).is_some()
+        || !state.postponed.is_empty()
+}
+
+/// Keeps the values of an update for which the rate of a federate is too low now. They replace older ones, so that the
+/// federate receives the newest as soon as the rate allows it. Without room for them they are lost.
+pub(super) fn postpone(
+    federation: &mut Federation,
+    (to, class): (FederateHandle, ObjectClassHandle),
+    message: &Message,
+    limits_rates: bool,
+) {
+    let Body::Reflect { instance, values } = &message.body else { return };
+    let due = |attribute| {
+        let due = allowed_from(federation, (to, class), (*instance, attribute), &message.extent);
+        due.filter(|_| limits_rates)
+    };
+    let dues: Vec<(AttributeHandle, Instant)> =
+        values.iter().filter_map(|(one, _)| Some((*one, due(*one)?))).collect();
+    federation.drop_postponed(to, *instance, values);
+    if dues.is_empty() {
+        return;
+    }
+    let is_late = |one: &AttributeHandle| dues.iter().any(|(late, _)| late == one);
+    let part = message.part(is_late).detached();
+    if can_hold(federation, dues.len() * Postponed::entry_len(&part)) {
+        federation.postpone(to, *instance, &dues, Arc::new(part));
+    }
+}
+
+/// Returns when the rate of a federate allows the next reflection of an attribute that is sent in this extent; `None`
+/// if it does now, or if no subscription is for it.
+fn allowed_from(
+    federation: &Federation,
+    (to, class): (FederateHandle, ObjectClassHandle),
+    (instance, attribute): (ObjectInstanceHandle, AttributeHandle),
+    extent: &Extent,
+) -> Option<Instant> {
+    let federate = federation.federate(to);
+    let mut earliest: Option<Instant> = None;
+    let is_allowed = |one: &Subscription| {
+        let from = federate.allowed_from(one, instance, attribute);
+        earliest = earliest.into_iter().chain(from).min();
+        from.is_none_or(|from| from <= federation.now)
+    };
+    let subscriptions = (class, attribute);
+    let is_now = distribution::any_subscription(federation, to, subscriptions, extent, is_allowed);
+    earliest.filter(|_| !is_now)
+}
+
+/// Reflects the values of an update that a federate's rate allows by now, of the instance that has waited longest.
+pub(crate) fn reflect_postponed(federation: &mut Federation) {
+    let now = federation.now;
+    let Some((_, to, instance)) = federation.postponed.pop_first() else { return };
+    federation.spend(1);
+    if !federation.joined_federate(to).is_some_and(Federate::is_staying) {
+        return;
+    }
+    let federate = federation.federate_mut(to);
+    let Some((message, attributes, len)) = federate.postponed.take_due(instance, now) else {
+        return;
+    };
+    federate.charge.shrink(len);
+    // Values of another update may be due as well.
+    federation.postponed.insert((now, to, instance));
+    let part = message.part(|one| attributes.contains(one));
+    if let Some(part) = evaluate(federation, to, &part) {
+        dispatch(federation, &part, &[to]);
+    }
 }
 
 /// Groups values by their sending options, in the order of each group's first value.

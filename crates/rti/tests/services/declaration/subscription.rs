@@ -76,7 +76,7 @@ fn interactions_are_received_as_the_nearest_class() {
 }
 
 #[test]
-fn a_rate_limit_drops_early_updates() {
+fn a_rate_limit_postpones_early_updates() {
     let mut w = World::new();
     let (a, b) = (w.federate("a"), w.federate("b"));
     w.publish(a, "Vehicle", "Position Load");
