@@ -1,14 +1,13 @@
 //! One way to run a function of a text on rows, by code and by the tree walker.
 
+use hemiola_units::Random;
 use hemiola_world_code::{
     Block, Column, Machine, Neighbour, Neighbours, Scalar, Texts, compile, scalar_types,
     scalars_of, value_of,
 };
-use hemiola_world_lang::definition::{
-    ElementId, FunctionId, FunctionKind, Type, Universe, Value, Width,
-};
+use hemiola_world_lang::definition::{ElementId, FunctionId, FunctionKind, Type, Universe, Value};
 use hemiola_world_lang::evaluate::{self, Body, Fault};
-use hemiola_world_lang::{Sources, check, render};
+use hemiola_world_lang::{Sources, check, fuzzing, render};
 
 /// The universe of a sound text, which leaves it out: `items` are its components.
 #[track_caller]
@@ -246,45 +245,12 @@ fn walked(
     }
 }
 
-/// A value of a type that finds mistakes: limits, zeros of both signs, what is not a number.
-pub(crate) fn nasty(universe: &Universe, ty: &Type, random: &mut hemiola_units::Random) -> Value {
-    const REALS: [f64; 12] = [
-        0.0,
-        -0.0,
-        1.0,
-        -1.5,
-        2.0,
-        3.0,
-        1e300,
-        -1e-300,
-        5e9,
-        f64::INFINITY,
-        f64::NEG_INFINITY,
-        f64::NAN,
-    ];
-    const INTEGERS: [i32; 8] = [0, 1, -1, 2, 3, 7, i32::MAX, i32::MIN];
-    let real = if random.below(3) == 0 {
-        random.between(-4.0, 4.0)
-    } else {
-        REALS[random.below(12) as usize]
-    };
-    let mut items = |of: &Type, count: u64| {
-        Value::Items((0..count).map(|_| nasty(universe, of, random)).collect())
-    };
-    match ty {
-        Type::Boolean => Value::Boolean(random.below(2) == 0),
-        Type::Integer => Value::Integer(INTEGERS[random.below(8) as usize]),
-        Type::Real(Width::Single, _) => Value::Single(real as f32).canonical(),
-        Type::Real(Width::Double, _) => Value::Double(real).canonical(),
-        Type::String(_) => Value::String(["", "a", "b"][random.below(3) as usize].into()),
-        Type::Array(of, length) => items(of, (*length).into()),
-        Type::List(of, most) => {
-            let count = random.below(u64::from(*most) + 1);
-            Value::Items((0..count).map(|_| nasty(universe, of, random)).collect())
-        }
-        Type::Element(id) => {
-            let properties = &universe.elements[id.index()].properties;
-            Value::Row(properties.iter().map(|p| nasty(universe, &p.ty, random)).collect())
-        }
-    }
+/// A value of a type that finds mistakes.
+pub(crate) fn nasty(universe: &Universe, ty: &Type, random: &mut Random) -> Value {
+    fuzzing::value(universe, ty, &mut |most| random.below(most))
+}
+
+/// The components of a random universe.
+pub(crate) fn program(random: &mut Random) -> String {
+    fuzzing::program(&mut |most| random.below(most))
 }

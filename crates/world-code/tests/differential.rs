@@ -6,8 +6,7 @@ use hemiola_units::Random;
 use hemiola_world_lang::definition::{ElementId, FunctionId, Type, Universe, Value};
 use hemiola_world_lang::evaluate::Body;
 
-use crate::common::{compare, nasty, universe};
-use crate::random::program;
+use crate::common::{compare, nasty, program, universe};
 
 /// Random rows of the two elements, with ids in random order.
 fn bodies(universe: &Universe, names: &[&str], count: u64, random: &mut Random) -> Vec<Body> {
@@ -24,9 +23,9 @@ fn bodies(universe: &Universe, names: &[&str], count: u64, random: &mut Random) 
 
 /// Compares all functions of a program that can be called from outside; returns the names of the faults.
 fn check_program(seed: u64) -> BTreeSet<String> {
-    let text = program(seed);
+    let mut random = Random::from_seed(seed);
+    let text = program(&mut random);
     let universe = universe(&text);
-    let mut random = Random::from_seed(seed ^ 0x5eed);
     let bodies = bodies(&universe, &["e", "d"], 11, &mut random);
     let sent: Vec<Value> =
         bodies.iter().map(|b| nasty(&universe, &Type::Element(b.element), &mut random)).collect();

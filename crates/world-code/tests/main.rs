@@ -2,5 +2,4 @@
 
 mod common;
 mod differential;
-mod random;
 mod rules;

@@ -1,5 +1,6 @@
 //! Single rules of the code.
 
+use hemiola_units::Random;
 use hemiola_world_code::code::{Instruction, Operand};
 use hemiola_world_code::{
     BLOCK_ROWS, Block, CodeError, Column, Machine, Program, Texts, compile, compile_constraint,
@@ -7,7 +8,7 @@ use hemiola_world_code::{
 use hemiola_world_lang::definition::{ElementId, Type, Universe, Value};
 use hemiola_world_lang::evaluate::{Body, Fault};
 
-use crate::common::{compare, nasty, universe};
+use crate::common::{compare, nasty, program, universe};
 
 /// The code of the update of the first element.
 fn update(universe: &Universe) -> Program {
@@ -100,7 +101,7 @@ fn what_is_not_a_number_is_stored_with_one_bit_pattern() {
 
 /// Rows of the first element with the ids from 1 on.
 fn bodies(universe: &Universe, count: u64) -> Vec<Body> {
-    let mut random = hemiola_units::Random::from_seed(7);
+    let mut random = Random::from_seed(7);
     let element = ElementId(0);
     (1..=count)
         .map(|id| Body { id, element, row: nasty(universe, &Type::Element(element), &mut random) })
@@ -193,7 +194,7 @@ fn code_beyond_a_limit_is_refused_with_what_to_do() {
 
 #[test]
 fn the_same_definition_gives_the_same_code() {
-    let universe = universe(&crate::random::program(3));
+    let universe = universe(&program(&mut Random::from_seed(3)));
     assert_eq!(update_of(&universe), update_of(&universe));
 }
 
@@ -206,7 +207,7 @@ fn update_of(universe: &Universe) -> Program {
 #[test]
 fn results_never_share_a_register_with_operands() {
     for seed in 0..300 {
-        let universe = universe(&crate::random::program(seed));
+        let universe = universe(&program(&mut Random::from_seed(seed)));
         for instruction in update_of(&universe).code {
             let Some((to, ty)) = instruction.result() else { continue };
             if let Instruction::Binary { left, right, .. } = instruction {

@@ -1,10 +1,13 @@
 //! The bodies of the fuzz targets: ordinary functions, so that they also run under proptest.
 
+mod program;
+
 use crate::definition::{Definition, FunctionKind, Universe, Value};
 use crate::evaluate::{self, Body};
 use crate::lex::lex;
 use crate::problem::Problems;
 use crate::{Sources, TokenKind, check, format, render, show, wire};
+pub use program::{Below, program, value};
 
 /// Checks arbitrary bytes as a definition, formats it, and runs what it defines.
 ///

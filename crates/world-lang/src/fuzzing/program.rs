@@ -1,6 +1,9 @@
-//! Random programs that are sound by construction and use every construct.
+//! Random programs that are sound by construction and use every construct, and random values.
 
-use hemiola_units::Random;
+use crate::definition::{Type, Universe, Value, Width};
+
+/// A source of numbers: one below its argument, which is not 0.
+pub type Below<'b> = dyn FnMut(u64) -> u64 + 'b;
 
 /// Types of random expressions.
 #[derive(Clone, Copy, PartialEq)]
@@ -40,8 +43,8 @@ const PARTS: [(Kind, &str); 8] = [
     (Text, "parts[0].t"),
 ];
 
-struct Writer {
-    random: Random,
+struct Writer<'w> {
+    below: &'w mut Below<'w>,
     text: String,
     /// Functions so far, by their result.
     functions: Vec<(Kind, String)>,
@@ -52,9 +55,9 @@ struct Writer {
     names: u32,
 }
 
-impl Writer {
+impl Writer<'_> {
     fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
-        &items[self.random.below(items.len() as u64) as usize]
+        &items[(self.below)(items.len() as u64) as usize]
     }
 
     fn kind(&mut self) -> (Kind, &'static str, &'static str) {
@@ -67,17 +70,17 @@ impl Writer {
     }
 
     fn expression(&mut self, kind: Kind, depth: u32) -> String {
-        if depth == 0 || self.random.below(5) == 0 {
+        if depth == 0 || (self.below)(5) == 0 {
             return self.leaf(kind, depth);
         }
         let called: Vec<String> =
             self.functions.iter().filter(|f| f.0 == kind).map(|f| f.1.clone()).collect();
-        if !called.is_empty() && self.random.below(5) == 0 {
+        if !called.is_empty() && (self.below)(5) == 0 {
             let name = self.pick(&called).clone();
             let row = self.row();
             return format!("{name}({}, {row})", self.expression(Number, depth - 1));
         }
-        if self.random.below(6) == 0 {
+        if (self.below)(6) == 0 {
             let condition = self.expression(Boolean, depth - 1);
             let (one, two) = (self.expression(kind, depth - 1), self.expression(kind, depth - 1));
             return format!("(if {condition} {{ {one} }} else {{ {two} }})");
@@ -175,7 +178,7 @@ impl Writer {
         let variables: Vec<String> =
             self.variables.iter().filter(|v| v.0 == kind).map(|v| v.1.clone()).collect();
         let parts: Vec<&str> = PARTS.iter().filter(|p| p.0 == kind).map(|p| p.1).collect();
-        match self.random.below(5) {
+        match (self.below)(5) {
             0 => (*self.pick(literals)).to_owned(),
             1 | 2 if !variables.is_empty() => self.pick(&variables).clone(),
             3 if !parts.is_empty() && depth > 0 => {
@@ -192,7 +195,7 @@ impl Writer {
 
     /// A place with its computed index, which is seldom outside.
     fn place(&mut self, part: &str, depth: u32) -> String {
-        let index = match self.random.below(4) {
+        let index = match (self.below)(4) {
             0 => "0".to_owned(),
             // A sum is no constant, which would be checked with the text.
             1 => format!("0 + {}", self.expression(Integer, depth)),
@@ -207,7 +210,7 @@ impl Writer {
         self.text += &format!("function {name}(x : real, o : e) : {ty} {{");
         self.variables = vec![(Number, "x".into())];
         self.rows = vec!["o".into()];
-        let statements = self.random.below(3);
+        let statements = (self.below)(3);
         self.statements(statements, 2, false);
         let value = self.expression(kind, 3);
         self.text += &format!("return {value}; }}\n");
@@ -224,14 +227,14 @@ impl Writer {
 
     fn block(&mut self, depth: u32, own: bool) {
         self.text += "{ ";
-        let count = self.random.below(3);
+        let count = (self.below)(3);
         self.statements(count, depth, own);
         self.text += "}\n";
     }
 
     fn statement(&mut self, depth: u32, own: bool) {
         let (kind, ty, property) = self.kind();
-        match self.random.below(if depth == 0 { 5 } else { 9 }) {
+        match (self.below)(if depth == 0 { 5 } else { 9 }) {
             0 | 1 => {
                 let (name, value) = (self.name(), self.expression(kind, 2));
                 self.text += &format!("var {name} : {ty} = {value};\n");
@@ -240,7 +243,7 @@ impl Writer {
             2 if own => {
                 // A list is written where its type is known only.
                 let value = match kind {
-                    List if self.random.below(2) == 0 => {
+                    List if (self.below)(2) == 0 => {
                         format!("[{}, 2]", self.expression(Integer, 2))
                     }
                     _ => self.expression(kind, 3),
@@ -295,7 +298,7 @@ impl Writer {
         let radius = self.expression(Metre, 1);
         let within = *self.pick(&["", " within 2<m>", " within 0<m> + #"]);
         let within = within.replace('#', &radius);
-        let most = 1 + self.random.below(4);
+        let most = 1 + (self.below)(4);
         self.text += &format!("for each {name} in e{within} at most {most} ");
         self.rows.push(name);
         self.block(depth - 1, own);
@@ -303,10 +306,11 @@ impl Writer {
     }
 }
 
-/// The components of a universe with the elements `e` and `d`, which is derived from it.
-pub(crate) fn program(seed: u64) -> String {
+/// The components of a universe with the elements `e` and `d`, which is derived from it, and `part`, which both have.
+/// The same numbers give the same text.
+pub fn program<'b>(below: &'b mut Below<'b>) -> String {
     let mut writer = Writer {
-        random: Random::from_seed(seed),
+        below,
         text: String::new(),
         functions: Vec::new(),
         variables: Vec::new(),
@@ -325,15 +329,15 @@ pub(crate) fn program(seed: u64) -> String {
         writer.text += &format!("property {name} : {ty}{indexed};\n");
     }
     writer.text += "property parts : part[2];\n";
-    for at in 0..writer.random.below(3) as usize {
+    for at in 0..(writer.below)(3) as usize {
         writer.function(at);
     }
-    for head in ["update(dt : real) {\n", "predict(dt : real) {\n"] {
-        writer.text += head;
-        (writer.variables, writer.rows) = (vec![(Number, "dt".into())], Vec::new());
-        let count = 1 + writer.random.below(5);
+    for head in ["update", "predict"] {
+        writer.text += &format!("{head}(dt : real<s>) {{ let h = dt / 1<s>;\n");
+        (writer.variables, writer.rows) = (vec![(Number, "h".into())], Vec::new());
+        let count = 1 + (writer.below)(5);
         // Only an update sees other rows.
-        let depth = if head.starts_with('u') { 3 } else { 0 };
+        let depth = if head == "update" { 3 } else { 0 };
         writer.statements(count, depth, true);
         writer.text += "}\n";
     }
@@ -342,4 +346,47 @@ pub(crate) fn program(seed: u64) -> String {
     let condition = writer.expression(Boolean, 4);
     writer.text += &format!("constraint k(far : real<m>) = {condition};\n");
     writer.text + "}\nelement d : e { r = 4; property more : real; }"
+}
+
+/// A value of a type that finds mistakes: limits, zeros of both signs, what is not a number.
+pub fn value(universe: &Universe, ty: &Type, below: &mut Below<'_>) -> Value {
+    const REALS: [f64; 12] = [
+        0.0,
+        -0.0,
+        1.0,
+        -1.5,
+        2.0,
+        3.0,
+        1e300,
+        -1e-300,
+        5e9,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        f64::NAN,
+    ];
+    const INTEGERS: [i32; 8] = [0, 1, -1, 2, 3, 7, i32::MAX, i32::MIN];
+    let real = if below(3) == 0 {
+        below(1 << 32) as f64 / f64::from(1 << 29) - 4.0
+    } else {
+        REALS[below(12) as usize]
+    };
+    let mut items = |of: &Type, count: u64| {
+        Value::Items((0..count).map(|_| value(universe, of, below)).collect())
+    };
+    match ty {
+        Type::Boolean => Value::Boolean(below(2) == 0),
+        Type::Integer => Value::Integer(INTEGERS[below(8) as usize]),
+        Type::Real(Width::Single, _) => Value::Single(real as f32).canonical(),
+        Type::Real(Width::Double, _) => Value::Double(real).canonical(),
+        Type::String(_) => Value::String(["", "a", "b"][below(3) as usize].into()),
+        Type::Array(of, length) => items(of, (*length).into()),
+        Type::List(of, most) => {
+            let count = below(u64::from(*most) + 1);
+            Value::Items((0..count).map(|_| value(universe, of, below)).collect())
+        }
+        Type::Element(id) => {
+            let properties = &universe.elements[id.index()].properties;
+            Value::Row(properties.iter().map(|p| value(universe, &p.ty, below)).collect())
+        }
+    }
 }
