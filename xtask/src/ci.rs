@@ -61,9 +61,9 @@ const DOCS: &str = "doc --locked --workspace --no-deps";
 const LOOM: &str = "test --locked --package hemiola-rt --release --lib --target-dir target/loom";
 const TESTS: &str = "test --locked --workspace";
 /// What differs with the sandbox: its own tests, the runs with sandboxed units, and the ladder.
-const SANDBOX: &str = "test --locked --package hemiola-sandbox --package hemiola \
+const SANDBOX: &str = "test --locked --package hemiola-sandbox --package hemiola-world-sandbox --package hemiola \
      --features hemiola-sandbox/engine,hemiola/sandbox --lib --bins --test main \
-     -- sandbox ladder:: module:: call:: values::";
+     -- sandbox ladder:: module:: call:: values:: tiers::";
 /// Without capture, skips become visible.
 const UNCAPTURED: &[(&str, &str)] = &[("RUST_TEST_NOCAPTURE", "1")];
 

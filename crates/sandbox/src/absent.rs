@@ -34,6 +34,14 @@ impl Engine {
         Err(LoadError::NotBuilt)
     }
 
+    /// Refuses.
+    ///
+    /// # Errors
+    /// Always [`LoadError::NotBuilt`].
+    pub const fn unmetered(_: Limits) -> Result<Self, LoadError> {
+        Err(LoadError::NotBuilt)
+    }
+
     /// Compiles a module.
     ///
     /// # Errors

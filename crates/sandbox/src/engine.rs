@@ -17,6 +17,7 @@ impl<T: Numbers + WasmParams + WasmResults> Values for T {}
 pub struct Engine {
     engine: wasmtime::Engine,
     limits: Limits,
+    is_metered: bool,
 }
 
 /// A compiled module that imports nothing and starts within its limits. Copies share the code.
@@ -24,6 +25,7 @@ pub struct Engine {
 pub struct Module {
     module: wasmtime::Module,
     limits: Limits,
+    is_metered: bool,
 }
 
 /// A module with a memory of its own.
@@ -47,9 +49,22 @@ impl Engine {
     /// # Errors
     /// If the system refuses memory.
     pub fn new(limits: Limits) -> Result<Self, LoadError> {
+        Self::with(limits, true)
+    }
+
+    /// Makes an engine that counts no fuel and leaves the bits of values that are not a number to the module. It is for
+    /// modules whose calls are bounded by their form, because the host has made them: nothing stops a call.
+    ///
+    /// # Errors
+    /// If the system refuses memory.
+    pub fn unmetered(limits: Limits) -> Result<Self, LoadError> {
+        Self::with(limits, false)
+    }
+
+    fn with(limits: Limits, is_metered: bool) -> Result<Self, LoadError> {
         let mut config = Config::new();
         config
-            .consume_fuel(true)
+            .consume_fuel(is_metered)
             .operator_cost(costs())
             // Checks in the code instead of signals: no handler in the host, and no guard pages to map and lock.
             .signals_based_traps(false)
@@ -65,9 +80,9 @@ impl Engine {
             .wasm_relaxed_simd(false)
             .wasm_memory64(false)
             .wasm_multi_memory(false)
-            .cranelift_nan_canonicalization(true);
+            .cranelift_nan_canonicalization(is_metered);
         let engine = wasmtime::Engine::new(&config).map_err(|e| system(&e))?;
-        Ok(Self { engine, limits })
+        Ok(Self { engine, limits, is_metered })
     }
 
     /// Compiles a module, given as binary or as text; `name` stands in the messages about the text.
@@ -82,7 +97,7 @@ impl Engine {
         let binary = wat::parse_bytes(source).map_err(|error| text(error, name))?;
         let module = wasmtime::Module::new(&self.engine, &binary).map_err(|e| malformed(&e))?;
         check(&module, &self.limits)?;
-        Ok(Module { module, limits: self.limits })
+        Ok(Module { module, limits: self.limits, is_metered: self.is_metered })
     }
 }
 
@@ -174,9 +189,12 @@ impl Module {
     /// If one of the two does not return, or the system refuses memory.
     pub fn instantiate(&self, fuel: u64) -> Result<Instance, LoadError> {
         let engine = self.module.engine();
-        let mut store = Store::new(engine, Growth { limits: self.limits, is_sealed: false });
+        let (limits, is_metered) = (self.limits, self.is_metered);
+        let mut store = Store::new(engine, Growth { limits, is_metered, is_sealed: false });
         store.limiter(|growth| growth);
-        store.set_fuel(fuel).map_err(|e| system(&e))?;
+        if is_metered {
+            store.set_fuel(fuel).map_err(|e| system(&e))?;
+        }
         let instance = wasmtime::Instance::new(&mut store, &self.module, &[]);
         let instance = instance.map_err(|error| match verdict(&error) {
             Some(fault) => preparation("start", fault),
@@ -233,7 +251,7 @@ impl Instance {
     }
 
     /// Calls a function of this instance with this much fuel: one for each simple instruction, [several](OperatorCost)
-    /// for slow ones.
+    /// for slow ones. An [unmetered](Engine::unmetered) engine ignores it.
     ///
     /// # Errors
     /// If it does not return.
@@ -246,15 +264,17 @@ impl Instance {
         parameters: P,
         fuel: u64,
     ) -> Result<R, Fault> {
-        self.store.set_fuel(fuel).expect("the engine counts fuel");
+        if self.store.data().is_metered {
+            self.store.set_fuel(fuel).expect("the engine counts fuel");
+        }
         let called = function.0.call(&mut self.store, parameters);
         called.map_err(|error| verdict(&error).unwrap_or(Fault::Other))
     }
 
-    /// Fuel left by the last call.
+    /// Fuel left by the last call; 0 of an [unmetered](Engine::unmetered) engine.
     #[must_use]
     pub fn fuel_left(&self) -> u64 {
-        self.store.get_fuel().expect("the engine counts fuel")
+        self.store.get_fuel().unwrap_or(0)
     }
 
     /// Forbids growth of memory and tables from now on: a call that asks for more ends with [`Fault::Growth`].
@@ -310,6 +330,7 @@ fn verdict(error: &Error) -> Option<Fault> {
 /// Allows growth up to the limits, until it is sealed.
 struct Growth {
     limits: Limits,
+    is_metered: bool,
     is_sealed: bool,
 }
 

@@ -7,6 +7,7 @@
 //! A register is defined once, before its uses, except one that a loop changes ([`Instruction::Move`]).
 
 use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use hemiola_world_lang::definition::ElementId;
 use hemiola_world_lang::evaluate::Fault;
@@ -14,7 +15,7 @@ use hemiola_world_lang::evaluate::Fault;
 use crate::scalar::{Scalar, ScalarType};
 
 /// What an instruction reads. Its type follows from the instruction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Operand {
     /// A register: one scalar for each row of the block.
     Register(u32),
@@ -29,7 +30,7 @@ pub enum Operand {
 }
 
 /// A computation with one operand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Unary {
     /// Of truth values.
     Not,
@@ -46,7 +47,7 @@ pub enum Unary {
 }
 
 /// A computation with two operands of one type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Binary {
     /// Of truth values.
     And,
@@ -67,7 +68,7 @@ pub enum Binary {
 }
 
 /// A comparison; its result is a truth value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Comparison {
     /// Of all types.
     Equal,
@@ -80,7 +81,7 @@ pub enum Comparison {
 }
 
 /// A computation with integers that can have a fault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Checked {
     /// The sum.
     Add,
@@ -95,7 +96,7 @@ pub enum Checked {
 }
 
 /// One instruction. `to` is the register of its result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Instruction {
     /// A computation with one operand, of the type `ty`.
     Unary {
@@ -244,7 +245,7 @@ pub enum Instruction {
 }
 
 /// A fault as a byte; [`Fault`] by itself has neither a number nor an order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum FaultCode {
     /// [`Fault::Overflow`]
@@ -274,7 +275,7 @@ impl FaultCode {
 }
 
 /// A loop over neighbours.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Site {
     /// The element whose rows, and those of the elements derived from it, are neighbours.
     pub element: ElementId,
@@ -285,7 +286,7 @@ pub struct Site {
 }
 
 /// A result of a program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Output {
     /// Its type.
     pub ty: ScalarType,
@@ -316,14 +317,25 @@ pub struct Program {
     pub registers: [u32; 5],
     /// The results.
     pub outputs: Vec<Output>,
+    /// A hash of all of the above but the name: a machine knows its compiled programs by it.
+    pub identity: u64,
 }
 
 impl Program {
+    /// Computes the identity.
+    pub(crate) fn identify(&mut self) {
+        // Its keys are constant, unlike those of a map.
+        let mut hasher = DefaultHasher::new();
+        (&self.code, &self.constants, &self.arguments, &self.items).hash(&mut hasher);
+        (&self.sites, &self.last_sent, &self.registers, &self.outputs).hash(&mut hasher);
+        self.identity = hasher.finish();
+    }
+
     /// The columns of the own table that it reads, in ascending order.
     #[must_use]
     pub fn own_columns(&self) -> BTreeSet<u32> {
         let mut columns = BTreeSet::new();
-        self.each_operand(&mut |operand| {
+        self.each_operand(&mut |operand, _| {
             if let Operand::Own(column) = operand {
                 columns.insert(column);
             }
@@ -335,19 +347,20 @@ impl Program {
     #[must_use]
     pub fn reads_last_sent(&self) -> bool {
         let mut reads = false;
-        self.each_operand(&mut |operand| reads |= matches!(operand, Operand::LastSent(_)));
+        self.each_operand(&mut |operand, _| reads |= matches!(operand, Operand::LastSent(_)));
         reads
     }
 
-    fn each_operand(&self, visit: &mut dyn FnMut(Operand)) {
+    /// Shows each operand with its type, that of the items and outputs too.
+    pub(crate) fn each_operand(&self, visit: &mut dyn FnMut(Operand, ScalarType)) {
         for mut instruction in self.code.iter().copied() {
-            if let Instruction::Pick { first, count, .. } = instruction {
+            if let Instruction::Pick { ty, first, count, .. } = instruction {
                 let items = &self.items[first as usize..(first + count) as usize];
-                items.iter().for_each(|item| visit(*item));
+                items.iter().for_each(|item| visit(*item, ty));
             }
-            instruction.each_operand(&mut |operand, _| visit(*operand));
+            instruction.each_operand(&mut |operand, ty| visit(*operand, ty));
         }
-        self.outputs.iter().for_each(|output| visit(output.value));
+        self.outputs.iter().for_each(|output| visit(output.value, output.ty));
     }
 }
 

@@ -47,21 +47,12 @@
 //! The result is that of `world_lang::evaluate` for each row, bit by bit and fault by fault; tests compare the two on
 //! random programs.
 //!
-//! # Code of another engine
+//! # Compiled code
 //!
-//! An engine that compiles a [`Program`] to machine code or WebAssembly runs one call per block and sees the columns
-//! where they stand in its linear memory. The call is `block(table: i32, begin: i32, end: i32)`, for the rows from
-//! `begin` to before `end`. `table` is the address of an array of 32-bit addresses, little-endian, in this order:
-//!
-//! 1. the own columns, in the order of the leaves;
-//! 2. the columns of [`Program::last_sent`];
-//! 3. the scalars of the arguments, 8 bytes for each;
-//! 4. the faults, one byte for each row of the table, by [`code::FaultCode`].
-//!
-//! A column has the scalar of row `r` at its address plus `r` times its width: 1 byte for a truth value, 4 for an
-//! integer and a `real32`, 8 for the others. The call writes the columns of [`Program::outputs`], except for rows
-//! with a fault. A constraint writes 255 to the faults where it does not hold. No such engine exists in Hemiola yet.
-//! Programs with loops over neighbours will need more.
+//! [`Machine::compile`] makes a WebAssembly module of a program (the module `wasm` has its form) and gives it to an
+//! [`Engine`], which comes from outside: this crate has none. The machine then copies the values of each block to the
+//! memory of the module, makes a call, and copies the results back. Values and faults are those of the interpreter, bit
+//! by bit.
 //!
 //! This crate opens no file and reads no clock. [`limits`] bounds the code of a function.
 
@@ -71,13 +62,16 @@ mod allocate;
 mod build;
 pub mod code;
 mod column;
+pub mod fuzzing;
 pub mod limits;
 mod lower;
 mod run;
 mod scalar;
+mod wasm;
 
 pub use code::Program;
 pub use column::Column;
 pub use lower::{CodeError, Constraint, compile, compile_constraint};
-pub use run::{BLOCK_ROWS, Block, Machine, Neighbour, Neighbours};
+pub use run::{BLOCK_ROWS, Block, Engine, Instance, Machine, Neighbour, Neighbours};
 pub use scalar::{Scalar, ScalarType, Texts, scalar_count, scalar_types, scalars_of, value_of};
+pub use wasm::{MODULE_CODE_MAX, NotCompiled, WINDOW_MAX};

@@ -234,8 +234,10 @@ impl<'l> Lowering<'l> {
             last_sent,
             registers: [0; 5],
             outputs,
+            identity: 0,
         };
         allocate(&mut program, registers);
+        program.identify();
         if program.registers.iter().sum::<u32>() > REGISTERS_MAX {
             return Err(CodeError::TooWide(program.name));
         }

@@ -1,9 +1,11 @@
 //! The interpreter: one instruction after the other, each for all rows of a block.
 
 mod arithmetic;
+mod compiled;
 mod lanes;
 mod neighbours;
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use hemiola_world_lang::definition::ElementId;
@@ -14,7 +16,10 @@ use crate::code::{
 };
 use crate::column::{Column, canonical_double, canonical_single};
 use crate::scalar::{Scalar, ScalarType};
+use crate::wasm::NotCompiled;
 use arithmetic::{Number, Real};
+use compiled::Compiled;
+pub use compiled::{Engine, Instance};
 use lanes::{Banks, Lane, Lanes, map, map2, map3};
 use neighbours::Turn;
 pub use neighbours::{Neighbour, Neighbours};
@@ -42,16 +47,32 @@ pub struct Block<'b> {
     pub element: ElementId,
 }
 
-/// Registers, and what went wrong. It keeps its memory from call to call and serves any program.
+/// Registers, compiled programs, and what went wrong. It keeps its memory from call to call and serves any program.
 #[derive(Debug, Default)]
 pub struct Machine {
     banks: Banks,
+    /// By [`Program::identity`].
+    compiled: BTreeMap<u64, Compiled>,
     faults: Vec<u8>,
     turns: Vec<Turn>,
     rows: Range<usize>,
 }
 
 impl Machine {
+    /// Has an engine run a program from now on. Without it, and if this fails, the machine interprets the program; the
+    /// results are the same.
+    ///
+    /// # Errors
+    /// Why the program stays interpreted.
+    pub fn compile(
+        &mut self,
+        program: &Program,
+        engine: &mut dyn Engine,
+    ) -> Result<(), NotCompiled> {
+        self.compiled.insert(program.identity, Compiled::of(program, engine)?);
+        Ok(())
+    }
+
     /// Runs a program for the rows of a block. Outputs are read with [`Self::holding`], [`Self::scalar`] and
     /// [`Self::store`].
     ///
@@ -65,10 +86,21 @@ impl Machine {
             "the arguments of {}",
             program.name
         );
-        self.banks.grow(&program.registers);
         self.faults.clear();
         self.faults.resize(block.count, 0);
         self.rows = block.start..block.start + block.count;
+        if let Some(compiled) = self.compiled.get_mut(&program.identity) {
+            if compiled.run(program, block, &mut self.faults) {
+                return;
+            }
+            // An engine that fails once is not asked again.
+            self.compiled.remove(&program.identity);
+        }
+        self.interpret(program, block);
+    }
+
+    fn interpret(&mut self, program: &Program, block: &Block<'_>) {
+        self.banks.grow(&program.registers);
         if self.turns.len() < program.sites.len() {
             self.turns.resize_with(program.sites.len(), Turn::default);
         }
@@ -104,13 +136,18 @@ impl Machine {
     /// # Panics
     /// If the program has no such result, or the block is not the one of the last call.
     pub fn holding(&self, program: &Program, block: &Block<'_>, rows: &mut Vec<u32>) {
+        if let Some(compiled) = self.compiled.get(&program.identity) {
+            return compiled.holding(block, &self.faults, rows);
+        }
         let truths = self.lanes::<bool>(program, block, program.outputs[0].value);
         let numbers = block.start as u32..(block.start + block.count) as u32;
         let is_faultless = self.faults.iter().all(|fault| *fault == 0);
         match truths {
             Lanes::All(false) => {}
             Lanes::All(true) if is_faultless => rows.extend(numbers),
-            Lanes::Each(truths) if is_faultless => append_where(rows, numbers, truths),
+            Lanes::Each(truths) if is_faultless => {
+                append_where(rows, numbers, truths.iter().copied())
+            }
             truths => rows.extend(numbers.zip(0..).filter_map(|(number, row)| {
                 (self.faults[row] == 0 && truths.at(row)).then_some(number)
             })),
@@ -129,6 +166,9 @@ impl Machine {
         output: usize,
         row: usize,
     ) -> Scalar {
+        if let Some(compiled) = self.compiled.get(&program.identity) {
+            return compiled.scalar(output, row);
+        }
         let Output { ty, value, .. } = program.outputs[output];
         match ty {
             ScalarType::Boolean => Scalar::Boolean(self.lanes(program, block, value).at(row)),
@@ -145,6 +185,9 @@ impl Machine {
     /// # Panics
     /// If the columns or the arguments are not those of the call.
     pub fn store(&self, program: &Program, arguments: &[Scalar], columns: &mut [Column]) {
+        if let Some(compiled) = self.compiled.get(&program.identity) {
+            return compiled.store(program, &self.rows, &self.faults, columns);
+        }
         for output in &program.outputs {
             let Some(column) = output.column else { continue };
             let rows = self.rows.clone();
@@ -288,12 +331,12 @@ impl Machine {
 }
 
 /// Appends the numbers whose truth value holds. There is no branch, because nobody can predict which rows those are.
-fn append_where(rows: &mut Vec<u32>, numbers: Range<u32>, truths: &[bool]) {
+fn append_where(rows: &mut Vec<u32>, numbers: Range<u32>, truths: impl Iterator<Item = bool>) {
     let mut end = rows.len();
-    rows.resize(end + truths.len(), 0);
+    rows.resize(end + numbers.len(), 0);
     for (number, holds) in numbers.zip(truths) {
         rows[end] = number;
-        end += usize::from(*holds);
+        end += usize::from(holds);
     }
     rows.truncate(end);
 }

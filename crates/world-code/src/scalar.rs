@@ -1,12 +1,13 @@
 //! Scalars, and how values of the language consist of them.
 
 use std::collections::BTreeMap;
+use std::hash::{Hash, Hasher};
 
 use hemiola_world_lang::Value;
 use hemiola_world_lang::definition::{Type, Universe, Width};
 
 /// The type of a scalar: of a column, a register, a constant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ScalarType {
     /// A truth value.
     Boolean,
@@ -89,6 +90,12 @@ impl PartialEq for Scalar {
 }
 
 impl Eq for Scalar {}
+
+impl Hash for Scalar {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.ty(), self.bits()).hash(state);
+    }
+}
 
 /// The texts of a world by number, so that a text is a scalar: equal texts have equal numbers. Number 0 is the empty
 /// text.

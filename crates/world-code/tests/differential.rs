@@ -56,3 +56,12 @@ fn random_programs_give_the_same_rows_and_the_same_faults() {
     let expected = ["DivisionByZero", "IndexOutOfRange", "ListFull", "NotAnInteger", "Overflow"];
     assert_eq!(faults.iter().map(String::as_str).collect::<Vec<_>>(), expected);
 }
+
+#[test]
+fn random_bytes_become_code_and_modules() {
+    let mut random = Random::from_seed(46);
+    for _ in 0..200 {
+        let bytes: Vec<u8> = (0..random.below(400)).map(|_| random.below(256) as u8).collect();
+        hemiola_world_code::fuzzing::compiled(&bytes);
+    }
+}

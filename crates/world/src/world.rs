@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hemiola_world_code::{
-    CodeError, Constraint, Machine, Program, Scalar, Texts, compile, compile_constraint,
-    scalar_count, scalar_types, scalars_of, value_of,
+    CodeError, Constraint, Engine, Machine, NotCompiled, Program, Scalar, Texts, compile,
+    compile_constraint, scalar_count, scalar_types, scalars_of, value_of,
 };
 use hemiola_world_lang::definition::{
     ElementId, Function, FunctionId, FunctionKind, Type, Universe, Value,
@@ -165,6 +165,16 @@ impl World {
             world.construct(element, &scalars, &mut |_| {});
         }
         Ok(world)
+    }
+
+    /// Has an engine run the updates and constraints from now on; the results stay the same, bit by bit. Returns why
+    /// some functions stay interpreted.
+    pub fn compile(&mut self, engine: &mut dyn Engine) -> Vec<NotCompiled> {
+        let constraints = self.constraints.values();
+        let parts =
+            constraints.flat_map(|constraint| [Some(&constraint.first), constraint.then.as_ref()]);
+        let programs = self.updates.values().chain(parts.flatten());
+        programs.filter_map(|program| self.machine.compile(program, engine).err()).collect()
     }
 
     /// The definition.

@@ -37,11 +37,41 @@ pub(super) trait Lane: Copy + Default {
     fn bank_mut(banks: &mut Banks) -> &mut [Vec<Self>];
     fn column(column: &Column) -> &[Self];
     fn of(scalar: Scalar) -> Self;
+    /// Bytes in a window.
+    const WIDTH: usize;
+    /// Writes it to so many bytes.
+    fn write(self, to: &mut [u8]);
+    /// Reads it from so many bytes.
+    fn read(from: &[u8]) -> Self;
+    /// Writes values one behind the other, in a loop that becomes a copy.
+    fn write_all(from: &[Self], to: &mut [u8]);
+    /// The reverse of [`Self::write_all`].
+    fn read_all(from: &[u8], to: &mut [Self]);
 }
 
 macro_rules! lane {
-    ($type:ty, $bank:ident, $variant:ident) => {
+    ($type:ty, $bank:ident, $variant:ident, $write:expr, $read:expr) => {
         impl Lane for $type {
+            const WIDTH: usize = size_of::<$type>();
+
+            fn write(self, to: &mut [u8]) {
+                to.copy_from_slice(&$write(self));
+            }
+
+            fn read(from: &[u8]) -> Self {
+                $read(from.try_into().expect("a value has its bytes"))
+            }
+
+            fn write_all(from: &[Self], to: &mut [u8]) {
+                let (to, _) = to.as_chunks_mut();
+                to.iter_mut().zip(from).for_each(|(to, from)| *to = $write(*from));
+            }
+
+            fn read_all(from: &[u8], to: &mut [Self]) {
+                let (from, _) = from.as_chunks();
+                to.iter_mut().zip(from).for_each(|(to, from)| *to = $read(*from));
+            }
+
             fn bank(banks: &Banks) -> &[Vec<Self>] {
                 &banks.$bank
             }
@@ -62,11 +92,11 @@ macro_rules! lane {
         }
     };
 }
-lane!(bool, booleans, Boolean);
-lane!(i32, integers, Integer);
-lane!(f32, singles, Single);
-lane!(f64, doubles, Double);
-lane!(u64, texts, Text);
+lane!(bool, booleans, Boolean, |value| [u8::from(value)], |[byte]: [u8; 1]| byte != 0);
+lane!(i32, integers, Integer, i32::to_le_bytes, i32::from_le_bytes);
+lane!(f32, singles, Single, f32::to_le_bytes, f32::from_le_bytes);
+lane!(f64, doubles, Double, f64::to_le_bytes, f64::from_le_bytes);
+lane!(u64, texts, Text, u64::to_le_bytes, u64::from_le_bytes);
 
 /// The values of an operand.
 #[derive(Clone, Copy)]

@@ -3,8 +3,8 @@
 use hemiola_world_lang::definition::ElementId;
 
 use super::lanes::{Lane, Lanes};
-use super::{Call, Operand};
-use crate::code::{Instruction, Program};
+use super::{Block, Call, Operand};
+use crate::code::{Instruction, Program, Site};
 use crate::column::Column;
 
 /// A row of some table.
@@ -56,8 +56,8 @@ pub(super) struct Turn {
 /// The neighbours of the rows of a block.
 #[derive(Debug)]
 enum Lists {
-    /// Those of row `r` are from `starts[r]` to `starts[r + 1]`.
-    Each { starts: Vec<usize>, items: Vec<Neighbour> },
+    /// A list for each row.
+    Each(NearLists),
     /// All rows of the element but the own one, whose place among them this is; rows that take no part have none.
     Shared { own: Vec<Option<usize>> },
 }
@@ -65,6 +65,61 @@ enum Lists {
 impl Default for Lists {
     fn default() -> Self {
         Self::Shared { own: Vec::new() }
+    }
+}
+
+/// The neighbours of the rows of a block within a radius: those of row `r` are from `starts[r]` to `starts[r + 1]`.
+#[derive(Debug, Default)]
+pub(super) struct NearLists {
+    pub(super) starts: Vec<usize>,
+    pub(super) items: Vec<Neighbour>,
+}
+
+impl NearLists {
+    /// Finds them for the rows of the mask.
+    pub(super) fn find(
+        &mut self,
+        block: &Block<'_>,
+        site: &Site,
+        mask: impl Fn(usize) -> bool,
+        radius: impl Fn(usize) -> f64,
+    ) {
+        let neighbours = block.neighbours();
+        self.starts.clear();
+        self.items.clear();
+        for row in 0..block.count {
+            self.starts.push(self.items.len());
+            if mask(row) {
+                let own = Neighbour { element: block.element, row: (block.start + row) as u32 };
+                neighbours.near(site.element, own, radius(row), site.at_most, &mut self.items);
+            }
+        }
+        self.starts.push(self.items.len());
+    }
+
+    /// How many a row has.
+    pub(super) fn count(&self, row: usize) -> usize {
+        self.starts[row + 1] - self.starts[row]
+    }
+}
+
+/// The place of each row of a block among all rows; their number for a row that is not among them, so that it skips
+/// none.
+pub(super) fn own_places(all: &[Neighbour], block: &Block<'_>) -> Vec<usize> {
+    let rows = block.start..block.start + block.count;
+    let mut places = vec![all.len(); block.count];
+    for (at, neighbour) in all.iter().enumerate() {
+        let row = neighbour.row as usize;
+        if neighbour.element == block.element && rows.contains(&row) {
+            places[row - rows.start] = at;
+        }
+    }
+    places
+}
+
+impl<'b> Block<'b> {
+    pub(super) fn neighbours(&self) -> &'b dyn Neighbours {
+        self.neighbours.expect("a program with loops over rows gets them")
     }
 }
 
@@ -108,50 +163,23 @@ impl Call<'_, '_> {
         self.machine.turns[site as usize] = turn;
     }
 
-    fn neighbours(&self) -> &dyn Neighbours {
-        self.block.neighbours.expect("a program with loops over rows gets them")
-    }
-
     fn near(&self, turn: &mut Turn, site: u32, mask: Lanes<'_, bool>, radius: Lanes<'_, f64>) {
         let site = &self.program.sites[site as usize];
-        let (mut starts, mut items) = match std::mem::take(&mut turn.lists) {
-            Lists::Each { starts, items } => (starts, items),
-            Lists::Shared { .. } => (Vec::new(), Vec::new()),
+        let mut lists = match std::mem::take(&mut turn.lists) {
+            Lists::Each(lists) => lists,
+            Lists::Shared { .. } => NearLists::default(),
         };
-        starts.clear();
-        items.clear();
-        turn.turns = 0;
-        for row in 0..self.block.count {
-            starts.push(items.len());
-            if mask.at(row) {
-                let own = self.own(row);
-                let neighbours = self.neighbours();
-                neighbours.near(site.element, own, radius.at(row), site.at_most, &mut items);
-                turn.turns = turn.turns.max(items.len() - starts[row]);
-            }
-        }
-        starts.push(items.len());
-        turn.lists = Lists::Each { starts, items };
-    }
-
-    fn own(&self, row: usize) -> Neighbour {
-        Neighbour { element: self.block.element, row: (self.block.start + row) as u32 }
+        lists.find(self.block, site, |row| mask.at(row), |row| radius.at(row));
+        turn.turns = (0..self.block.count).map(|row| lists.count(row)).max().unwrap_or(0);
+        turn.lists = Lists::Each(lists);
     }
 
     fn all(&self, turn: &mut Turn, site: u32, mask: Lanes<'_, bool>) {
         let site = &self.program.sites[site as usize];
-        let all = self.neighbours().all(site.element);
-        let rows = self.block.start..self.block.start + self.block.count;
-        // A row that is not among them skips none.
-        let mut own: Vec<Option<usize>> =
-            (0..self.block.count).map(|row| mask.at(row).then_some(all.len())).collect();
-        for (at, neighbour) in all.iter().enumerate() {
-            let row = neighbour.row as usize;
-            if neighbour.element == self.block.element && rows.contains(&row) {
-                let skipped = &mut own[row - rows.start];
-                *skipped = skipped.map(|_| at);
-            }
-        }
+        let all = self.block.neighbours().all(site.element);
+        let places = own_places(all, self.block).into_iter().enumerate();
+        let own: Vec<Option<usize>> =
+            places.map(|(row, place)| mask.at(row).then_some(place)).collect();
         let any = own.iter().any(Option::is_some);
         turn.turns = if any { all.len().min(site.at_most as usize) } else { 0 };
         turn.lists = Lists::Shared { own };
@@ -172,13 +200,13 @@ impl Call<'_, '_> {
     fn present(&self, turn: &mut Turn, site: u32, active: &mut [bool]) {
         let element = self.program.sites[site as usize].element;
         let all = match &turn.lists {
-            Lists::Shared { .. } => self.neighbours().all(element),
-            Lists::Each { items, .. } => items,
+            Lists::Shared { .. } => self.block.neighbours().all(element),
+            Lists::Each(lists) => &lists.items,
         };
         turn.present.clear();
         for (row, active) in active.iter_mut().enumerate() {
             let at = match &turn.lists {
-                Lists::Each { starts, .. } => {
+                Lists::Each(NearLists { starts, .. }) => {
                     Some(starts[row] + turn.turn).filter(|at| *at < starts[row + 1])
                 }
                 Lists::Shared { own } => own[row]
@@ -197,7 +225,7 @@ impl Call<'_, '_> {
     pub(super) fn gather<T: Lane>(&mut self, to: u32, site: u32, column: u32) {
         self.compute(to, |call, out| {
             let turn = &call.machine.turns[site as usize];
-            let neighbours = call.neighbours();
+            let neighbours = call.block.neighbours();
             let rows = out.iter_mut().zip(&turn.present);
             match turn.element {
                 Some(element) => {

@@ -1,0 +1,3 @@
+//! Worlds in the compiled tier beside the same worlds in the interpreter.
+
+mod tiers;
