@@ -476,7 +476,8 @@ fn span(span: Span) -> String {
 mod tests {
     use super::*;
     use crate::cycles::jobs::cycles;
-    use crate::cycles::synthetic::{Loop, MICRO};
+    use crate::cycles::synthetic::{Loop, MICRO, PERIOD};
+    use hemiola_trace::Entry;
 
     fn check(run: &Loop, adapt: impl FnOnce(&mut Vec<Process>)) -> Vec<Miss> {
         let mut processes = run.processes();
@@ -512,6 +513,34 @@ mod tests {
         assert!(misses[0].explanation.contains("the loop was in time, controller ended late"));
         let misses = check(&Loop::new(50), held_up(true));
         assert_eq!((misses[0].cause, misses[0].ours), (Cause::LongExecution, true));
+    }
+
+    /// Moves the end of the controller's job in cycle 7, which no process waits for, to `at` ns after the release.
+    fn ending(at: i64) -> impl FnOnce(&mut Vec<Process>) {
+        move |processes| {
+            processes[1].role = Role::Decision;
+            let entries = &mut processes[1].entries;
+            let of = |kind| move |entry: &Entry| (entry.kind, entry.cycle) == (kind, 7);
+            let release = entries.iter().find(|entry| of(EventKind::Start)(entry)).unwrap().a;
+            let finish = entries.iter_mut().find(|entry| of(EventKind::Finish)(entry)).unwrap();
+            finish.at = Instant::from_nanos(release) + Span::from_nanos(at);
+        }
+    }
+
+    #[test]
+    fn a_job_that_ends_at_its_deadline_is_no_miss() {
+        assert_eq!(check(&Loop::new(50), ending(PERIOD)), []);
+        assert_eq!(check(&Loop::new(50), ending(PERIOD + 1)).len(), 1);
+    }
+
+    #[test]
+    fn a_loop_that_ends_at_its_deadline_is_not_blamed_for_a_late_job_behind_it() {
+        // The loop ends 13 µs after its release.
+        let at_the_deadline = Loop::new(50).stalled(7, 10, PERIOD - 13 * MICRO);
+        let misses = check(&at_the_deadline, ending(PERIOD + LATE));
+        assert_eq!((misses.len(), misses[0].cycle), (1, 7));
+        let explanation = &misses[0].explanation;
+        assert!(explanation.contains("the loop was in time"), "{explanation}");
     }
 
     #[test]

@@ -402,6 +402,28 @@ fn a_lock_holder_that_was_held_up_itself_is_seen_through() {
 }
 
 #[test]
+fn a_thread_of_equal_priority_blocks_nobody() {
+    let mut story = Story { priorities: vec![(1, 9), (2, 9), (3, 89)], ..Story::default() };
+    // The first waits for the second, of its own priority, before it starts.
+    story.wake(100, 2, IDLE).switch(100, IDLE, Left::Preempted, 2).wake(200, 1, IDLE);
+    story.switch(1100, 2, Left::Sleeping, 1).switch(1200, 1, Left::Sleeping, IDLE);
+    assert_eq!(of(&story.report(), 1).blocking_ns.as_ref().unwrap().max, 0);
+}
+
+#[test]
+fn a_thread_of_equal_priority_does_not_shorten_the_blocking_by_a_lock() {
+    let mut story = Story { priorities: vec![(1, 9), (2, 9), (3, 89)], ..Story::default() };
+    // The third has a lock that the first wants, and the second, as urgent as the first, comes between.
+    story.wake(100, 3, IDLE).switch(100, IDLE, Left::Preempted, 3);
+    story.wake(200, 1, IDLE).switch(200, 3, Left::Preempted, 1);
+    story.switch(300, 1, Left::Uninterruptible, 3);
+    story.wake(400, 2, IDLE).switch(400, 3, Left::Preempted, 2);
+    story.switch(1400, 2, Left::Sleeping, 3).wake(1500, 1, 3).switch(1500, 3, Left::Preempted, 1);
+    story.switch(1600, 1, Left::Sleeping, 3).switch(1700, 3, Left::Sleeping, IDLE);
+    assert_eq!(of(&story.report(), 1).blocking_ns.as_ref().unwrap().max, 1200 * US);
+}
+
+#[test]
 fn interrupts_are_taken_off_the_execution_time() {
     let mut story = Story::default();
     story.wake(100, 4, IDLE).switch(100, IDLE, Left::Preempted, 4);

@@ -290,6 +290,15 @@ fn marked_jobs_are_the_jobs_and_stand_alone_without_the_kernel() {
 }
 
 #[test]
+fn a_job_that_ends_at_its_deadline_is_not_late() {
+    let job = |finish| {
+        let (deadline, cycle, track) = (Some(300), None, None);
+        jobs::Job { release: 100, start: 100, finish, deadline, cycle, track, whole: true }
+    };
+    assert_eq!([299, 300, 301].map(|finish| job(finish).late()), [None, None, Some(1)]);
+}
+
+#[test]
 fn the_job_at_a_moment_is_the_one_around_it_or_the_nearest() {
     let job = |release, finish| {
         let (deadline, cycle, track) = (None, None, None);
