@@ -1,5 +1,7 @@
 //! Times in rising order, four bytes each: the upper half is kept where it changes, about every 4.3 s.
 
+use std::ops::Range;
+
 /// Moments, ns, none before the one before it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Starts {
@@ -33,8 +35,12 @@ impl Starts {
     /// # Panics
     /// If there is none.
     pub(super) fn get(&self, index: usize) -> u64 {
-        let after = self.upper.partition_point(|(first, _)| *first as usize <= index);
-        u64::from(self.upper[after - 1].1) << 32 | u64::from(self.lower[index])
+        self.cursor().get(index)
+    }
+
+    /// Reads moments that are near each other.
+    pub(super) const fn cursor(&self) -> Cursor<'_> {
+        Cursor { starts: self, part: 0..0, upper: 0 }
     }
 
     pub(super) fn last(&self) -> Option<u64> {
@@ -81,6 +87,37 @@ impl Starts {
     }
 }
 
+/// Looks an upper half up only where it changes: most moments have that of the moment read before.
+#[derive(Clone, Debug)]
+pub(super) struct Cursor<'s> {
+    starts: &'s Starts,
+    /// The indices with this upper half.
+    part: Range<usize>,
+    upper: u64,
+}
+
+impl Cursor<'_> {
+    /// The moment of that index.
+    ///
+    /// # Panics
+    /// If there is none.
+    #[inline]
+    pub(super) fn get(&mut self, index: usize) -> u64 {
+        if !self.part.contains(&index) {
+            self.seek(index);
+        }
+        self.upper | u64::from(self.starts.lower[index])
+    }
+
+    fn seek(&mut self, index: usize) {
+        let upper = &self.starts.upper;
+        let after = upper.partition_point(|(first, _)| *first as usize <= index);
+        let (first, of) = upper[after - 1];
+        let end = upper.get(after).map_or(self.starts.len(), |(first, _)| *first as usize);
+        (self.part, self.upper) = (first as usize..end, u64::from(of) << 32);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,8 +142,9 @@ mod tests {
                 }
             }
             prop_assert_eq!((starts.len(), starts.last()), (plain.len(), plain.last().copied()));
-            for (index, at) in plain.iter().enumerate() {
-                prop_assert_eq!(starts.get(index), *at);
+            let mut cursor = starts.cursor();
+            for (index, at) in plain.iter().enumerate().chain(plain.iter().enumerate().rev()) {
+                prop_assert_eq!((starts.get(index), cursor.get(index)), (*at, *at));
             }
             for at in plain.iter().copied().chain(ask).chain([u64::MAX]) {
                 prop_assert_eq!(starts.before(at), plain.partition_point(|start| *start < at));

@@ -1,6 +1,6 @@
 //! One row's segments, and the sums over them from which any stretch is summed in a few steps.
 
-use super::starts::{Starts, push_slowly};
+use super::starts::{self, Starts, push_slowly};
 
 /// How a thread or a processor stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -158,15 +158,14 @@ impl Track {
     /// If there is no such segment.
     #[must_use]
     pub fn segment(&self, index: usize) -> Segment {
-        let (state, key) = self.what(index);
-        Segment { from: self.starts.get(index), to: self.end_of(index), state, key }
+        self.cursor().segment(index)
     }
 
     /// The segments that overlap `from..to`, clipped to it.
     pub fn between(&self, from: u64, to: u64) -> impl Iterator<Item = Segment> + '_ {
-        let first = self.at(from).unwrap_or(0);
+        let (first, mut cursor) = (self.at(from).unwrap_or(0), self.cursor());
         (first..self.len())
-            .map(|index| self.segment(index))
+            .map(move |index| cursor.segment(index))
             .take_while(move |segment| segment.from < to)
             .map(move |segment| Segment {
                 from: segment.from.max(from),
@@ -185,7 +184,7 @@ impl Track {
     /// All of it.
     #[must_use]
     pub fn totals(&self) -> Totals {
-        self.sum(0, self.len())
+        self.cursor().sum(0, self.len())
     }
 
     /// Between two moments, ns.
@@ -194,13 +193,18 @@ impl Track {
         let mut totals = Totals::default();
         let to = to.min(self.end);
         let (Some(last), true) = (self.at(to), from < to) else { return totals };
-        let first = self.at(from).unwrap_or(0);
-        self.partial(first, from, to, &mut totals);
+        let (first, mut cursor) = (self.at(from).unwrap_or(0), self.cursor());
+        cursor.partial(first, from, to, &mut totals);
         if last > first {
-            totals.join(&self.sum(first + 1, last));
-            self.partial(last, from, to, &mut totals);
+            totals.join(&cursor.sum(first + 1, last));
+            cursor.partial(last, from, to, &mut totals);
         }
         totals
+    }
+
+    /// Reads segments that are near each other.
+    pub(super) const fn cursor(&self) -> Cursor<'_> {
+        Cursor { track: self, starts: self.starts.cursor() }
     }
 
     pub(super) fn what(&self, index: usize) -> (State, u32) {
@@ -217,64 +221,6 @@ impl Track {
     pub(super) fn releases(&self, index: usize) -> (bool, bool) {
         let word = self.words[index];
         (word & RELEASE != 0, word & IN_PART == 0)
-    }
-
-    pub(super) fn end_of(&self, index: usize) -> u64 {
-        if index + 1 < self.len() { self.starts.get(index + 1) } else { self.end }
-    }
-
-    /// The first segment from `index` on that begins at `at` or later; looks near first, for `at` is near.
-    pub(super) fn next_from(&self, index: usize, at: u64) -> usize {
-        let (mut low, mut step) = (index, 1);
-        while low + step < self.len() && self.starts.get(low + step) < at {
-            low += step;
-            step *= 2;
-        }
-        let mut high = self.len().min(low + step + 1);
-        while low < high {
-            let middle = usize::midpoint(low, high);
-            match self.starts.get(middle) < at {
-                true => low = middle + 1,
-                false => high = middle,
-            }
-        }
-        low
-    }
-
-    pub(super) fn partial(&self, index: usize, from: u64, to: u64, totals: &mut Totals) {
-        let (state, key) = self.what(index);
-        let (start, end) = (self.starts.get(index).max(from), self.end_of(index).min(to));
-        totals.add(state, key, end.saturating_sub(start));
-    }
-
-    /// The sum of the segments `from..to`, by number.
-    pub(super) fn sum(&self, mut from: usize, mut to: usize) -> Totals {
-        let mut totals = Totals::default();
-        let one = |index: usize, totals: &mut Totals| {
-            let (state, key) = self.what(index);
-            totals.add(state, key, self.end_of(index) - self.starts.get(index));
-        };
-        // At each level the ragged ends are added one by one, and what is between them is left to the level above.
-        for level in 0..=self.levels.len() {
-            let mut add = |index: usize| match level {
-                0 => one(index, &mut totals),
-                _ => totals.join(&self.levels[level - 1][index]),
-            };
-            let top = level == self.levels.len();
-            while from < to && (top || !from.is_multiple_of(FAN)) {
-                add(from);
-                from += 1;
-            }
-            while from < to && !to.is_multiple_of(FAN) {
-                to -= 1;
-                add(to);
-            }
-            if from >= to {
-                break;
-            }
-            (from, to) = (from / FAN, to / FAN);
-        }
-        totals
     }
 
     /// From `at` on, another state. Time does not go back: an earlier moment counts as that of the last change.
@@ -329,16 +275,14 @@ impl Track {
         let mut below = self.len();
         while below > FAN {
             // A last, incomplete group is never asked for: the ragged end is summed below.
+            let mut cursor = self.cursor();
             let level: Vec<Totals> = (0..below / FAN)
                 .map(|group| {
                     let mut totals = Totals::default();
                     for index in group * FAN..(group + 1) * FAN {
                         match self.levels.last() {
                             Some(lower) => totals.join(&lower[index]),
-                            None => {
-                                let (state, key) = self.what(index);
-                                totals.add(state, key, self.end_of(index) - self.starts.get(index));
-                            }
+                            None => cursor.add(index, &mut totals),
                         }
                     }
                     totals
@@ -347,5 +291,86 @@ impl Track {
             below = level.len();
             self.levels.push(level);
         }
+    }
+}
+
+/// Reads the segments of a track that are near each other.
+#[derive(Clone, Debug)]
+pub(super) struct Cursor<'t> {
+    track: &'t Track,
+    starts: starts::Cursor<'t>,
+}
+
+impl Cursor<'_> {
+    /// When the segment of that number begins.
+    #[inline]
+    pub(super) fn start_of(&mut self, index: usize) -> u64 {
+        self.starts.get(index)
+    }
+
+    #[inline]
+    pub(super) fn end_of(&mut self, index: usize) -> u64 {
+        if index + 1 < self.track.len() { self.start_of(index + 1) } else { self.track.end }
+    }
+
+    fn segment(&mut self, index: usize) -> Segment {
+        let (state, key) = self.track.what(index);
+        Segment { from: self.start_of(index), to: self.end_of(index), state, key }
+    }
+
+    /// The first segment from `index` on that begins at `at` or later; looks near first, for `at` is near.
+    pub(super) fn next_from(&mut self, index: usize, at: u64) -> usize {
+        let len = self.track.len();
+        let (mut low, mut step) = (index, 1);
+        while low + step < len && self.start_of(low + step) < at {
+            low += step;
+            step *= 2;
+        }
+        let mut high = len.min(low + step + 1);
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            match self.start_of(middle) < at {
+                true => low = middle + 1,
+                false => high = middle,
+            }
+        }
+        low
+    }
+
+    /// Adds the part of a segment that is between two moments.
+    pub(super) fn partial(&mut self, index: usize, from: u64, to: u64, totals: &mut Totals) {
+        let Segment { from: start, to: end, state, key } = self.segment(index);
+        totals.add(state, key, end.min(to).saturating_sub(start.max(from)));
+    }
+
+    fn add(&mut self, index: usize, totals: &mut Totals) {
+        let Segment { from, to, state, key } = self.segment(index);
+        totals.add(state, key, to - from);
+    }
+
+    /// The sum of the segments `from..to`, by number.
+    pub(super) fn sum(&mut self, mut from: usize, mut to: usize) -> Totals {
+        let (mut totals, levels) = (Totals::default(), &self.track.levels);
+        // At each level the ragged ends are added one by one, and what is between them is left to the level above.
+        for level in 0..=levels.len() {
+            let mut add = |index: usize| match level {
+                0 => self.add(index, &mut totals),
+                _ => totals.join(&levels[level - 1][index]),
+            };
+            let top = level == levels.len();
+            while from < to && (top || !from.is_multiple_of(FAN)) {
+                add(from);
+                from += 1;
+            }
+            while from < to && !to.is_multiple_of(FAN) {
+                to -= 1;
+                add(to);
+            }
+            if from >= to {
+                break;
+            }
+            (from, to) = (from / FAN, to / FAN);
+        }
+        totals
     }
 }

@@ -27,12 +27,13 @@ pub(super) fn window(track: &Track, from: u64, to: u64, pixels: u32) -> Vec<Span
     }
     let pixel = (to - from) as f64 / f64::from(pixels);
     let x = |at: u64| ((at - from) as f64 / pixel) as f32;
+    let mut cursor = track.cursor();
     let (mut index, mut at) = match track.at(from) {
         Some(index) => (index, from),
-        None => (0, track.segment(0).from),
+        None => (0, cursor.start_of(0)),
     };
     while at < to && index < track.len() {
-        let end = track.end_of(index).min(to);
+        let end = cursor.end_of(index).min(to);
         if end <= at {
             index += 1;
             continue;
@@ -48,14 +49,14 @@ pub(super) fn window(track: &Track, from: u64, to: u64, pixels: u32) -> Vec<Span
             // Over hundreds of days a pixel's end may be rounded to before where we are.
             let onward = at.saturating_add(pixel.max(1.0) as u64);
             let stop = if end_of_pixel > at { end_of_pixel } else { onward }.min(to);
-            let next = track.next_from(index + 1, stop);
-            track.partial(index, at, stop, &mut totals);
+            let next = cursor.next_from(index + 1, stop);
+            cursor.partial(index, at, stop, &mut totals);
             if next > index + 1 {
-                totals.join(&track.sum(index + 1, next - 1));
-                track.partial(next - 1, at, stop, &mut totals);
+                totals.join(&cursor.sum(index + 1, next - 1));
+                cursor.partial(next - 1, at, stop, &mut totals);
             }
             // The last of them may go on.
-            (if track.end_of(next - 1) > stop { next - 1 } else { next }, stop)
+            (if cursor.end_of(next - 1) > stop { next - 1 } else { next }, stop)
         };
         let length = stop - at;
         let shares = totals.all().map(|ns| share(ns, length));
@@ -65,7 +66,7 @@ pub(super) fn window(track: &Track, from: u64, to: u64, pixels: u32) -> Vec<Span
         }
         (index, at) = (next, stop);
         if index < track.len() {
-            at = at.max(track.segment(index).from);
+            at = at.max(cursor.start_of(index));
         }
     }
     spans
