@@ -260,8 +260,56 @@ pub(crate) enum Measuring {
         #[arg(long, value_name = "FILE")]
         machine: Option<PathBuf>,
     },
+    /// Measure how long commands take, what they use, and how they compare
+    Command(Commands),
     /// Compare two machines: result folders of `measure`, or their machine.toml files
     Compare(Compare),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Commands {
+    /// Commands, each in one text, where {NAME} stands for a parameter
+    #[arg(value_name = "TEXT")]
+    pub(crate) texts: Vec<String>,
+    /// A program and its arguments
+    #[arg(last = true, value_name = "PROGRAM")]
+    pub(crate) program: Vec<String>,
+    /// Run each TEXT in this shell, for example sh
+    #[arg(short = 'S', long, value_name = "SHELL", conflicts_with = "program")]
+    pub(crate) shell: Option<String>,
+    /// Runs of each command before the first reading
+    #[arg(short, long, value_name = "N", default_value_t = 0)]
+    pub(crate) warmup: u32,
+    /// Readings of each command [default: those of 3 s, at least 12]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) runs: Option<u32>,
+    /// Run this text in a shell before each reading: one for all commands, or one for each
+    #[arg(short, long, value_name = "TEXT")]
+    pub(crate) prepare: Vec<String>,
+    /// Measure a command for each of these VALUES, separated by commas, of the parameter {NAME}
+    #[arg(short = 'L', long, num_args = 2, value_names = ["NAME", "VALUES"], action = clap::ArgAction::Append)]
+    pub(crate) parameter_list: Vec<String>,
+    /// The name of a command in tables: of the first command, then of the second, and so on
+    #[arg(short = 'n', long, value_name = "NAME")]
+    pub(crate) command_name: Vec<String>,
+    /// Compare all others with the command of this name [default: the first]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) baseline: Option<String>,
+    /// Measure commands that fail too
+    #[arg(short, long)]
+    pub(crate) ignore_failure: bool,
+    /// The file that commands read on standard input [default: nothing]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) input: Option<PathBuf>,
+    /// Show what commands write to standard output
+    #[arg(long)]
+    pub(crate) show_output: bool,
+    /// Write the results as hyperfine does; `-` writes them to standard output instead of tables
+    #[arg(long, value_name = "FILE")]
+    pub(crate) export_json: Option<PathBuf>,
+    /// Compare with the results in this file, which this command or hyperfine wrote
+    #[arg(long, value_name = "FILE")]
+    pub(crate) import_json: Vec<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]

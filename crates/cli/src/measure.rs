@@ -1,4 +1,6 @@
-//! `hemiola measure`: this machine's figures of merit, experiments, and comparisons of machines.
+//! `hemiola measure`: this machine's figures of merit, commands, experiments, and comparisons of machines.
+
+mod command;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,6 +36,7 @@ pub(crate) fn measure(args: Measure) -> Result<ExitCode, Failure> {
         Some(Measuring::Experiment { path, output, machine }) => {
             experiment(&path, output.as_deref(), machine.as_deref())
         }
+        Some(Measuring::Command(args)) => command::command(&args),
         Some(Measuring::Compare(args)) => compare(&args),
     }
 }

@@ -1,4 +1,4 @@
-//! `hemiola measure`: figures of merit, experiments, comparisons, and errors.
+//! `hemiola measure`: figures of merit, commands, experiments, comparisons, and errors.
 
 use std::fs;
 
@@ -124,6 +124,99 @@ fn an_experiment_without_an_expectation_is_refused_before_anything_is_measured()
     assert!(ended.stderr.contains("the expectation of the case \"read\" is missing"), "{ended:?}");
     assert!(ended.stderr.contains("hint: write down what you expect before you measure"));
     assert!(ended.stdout.is_empty() && !machine.folder().join("results").exists());
+}
+
+#[test]
+fn commands_are_measured_in_turns_and_compared_with_a_baseline() {
+    let machine = Machine::take("measure-command");
+    let order = machine.folder().join("order");
+    let append = format!("printf {{n}} >> {}", order.display());
+    let ended = machine.hemiola(&[
+        "measure",
+        "command",
+        "sleep 0.0{n}",
+        "-L",
+        "n",
+        "1,2",
+        "--runs",
+        "12",
+        "--warmup",
+        "1",
+        "--prepare",
+        &append,
+        "--baseline",
+        "sleep 0.02",
+        "--export-json",
+        "times.json",
+    ]);
+    let ended = ended.with_code(0);
+    assert!(ended.stdout.contains("Compared with `sleep 0.02`"), "{ended:?}");
+    assert!(ended.stdout.lines().any(|line| line.starts_with("sleep 0.01 ")));
+    assert_eq!(fs::read_to_string(&order).unwrap(), format!("12{}", "1221".repeat(6)));
+    let text = fs::read_to_string(machine.folder().join("times.json")).unwrap();
+    let results: Value = serde_json::from_str(&text).unwrap();
+    let first = &results["results"][0];
+    assert_eq!((&first["command"], &first["parameters"]["n"]), (&"sleep 0.01".into(), &"1".into()));
+    assert_eq!(first["times"].as_array().unwrap().len(), 12);
+    assert!(
+        first["min"].as_f64().unwrap() >= 0.01 && first["low"].as_f64() <= first["high"].as_f64()
+    );
+
+    // The program behind `--` receives its arguments as they are, and is compared with the results of the file.
+    let again = machine.hemiola(&[
+        "measure",
+        "command",
+        "--runs",
+        "12",
+        "--import-json",
+        "times.json",
+        "--",
+        "sh",
+        "-c",
+        "sleep 0.01; true | cat",
+    ]);
+    let again = again.with_code(0);
+    assert!(again.stdout.contains("the results were read from a file"), "{again:?}");
+    machine.hemiola(&["measure", "command", "--import-json", "times.json"]).with_code(0);
+    machine.nothing_is_left();
+}
+
+#[test]
+fn a_command_that_cannot_be_measured_is_an_error_that_says_why() {
+    let machine = Machine::take("measure-command-wrong");
+    let wrong = |arguments: &[&str], said: &str, code: i32| {
+        let ended = machine.hemiola(&[&["measure", "command"], arguments].concat()).with_code(code);
+        assert!(ended.stderr.contains(said), "{said} is missing from {}", ended.stderr);
+        assert!(ended.stdout.is_empty(), "{}", ended.stdout);
+    };
+    wrong(&[], "there is nothing to measure\nhint: ", 2);
+    wrong(&["ls | wc"], "needs a shell for `|`\nhint: add `--shell sh`", 2);
+    wrong(&["no-such-program"], "`no-such-program` cannot be started: No such file", 2);
+    wrong(&["ls no-such-file"], "failed in run 1: exit status: 2\n  ls: ", 1);
+    wrong(&["--warmup", "1", "false"], "failed in warm-up run 1", 1);
+    wrong(&["true", "--prepare", "false"], "the preparation `false` of `true` failed in run 1", 1);
+    wrong(
+        &["true", "true", "-p", "true", "-p", "true", "-p", "true"],
+        "one for all, or one for each",
+        2,
+    );
+    wrong(&["true", "--baseline", "tru", "--runs", "2"], "did you mean `true`?", 2);
+    wrong(&["true", "-L", "n", "1", "-L", "n", "2"], "the parameter `n` is given twice", 2);
+    wrong(&["true", "--import-json", "nowhere"], "nowhere cannot be read", 1);
+    let broken = machine.write("broken.json", "{}");
+    wrong(&["--import-json", broken.to_str().unwrap()], "missing field `results`", 2);
+    let failing = [
+        "measure",
+        "command",
+        "--shell",
+        "sh",
+        "--ignore-failure",
+        "--runs",
+        "12",
+        "exit 3 | false",
+    ];
+    let ended = machine.hemiola(&failing).with_code(0);
+    assert!(ended.stdout.contains("failed in 12 of 12 runs"), "{ended:?}");
 }
 
 #[test]

@@ -9,6 +9,7 @@
 //! * [`staircase`]: the storage levels visible in the latency over the working-set size.
 //! * [`Survey`]: all results, for `machine.toml` and `summary.json`; [`report`]: as tables and a page.
 //! * [`compare()`]: two machines side by side.
+//! * [`command`]: commands measured in turns and compared.
 //! * [`experiment`]: an experiment in seven steps, from its text to its verdict.
 //!
 //! ```
@@ -31,6 +32,7 @@
 #![forbid(unsafe_code)]
 
 mod alone;
+pub mod command;
 pub mod compare;
 pub mod derive;
 pub mod experiment;

@@ -116,7 +116,7 @@ impl Series {
 }
 
 /// The interval of a repeat, on a logarithmic scale if possible: disturbances multiply times, and times are positive.
-fn repeat(blocks: &[Vec<f64>]) -> Option<Estimate> {
+pub(crate) fn repeat(blocks: &[Vec<f64>]) -> Option<Estimate> {
     if !blocks.iter().flatten().all(|reading| *reading > 0.0) {
         return repeat_interval(blocks);
     }

@@ -11,6 +11,7 @@
 //! | where will the next measurement's median lie | [`repeat_interval`] |
 //! | how do A and B differ that were read in turns, A B B A | [`paired_difference`] |
 //! | how do two sets differ that were not read in turns | [`Change`]; for many at once [`differing`] |
+//! | which values stand apart from all others | [`outliers`] |
 //! | how many independent readings are dependent ones worth | [`effective_samples`] |
 //!
 //! Functions take whole numbers (`i64`, mostly nanoseconds) and finite `f64`: [`Value`]. They return `None` for too few
@@ -29,6 +30,7 @@ mod distribution;
 mod histogram;
 mod independent;
 mod interval;
+mod outlier;
 mod paired;
 mod repeat;
 mod spread;
@@ -40,6 +42,7 @@ pub use dependence::effective_samples;
 pub use distribution::student_quantile;
 pub use histogram::histogram;
 pub use interval::{Estimate, LEVEL, NORMAL_975, quantile_interval};
+pub use outlier::outliers;
 pub use paired::paired_difference;
 pub use repeat::repeat_interval;
 pub use spread::{Spread, mean_and_std, median, quantile};

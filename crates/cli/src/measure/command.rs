@@ -1,0 +1,154 @@
+//! `hemiola measure command`: commands measured in turns and compared.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::process::ExitCode;
+
+use hemiola_diagnostic::nearest;
+use hemiola_measure::Alone;
+use hemiola_measure::command::{
+    self, CommandError, Parameter, Processes, Repetition, Results, Subject, Template, Written,
+};
+use hemiola_report::json::pretty;
+use hemiola_report::terminal;
+use hemiola_rt::sys::usage::memory_max;
+
+use crate::args::Commands;
+use crate::diagnostics::Failure;
+use crate::progress::Progress;
+use crate::run::interruption;
+
+/// The shell of preparations unless the commands have another.
+const SHELL: &str = "sh";
+
+pub(super) fn command(args: &Commands) -> Result<ExitCode, Failure> {
+    let bad_input = |error: String| Failure::bad_input(format!("error: {error}"));
+    let subjects =
+        command::subjects(&templates(args).map_err(bad_input)?, &parameters(args)?, shell(args))
+            .map_err(|error| bad_input(error.to_string()))?;
+    let imported = args.import_json.iter().map(|path| import(path));
+    let imported = imported.collect::<Result<Vec<_>, _>>()?;
+    if subjects.is_empty() && imported.is_empty() {
+        return Err(bad_input(
+            "there is nothing to measure\nhint: hemiola measure command -- gzip --keep --force FILE".into(),
+        ));
+    }
+    let mut results = measured(args, &subjects)?;
+    let in_turns = results.results.len();
+    results.results.extend(imported.into_iter().flat_map(|read| read.results));
+    let baseline = baseline(args.baseline.as_deref(), &results)?;
+    let tables = command::tables(&results, in_turns, baseline, memory_max());
+    match args.export_json.as_deref() {
+        Some(path) if path == Path::new("-") => print!("{}", pretty(&results)),
+        path => {
+            if let Some(path) = path {
+                fs::write(path, pretty(&results)).map_err(|error| {
+                    Failure::failed(format!("{} cannot be written: {error}", path.display()))
+                })?;
+            }
+            let texts: Vec<String> = tables.iter().map(terminal::table).collect();
+            println!("{}", texts.join("\n\n"));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn shell(args: &Commands) -> Option<&str> {
+    args.shell.as_deref()
+}
+
+/// The commands as written: the texts, then the program behind `--`.
+fn templates(args: &Commands) -> Result<Vec<Template>, String> {
+    let texts = args.texts.iter().cloned().map(Written::Text);
+    let program = (!args.program.is_empty()).then(|| Written::Words(args.program.clone()));
+    let commands: Vec<Written> = texts.chain(program).collect();
+    let (count, names, prepare) = (commands.len(), &args.command_name, &args.prepare);
+    if names.len() > count {
+        return Err(format!(
+            "{} names for {count} commands: give at most one for each",
+            names.len()
+        ));
+    }
+    if prepare.len() > 1 && prepare.len() != count {
+        return Err(format!(
+            "{} preparations for {count} commands: give one for all, or one for each",
+            prepare.len()
+        ));
+    }
+    let template = |(index, command): (usize, Written)| Template {
+        name: names.get(index).cloned(),
+        command,
+        prepare: prepare.get(index).or(prepare.first()).cloned(),
+    };
+    Ok(commands.into_iter().enumerate().map(template).collect())
+}
+
+fn parameters(args: &Commands) -> Result<Vec<Parameter>, Failure> {
+    let parameter = |pair: &[String]| {
+        let values: Vec<String> = pair[1].split(',').map(Into::into).collect();
+        Parameter { name: pair[0].clone(), values }
+    };
+    let all: Vec<Parameter> = args.parameter_list.chunks(2).map(parameter).collect();
+    for (index, parameter) in all.iter().enumerate() {
+        if all[..index].iter().any(|other| other.name == parameter.name) {
+            let name = &parameter.name;
+            let text = format!(
+                "error: the parameter `{name}` is given twice\nhint: list all its values once"
+            );
+            return Err(Failure::bad_input(text));
+        }
+    }
+    Ok(all)
+}
+
+fn import(path: &Path) -> Result<Results, Failure> {
+    let shown = path.display();
+    let text = fs::read_to_string(path)
+        .map_err(|error| Failure::failed(format!("{shown} cannot be read: {error}")))?;
+    Results::read(&text).map_err(|error| {
+        Failure::bad_input(format!(
+            "error: {shown}: {error}\n\
+             hint: `hemiola measure command --export-json FILE` and `hyperfine --export-json FILE` write such files"
+        ))
+    })
+}
+
+/// Measures the commands, if there are any.
+fn measured(args: &Commands, subjects: &[Subject]) -> Result<Results, Failure> {
+    if subjects.is_empty() {
+        return Ok(Results::default());
+    }
+    let interrupted = interruption()?;
+    let _alone = Alone::on_this_machine().map_err(Failure::failed)?;
+    let mut processes = Processes {
+        shell: shell(args).unwrap_or(SHELL).into(),
+        input: args.input.clone(),
+        shows_output: args.show_output,
+        ignores_failure: args.ignore_failure,
+        interrupted: &interrupted,
+    };
+    let repetition = Repetition { warm_up: args.warmup, runs: args.runs };
+    let mut progress = Progress::new();
+    let runs = command::take(subjects, repetition, &mut processes, &mut progress, &interrupted);
+    progress.end();
+    let runs = runs.map_err(|error| match error {
+        CommandError::Interrupted => Failure::interrupted(error),
+        CommandError::Start { ref source, .. } if source.kind() == ErrorKind::NotFound => {
+            Failure::bad_input(format!("error: {error}"))
+        }
+        error => Failure::failed(error),
+    })?;
+    Ok(Results::of(subjects, &runs))
+}
+
+/// The number of the result that the others are compared with: the first unless another is named.
+fn baseline(name: Option<&str>, results: &Results) -> Result<usize, Failure> {
+    let Some(name) = name else { return Ok(0) };
+    let names = || results.results.iter().map(|result| result.command.as_str());
+    names().position(|other| other == name).ok_or_else(|| {
+        let near = nearest(name, names());
+        let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+        Failure::bad_input(format!("error: no command is called `{name}`{near}"))
+    })
+}

@@ -1,0 +1,215 @@
+//! The results of commands as tables.
+
+use hemiola_report::table::Table;
+use hemiola_report::text::{NONE, duration, ratio, size};
+use hemiola_stats::{Difference, median};
+use hemiola_units::Bytes;
+
+use super::result::{CommandResult, Results};
+
+/// The results as tables: times and use, then the comparison with result number `baseline` if there is more than one.
+/// Of the results, the first `in_turns` ran in turns; the others were read from a file. Linux counts `floor` for a
+/// command that has less memory.
+#[must_use]
+pub fn tables(results: &Results, in_turns: usize, baseline: usize, floor: Bytes) -> Vec<Table> {
+    let mut tables = vec![times(results, in_turns, floor)];
+    if results.results.len() > 1 {
+        tables.push(comparison(results, in_turns, baseline));
+    }
+    tables
+}
+
+fn times(Results { results }: &Results, in_turns: usize, floor: Bytes) -> Table {
+    let heads =
+        ["Command", "Time", "Repeat at 95 %", "Least … greatest", "Processor", "Memory", "Runs"];
+    let rows = results.iter().enumerate().map(|(index, result)| {
+        let floor = if index < in_turns { floor } else { Bytes(0) };
+        let repeat = result.interval().map(|of| between(of.low, of.high));
+        vec![
+            result.command.clone(),
+            seconds(result.middle()),
+            repeat.unwrap_or_else(|| NONE.into()),
+            between(result.min, result.max),
+            seconds(result.processor()),
+            memory(result, floor),
+            result.times.len().to_string(),
+        ]
+    });
+    let mut notes = Vec::new();
+    if results.len() > in_turns {
+        let first = &results[in_turns].command;
+        notes.push(format!("From `{first}` on, the results were read from a file"));
+    }
+    notes.extend(results.iter().flat_map(remarks));
+    let ending = if notes.is_empty() { "" } else { "." };
+    Table::new("Commands", heads, rows.collect()).with_note(notes.join(". ") + ending)
+}
+
+fn comparison(Results { results }: &Results, in_turns: usize, baseline: usize) -> Table {
+    let base = &results[baseline];
+    let mut others: Vec<usize> = (0..results.len()).filter(|index| *index != baseline).collect();
+    others.sort_by(|a, b| results[*a].middle().total_cmp(&results[*b].middle()));
+    let row = |index: &usize| {
+        let pair = *index < in_turns && baseline < in_turns;
+        let factor = base.factor(&results[*index], pair);
+        let [value, range, words] = match factor {
+            None => [NONE.into(), NONE.into(), "cannot tell: too few runs".into()],
+            Some(of) => [
+                ratio(of.value),
+                format!("{} … {}", ratio(of.low), ratio(of.high)),
+                verdict(of).to_owned(),
+            ],
+        };
+        vec![results[*index].command.clone(), value, range, words]
+    };
+    let title = format!("Compared with `{}`", base.command);
+    let heads = ["Command", "Time", "Interval at 95 %", "Verdict"];
+    Table::new(title, heads, others.iter().map(row).collect()).with_prose(&[3])
+}
+
+fn verdict(factor: Difference) -> &'static str {
+    match factor {
+        of if of.low > 1.0 => "slower",
+        of if of.high < 1.0 => "faster",
+        _ => "within noise",
+    }
+}
+
+/// What a reader must know about the readings of a command, a clause each.
+fn remarks(result: &CommandResult) -> Vec<String> {
+    let (name, mut remarks) = (&result.command, Vec::new());
+    let outliers = result.outliers();
+    if let Some(longest) =
+        outliers.iter().max_by(|a, b| result.times[**a].total_cmp(&result.times[**b]))
+    {
+        let listed: Vec<String> =
+            outliers.iter().take(LISTED_MAX).map(|run| (run + 1).to_string()).collect();
+        let more = outliers.len().saturating_sub(LISTED_MAX);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let (runs, time) = (listed.join(", "), seconds(result.times[*longest]));
+        let far = ratio(result.times[*longest] / result.middle());
+        let (word, verb) = if outliers.len() == 1 { ("run", "stands") } else { ("runs", "stand") };
+        let hint = if outliers == [0] { "; `--warmup 1` leaves a first run out" } else { "" };
+        remarks.push(format!(
+            "`{name}`: {word} {runs}{more} {verb} apart from the {} others, up to {time} or {far} the median{hint}",
+            result.times.len() - outliers.len()
+        ));
+    }
+    let failed = result.exit_codes.iter().filter(|code| **code != Some(0)).count();
+    if failed > 0 {
+        remarks.push(format!("`{name}` failed in {failed} of {} runs", result.exit_codes.len()));
+    }
+    remarks
+}
+
+/// The most runs that stand apart which a note lists.
+const LISTED_MAX: usize = 5;
+
+impl CommandResult {
+    /// The figure of its time, s: the median of the blocks, which its interval contains.
+    fn middle(&self) -> f64 {
+        self.interval().map_or(self.median, |interval| interval.value)
+    }
+
+    /// The median processor time, s, or the mean where only that is known.
+    fn processor(&self) -> f64 {
+        median(&self.processor_times).unwrap_or(self.user + self.system)
+    }
+}
+
+fn memory(result: &CommandResult, floor: Bytes) -> String {
+    match result.memory_usage_byte.iter().max() {
+        None => NONE.into(),
+        Some(most) if *most <= floor.0 => format!("≤ {}", size(floor.0 as f64)),
+        Some(most) => size(*most as f64),
+    }
+}
+
+fn seconds(seconds: f64) -> String {
+    duration(seconds * 1e9)
+}
+
+fn between(low: f64, high: f64) -> String {
+    format!("{} … {}", seconds(low), seconds(high))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn result(command: &str, times: &[f64]) -> CommandResult {
+        let [min, max] =
+            [times.iter().copied().reduce(f64::min), times.iter().copied().reduce(f64::max)];
+        CommandResult {
+            command: command.into(),
+            median: median(times).unwrap(),
+            min: min.unwrap(),
+            max: max.unwrap(),
+            times: times.to_vec(),
+            memory_usage_byte: vec![4 << 20; times.len()],
+            exit_codes: vec![Some(0); times.len()],
+            ..CommandResult::default()
+        }
+    }
+
+    /// Twelve times around a value, s.
+    fn around(value: f64) -> Vec<f64> {
+        (0..12).map(|run| value * (1.0 + f64::from(run * 5 % 12) * 1e-3)).collect()
+    }
+
+    fn shown(results: Vec<CommandResult>, in_turns: usize, baseline: usize) -> Vec<Table> {
+        tables(&Results { results }, in_turns, baseline, Bytes(2 << 20))
+    }
+
+    #[test]
+    fn commands_are_compared_with_the_baseline_the_fastest_first() {
+        let all = [("slow", 0.3), ("base", 0.1), ("fast", 0.05), ("same", 0.1)];
+        let results = all.map(|(name, time)| result(name, &around(time))).to_vec();
+        let tables = shown(results, 4, 1);
+        assert_eq!(tables[1].title, "Compared with `base`");
+        let rows: Vec<[&str; 3]> = tables[1]
+            .rows
+            .iter()
+            .map(|row| [&row[0], &row[1], &row[3]].map(String::as_str))
+            .collect();
+        let expected = [
+            ["fast", "0.50 ×", "faster"],
+            ["same", "1.00 ×", "within noise"],
+            ["slow", "3.00 ×", "slower"],
+        ];
+        assert_eq!(rows, expected);
+        assert_eq!(shown(vec![result("one", &around(0.1))], 1, 0).len(), 1);
+    }
+
+    #[test]
+    fn runs_that_stand_apart_and_failures_are_named() {
+        let mut times = around(0.1);
+        times[0] = 0.4;
+        let first = shown(vec![result("cold", &times)], 1, 0)[0].note.clone();
+        let expected = "`cold`: run 1 stands apart from the 11 others, up to 400 ms or 3.98 × the median; \
+                        `--warmup 1` leaves a first run out.";
+        assert_eq!(first, expected);
+        times[7] = 0.5;
+        let mut failing = result("rough", &times);
+        failing.exit_codes[3] = None;
+        let note = shown(vec![failing], 1, 0)[0].note.clone();
+        assert!(note.starts_with("`rough`: runs 1, 8 stand apart from the 10 others"), "{note}");
+        assert!(note.ends_with("`rough` failed in 1 of 12 runs."), "{note}");
+    }
+
+    #[test]
+    fn memory_below_that_of_the_measuring_program_is_a_bound() {
+        let memory = |bytes, index| {
+            let mut small = result("small", &around(0.1));
+            small.memory_usage_byte = vec![bytes];
+            let tables = shown(vec![result("other", &around(0.1)), small], index, 0);
+            tables[0].rows[1][5].clone()
+        };
+        assert_eq!([memory(2 << 20, 2), memory(3 << 20, 2)], ["≤ 2 MiB", "3 MiB"]);
+        // The one that wrote the file had another floor.
+        assert_eq!(memory(2 << 20, 1), "2 MiB");
+        let mut unknown = result("old", &around(0.1));
+        unknown.memory_usage_byte.clear();
+        assert_eq!(shown(vec![unknown], 0, 0)[0].rows[0][5], NONE);
+    }
+}

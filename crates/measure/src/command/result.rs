@@ -1,0 +1,261 @@
+//! The results of commands, in the format that hyperfine writes, and what follows from them.
+
+use std::collections::BTreeMap;
+
+use hemiola_stats::{
+    Change, Covers, Difference, Estimate, mean_and_std, median, outliers, paired_difference, sorted,
+};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::{Run, Subject};
+
+/// The most blocks that the readings of a command are divided into.
+const BLOCKS_MAX: usize = 10;
+
+/// The results of commands that were measured together; as JSON, what `hyperfine --export-json` writes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Results {
+    /// A result for each command.
+    pub results: Vec<CommandResult>,
+}
+
+/// The readings of one command. Times are in seconds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CommandResult {
+    /// Its name.
+    pub command: String,
+    /// Mean time.
+    pub mean: f64,
+    /// Standard deviation of the times; `None` for one reading.
+    pub stddev: Option<f64>,
+    /// Median time.
+    pub median: f64,
+    /// Mean processor time in user space.
+    pub user: f64,
+    /// Mean processor time in the kernel.
+    pub system: f64,
+    /// Least time.
+    pub min: f64,
+    /// Greatest time.
+    pub max: f64,
+    /// All times, in the order of the runs.
+    #[serde(default)]
+    pub times: Vec<f64>,
+    /// The most memory of each run in RAM, bytes.
+    #[serde(default)]
+    pub memory_usage_byte: Vec<u64>,
+    /// The exit status of each run; `None` if a signal ended it.
+    #[serde(default)]
+    pub exit_codes: Vec<Option<i32>>,
+    /// The values of the parameters.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub parameters: BTreeMap<String, String>,
+    /// The lower end of the interval that contains the time of a repeat in 95 of 100 cases; not in hyperfine's files.
+    #[serde(default)]
+    pub low: Option<f64>,
+    /// The upper end.
+    #[serde(default)]
+    pub high: Option<f64>,
+    /// Processor time of each run; not in hyperfine's files.
+    #[serde(default)]
+    pub processor_times: Vec<f64>,
+}
+
+/// Why a text has no results of commands.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum NotResults {
+    /// It is not JSON, or has other keys.
+    #[error("it has no results as `--export-json` writes them: {0}")]
+    Json(#[from] serde_json::Error),
+    /// A result has no times.
+    #[error("the result of `{0}` has no times, or one that is not positive")]
+    Times(String),
+}
+
+impl Results {
+    /// The results of `subjects` from their runs, in the order of [`take`](super::take).
+    #[must_use]
+    pub fn of(subjects: &[Subject], runs: &[Vec<Run>]) -> Self {
+        let results = subjects.iter().zip(runs).map(|(subject, runs)| of_runs(subject, runs));
+        Self { results: results.collect() }
+    }
+
+    /// Reads results that this program or hyperfine wrote.
+    ///
+    /// # Errors
+    /// See [`NotResults`].
+    pub fn read(text: &str) -> Result<Self, NotResults> {
+        let read: Self = serde_json::from_str(text)?;
+        let is_time = |time: &f64| time.is_finite() && *time > 0.0;
+        let whole = |of: &CommandResult| !of.times.is_empty() && of.times.iter().all(is_time);
+        match read.results.iter().find(|of| !whole(of)) {
+            Some(of) => Err(NotResults::Times(of.command.clone())),
+            None => Ok(read),
+        }
+    }
+}
+
+fn of_runs(subject: &Subject, runs: &[Run]) -> CommandResult {
+    let seconds = |of: fn(&Run) -> f64| runs.iter().map(of).collect::<Vec<f64>>();
+    let times = seconds(|run| run.wall.secs_f64());
+    let mean = |values: &[f64]| mean_and_std(values).map_or(0.0, |(mean, _)| mean);
+    let interval = interval_of(&times);
+    let ordered = sorted(&times);
+    CommandResult {
+        command: subject.name.clone(),
+        mean: mean(&times),
+        stddev: mean_and_std(&times).filter(|_| times.len() > 1).map(|(_, std)| std),
+        median: median(&times).unwrap_or(0.0),
+        user: mean(&seconds(|run| run.user.secs_f64())),
+        system: mean(&seconds(|run| run.system.secs_f64())),
+        min: ordered.first().copied().unwrap_or(0.0),
+        max: ordered.last().copied().unwrap_or(0.0),
+        memory_usage_byte: runs.iter().map(|run| run.memory_max.0).collect(),
+        exit_codes: runs.iter().map(|run| run.exit_code).collect(),
+        parameters: subject.parameters.clone(),
+        low: interval.map(|interval| interval.low),
+        high: interval.map(|interval| interval.high),
+        processor_times: seconds(|run| (run.user + run.system).secs_f64()),
+        times,
+    }
+}
+
+/// The median of the blocks of readings, with the interval of a repeat; `None` for one reading.
+fn interval_of(readings: &[f64]) -> Option<Estimate> {
+    let count = readings.len().min(BLOCKS_MAX);
+    let ends = |block: usize| block * readings.len() / count;
+    let blocks = (0..count).map(|block| readings[ends(block)..ends(block + 1)].to_vec());
+    crate::series::repeat(&blocks.collect::<Vec<_>>())
+}
+
+impl CommandResult {
+    /// The time of another command as a multiple of the time of this one, with its interval at 95 %: by pairs if they
+    /// ran in turns, otherwise by the intervals of both. `None` if there are too few readings.
+    #[must_use]
+    pub fn factor(&self, other: &Self, in_turns: bool) -> Option<Difference> {
+        let paired = if in_turns { paired(&self.times, &other.times) } else { None };
+        paired.or_else(|| {
+            let (before, after) = (self.interval()?, other.interval()?);
+            Change::of_estimates(&before, &after, Covers::Repeat).factor
+        })
+    }
+
+    /// The interval that contains the time of a repeat in 95 of 100 cases, s; `None` for one reading.
+    #[must_use]
+    pub fn interval(&self) -> Option<Estimate> {
+        interval_of(&self.times)
+    }
+
+    /// The runs that stand apart, by number from 0.
+    #[must_use]
+    pub fn outliers(&self) -> Vec<usize> {
+        outliers(&self.times)
+    }
+}
+
+/// The factor between times of two commands that ran in turns, A B B A.
+fn paired(a: &[f64], b: &[f64]) -> Option<Difference> {
+    let rounds = a.as_chunks::<2>().0.iter().zip(b.as_chunks::<2>().0);
+    let turns: Vec<f64> =
+        rounds.flat_map(|([a1, a2], [b1, b2])| [a1.ln(), b1.ln(), b2.ln(), a2.ln()]).collect();
+    let Estimate { value, low, high, .. } = paired_difference(&turns)?;
+    Some(Difference { value: value.exp(), low: low.exp(), high: high.exp() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hemiola_units::{Bytes, Random, Span};
+
+    fn run(micros: f64) -> Run {
+        let wall = Span::from_nanos((micros * 1e3) as i64);
+        Run {
+            wall,
+            user: wall / 2,
+            system: wall / 4,
+            memory_max: Bytes(1 << 20),
+            exit_code: Some(0),
+        }
+    }
+
+    fn result(name: &str, micros: impl IntoIterator<Item = f64>) -> CommandResult {
+        let (words, parameters) = (vec![name.to_owned()], BTreeMap::new());
+        let subject = Subject { name: name.into(), words, prepare: None, parameters };
+        of_runs(&subject, &micros.into_iter().map(run).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn the_figures_are_those_of_the_readings() {
+        let result = result("a", [100.0, 300.0, 200.0, 400.0]);
+        let figures =
+            [result.mean, result.median, result.min, result.max, result.user, result.system];
+        for (figure, micros) in figures.into_iter().zip([250.0, 200.0, 100.0, 400.0, 125.0, 62.5]) {
+            assert!((figure - micros * 1e-6).abs() < 1e-12, "{figure} {micros}");
+        }
+        assert!((result.stddev.unwrap() - 129.099e-6).abs() < 1e-9);
+        assert!(result.low.unwrap() < result.median && result.median < result.high.unwrap());
+        assert_eq!((result.times.len(), result.exit_codes.len()), (4, 4));
+    }
+
+    #[test]
+    fn a_drift_that_both_commands_share_does_not_hide_a_small_difference() {
+        // The machine becomes 50 % slower, and B takes 2 % longer than A.
+        let mut random = Random::from_seed(1);
+        let mut times = [Vec::new(), Vec::new()];
+        for round in 0..40 {
+            for command in [round % 2, 1 - round % 2] {
+                let place = times[0].len() + times[1].len();
+                let noise = 1.0 + 0.002 * (random.below(1000) as f64 / 1000.0 - 0.5);
+                let drift = 1.0 + place as f64 / 160.0;
+                times[command].push(1000.0 * drift * noise * [1.0, 1.02][command]);
+            }
+        }
+        let [a, b] = times.map(|times| result("x", times));
+        let factor = a.factor(&b, true).unwrap();
+        assert!(factor.low > 1.015 && factor.high < 1.025, "{factor:?}");
+        let apart = a.factor(&b, false).unwrap();
+        assert!(apart.low < 1.0 && apart.high > 1.02, "{apart:?}");
+    }
+
+    #[test]
+    fn too_few_pairs_are_compared_by_their_intervals() {
+        let (a, b) =
+            (result("a", [100.0, 101.0, 99.0, 100.0]), result("b", [200.0, 201.0, 199.0, 200.0]));
+        let factor = a.factor(&b, true).unwrap();
+        assert!(factor.low > 1.9 && factor.high < 2.1, "{factor:?}");
+        assert_eq!(a.factor(&result("c", [100.0]), true), None);
+    }
+
+    #[test]
+    fn results_of_hyperfine_are_read() {
+        // hyperfine 1.19 wrote this, apart from the number of runs.
+        let text = r#"{"results": [{"command": "sleep 0.01", "mean": 0.0115, "stddev": 0.0005, "median": 0.0116,
+            "user": 0.0006, "system": 0.0004, "min": 0.011, "max": 0.012, "times": [0.011, 0.0116, 0.012],
+            "memory_usage_byte": [2097152, 2097152, 2097152], "exit_codes": [0, 0, 0],
+            "parameters": {"time": "0.01"}}]}"#;
+        let read = Results::read(text).unwrap();
+        assert_eq!(
+            (read.results[0].times[2], read.results[0].memory_usage_byte[0]),
+            (0.012, 2 << 20)
+        );
+        assert_eq!(read.results[0].parameters["time"], "0.01");
+        let written = serde_json::to_string(&read).unwrap();
+        assert_eq!(Results::read(&written).unwrap(), read);
+    }
+
+    #[test]
+    fn a_result_without_times_is_refused() {
+        let of = |times: &str| {
+            let text = format!(
+                r#"{{"results": [{{"command": "a", "mean": 1, "stddev": null, "median": 1, "user": 0, "system": 0,
+                    "min": 1, "max": 1{times}}}]}}"#
+            );
+            Results::read(&text).unwrap_err().to_string()
+        };
+        let expected = "the result of `a` has no times, or one that is not positive";
+        assert_eq!([of(""), of(r#", "times": [1, 0]"#)], [expected; 2]);
+        assert!(Results::read("{}").unwrap_err().to_string().contains("missing field `results`"));
+    }
+}

@@ -1,0 +1,260 @@
+//! Commands from their texts: parameters, words, and the shell.
+
+use std::collections::BTreeMap;
+
+use thiserror::Error;
+
+use super::Subject;
+
+/// A command as the user wrote it, in which `{NAME}` stands for the value of a parameter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Template {
+    /// The name in tables; otherwise the text of the command.
+    pub name: Option<String>,
+    /// The command.
+    pub command: Written,
+    /// What runs before each reading.
+    pub prepare: Option<String>,
+}
+
+/// The two ways to write a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Written {
+    /// In one text, for a shell or to be split into words.
+    Text(String),
+    /// A program and its arguments, exactly as they are.
+    Words(Vec<String>),
+}
+
+/// A parameter and its values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its name, in braces in the texts.
+    pub name: String,
+    /// Its values: a command for each.
+    pub values: Vec<String>,
+}
+
+/// Why a text is no command.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum BadCommand {
+    /// The text has no words.
+    #[error("the command is empty")]
+    Empty,
+    /// A quotation mark is not closed.
+    #[error("the command `{text}` has an opening {mark} without a closing one")]
+    Open {
+        /// The text.
+        text: String,
+        /// The mark.
+        mark: char,
+    },
+    /// Only a shell understands the text.
+    #[error(
+        "the command `{text}` needs a shell for `{sign}`\n\
+         hint: add `--shell sh`, or quote the `{sign}` if the program itself shall receive it"
+    )]
+    NeedsShell {
+        /// The text.
+        text: String,
+        /// The character.
+        sign: char,
+    },
+}
+
+/// The commands of all templates with all combinations of the parameters' values. Texts run in `shell` if there is one;
+/// otherwise they are split into words as a shell would, and a text that uses anything else of a shell is refused.
+///
+/// # Errors
+/// The first text that is no command.
+pub fn subjects(
+    templates: &[Template],
+    parameters: &[Parameter],
+    shell: Option<&str>,
+) -> Result<Vec<Subject>, BadCommand> {
+    let combinations = combinations(parameters);
+    let all =
+        templates.iter().flat_map(|template| combinations.iter().map(move |of| (template, of)));
+    all.map(|(template, parameters)| subject(template, parameters, shell)).collect()
+}
+
+fn combinations(parameters: &[Parameter]) -> Vec<BTreeMap<String, String>> {
+    let mut all = vec![BTreeMap::new()];
+    for Parameter { name, values } in parameters {
+        let with = |known: &BTreeMap<String, String>, value: &String| {
+            let mut known = known.clone();
+            known.insert(name.clone(), value.clone());
+            known
+        };
+        all = all
+            .iter()
+            .flat_map(|known| values.iter().map(move |value| with(known, value)))
+            .collect();
+    }
+    all
+}
+
+fn subject(
+    template: &Template,
+    parameters: &BTreeMap<String, String>,
+    shell: Option<&str>,
+) -> Result<Subject, BadCommand> {
+    let fill = |text: &str| filled(text, parameters);
+    let (text, words) = match (&template.command, shell) {
+        (Written::Words(words), _) => {
+            let words: Vec<String> = words.iter().map(|word| fill(word)).collect();
+            (words.join(" "), words)
+        }
+        (Written::Text(text), None) => (fill(text), split(&fill(text))?),
+        (Written::Text(text), Some(shell)) => {
+            (fill(text), vec![shell.into(), "-c".into(), fill(text)])
+        }
+    };
+    if text.trim().is_empty() {
+        return Err(BadCommand::Empty);
+    }
+    Ok(Subject {
+        name: template.name.as_deref().map_or(text, fill),
+        words,
+        prepare: template.prepare.as_deref().map(fill),
+        parameters: parameters.clone(),
+    })
+}
+
+/// The text with the values of parameters in place of their names in braces. A value is not searched again.
+fn filled(text: &str, parameters: &BTreeMap<String, String>) -> String {
+    let mut done = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('{') {
+        done.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let named = rest[1..].split_once('}').and_then(|(name, _)| parameters.get_key_value(name));
+        match named {
+            Some((name, value)) => {
+                done.push_str(value);
+                rest = &rest[name.len() + 2..];
+            }
+            None => {
+                done.push('{');
+                rest = &rest[1..];
+            }
+        }
+    }
+    done + rest
+}
+
+/// The words of a text, by the rules of a shell for blanks, quotation marks and backslashes.
+fn split(text: &str) -> Result<Vec<String>, BadCommand> {
+    const OF_A_SHELL: &str = "|&;<>()$`*?[]~#!\n";
+    let mut words: Vec<String> = Vec::new();
+    let mut word: Option<String> = None;
+    let mut signs = text.chars();
+    while let Some(sign) = signs.next() {
+        match sign {
+            ' ' | '\t' => words.extend(word.take()),
+            '\'' | '"' => {
+                let word = word.get_or_insert_default();
+                loop {
+                    match signs.next() {
+                        None => return Err(BadCommand::Open { text: text.into(), mark: sign }),
+                        Some(inner) if inner == sign => break,
+                        Some(inner @ ('$' | '`')) if sign == '"' => {
+                            return Err(BadCommand::NeedsShell { text: text.into(), sign: inner });
+                        }
+                        Some('\\') if sign == '"' => word.push(escaped(signs.next(), text)?),
+                        Some(inner) => word.push(inner),
+                    }
+                }
+            }
+            '\\' => {
+                let sign = escaped(signs.next(), text)?;
+                word.get_or_insert_default().push(sign);
+            }
+            // A `#` or `~` within a word is an ordinary character.
+            '#' | '~' if word.is_some() => word.get_or_insert_default().push(sign),
+            _ if OF_A_SHELL.contains(sign) => {
+                return Err(BadCommand::NeedsShell { text: text.into(), sign });
+            }
+            _ => word.get_or_insert_default().push(sign),
+        }
+    }
+    words.extend(word);
+    if words.is_empty() { Err(BadCommand::Empty) } else { Ok(words) }
+}
+
+fn escaped(sign: Option<char>, text: &str) -> Result<char, BadCommand> {
+    sign.ok_or_else(|| BadCommand::Open { text: text.into(), mark: '\\' })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(command: &str) -> Template {
+        Template { name: None, command: Written::Text(command.into()), prepare: None }
+    }
+
+    fn parameter(name: &str, values: &[&str]) -> Parameter {
+        Parameter { name: name.into(), values: values.iter().map(ToString::to_string).collect() }
+    }
+
+    #[test]
+    fn a_text_is_split_as_a_shell_would() {
+        for (text, words) in [
+            ("gzip -k file", &["gzip", "-k", "file"][..]),
+            ("  a\tb  ", &["a", "b"]),
+            (r#"grep 'a b|c' "it's" x\ y"#, &["grep", "a b|c", "it's", "x y"]),
+            (r#"echo "" a''b "q\"q""#, &["echo", "", "ab", "q\"q"]),
+            ("a#b c~", &["a#b", "c~"]),
+        ] {
+            assert_eq!(split(text).unwrap(), words, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_text_that_only_a_shell_understands_is_refused() {
+        for (text, sign) in [
+            ("a | b", '|'),
+            ("a > b", '>'),
+            ("echo $HOME", '$'),
+            ("ls *.c", '*'),
+            ("a \"$x\"", '$'),
+        ] {
+            let refused = BadCommand::NeedsShell { text: text.into(), sign };
+            assert_eq!(split(text), Err(refused));
+        }
+        assert_eq!(split(" "), Err(BadCommand::Empty));
+        assert_eq!(split("a 'b"), Err(BadCommand::Open { text: "a 'b".into(), mark: '\'' }));
+        assert_eq!(split("a\\"), Err(BadCommand::Open { text: "a\\".into(), mark: '\\' }));
+        let shell = subjects(&[text("a | b")], &[], Some("bash")).unwrap();
+        assert_eq!(shell[0].words, ["bash", "-c", "a | b"]);
+    }
+
+    #[test]
+    fn each_combination_of_values_is_a_command() {
+        let parameters = [parameter("level", &["1", "9"]), parameter("file", &["a b", "{level}"])];
+        let quoted = Template {
+            name: Some("at {level}".into()),
+            prepare: Some("rm {file}.gz".into()),
+            ..text("gzip -{level} '{file}' {other} {")
+        };
+        let all = subjects(&[quoted], &parameters, None).unwrap();
+        let words: Vec<&[String]> = all.iter().map(|subject| &subject.words[1..3]).collect();
+        assert_eq!(words, [["-1", "a b"], ["-1", "{level}"], ["-9", "a b"], ["-9", "{level}"]]);
+        assert_eq!((all[2].name.as_str(), all[2].prepare.as_deref()), ("at 9", Some("rm a b.gz")));
+        assert_eq!(all[2].words[3..], ["{other}", "{"]);
+        assert_eq!(all[2].parameters["file"], "a b");
+    }
+
+    #[test]
+    fn words_stay_as_they_are() {
+        let words = vec!["grep".to_owned(), "a|b".to_owned(), "{file}".to_owned()];
+        let template = Template { command: Written::Words(words), ..text("") };
+        let all = subjects(&[template], &[parameter("file", &["x y"])], None).unwrap();
+        assert_eq!((all[0].words[1].as_str(), all[0].words[2].as_str()), ("a|b", "x y"));
+        assert_eq!(all[0].name, "grep a|b x y");
+        assert_eq!(subjects(&[text("")], &[], None), Err(BadCommand::Empty));
+        assert_eq!(subjects(&[text(" ")], &[], Some("sh")), Err(BadCommand::Empty));
+    }
+}
