@@ -1,11 +1,11 @@
 //! A [`Program`] as a WebAssembly module that handles four rows at a time.
 //!
 //! The module has a memory, `memory`, with the *window*: the values that a block of rows reads and writes, at constant
-//! addresses. Copying to and from it is the work of [`Compiled`](crate::Compiled). The function `block(rows: i32) ->
-//! i32` computes the outputs and the faults of the first `rows` rows and returns 0 if none of them has a fault; it may
-//! return another number if none has. A loop over neighbours within a radius has a function `near N` of the same
-//! type, N being its number. It computes for each row whether it takes part and the radius, so that the caller can
-//! find the neighbours before it calls `block`.
+//! addresses. Copying to and from it is the work of `run/compiled.rs`. The function `block(rows: i32) -> i32` computes
+//! the outputs and the faults of the first `rows` rows and returns 0 if none of them has a fault; it may return another
+//! number if none has. A loop over neighbours within a radius has a function `near N` of the same type, N being its
+//! number. It computes for each row whether it takes part and the radius, so that the caller can find the neighbours
+//! before it calls `block`.
 //!
 //! A register is one or two vectors of four scalars together. A truth value is a mask of 32 bits per row. Rows beyond
 //! the last one are computed like all others, and nobody reads them. There is no other loop than those over rows and
@@ -27,7 +27,7 @@ pub(crate) use rows::GROUP;
 pub use window::WINDOW_MAX;
 pub(crate) use window::{Area, ListAreas, SiteAreas, Window, width};
 
-/// Instructions and items that a module contains at most, so that it is compiled within some ten milliseconds.
+/// Instructions and items that a module contains at most: a bound of the engine's time.
 pub const MODULE_CODE_MAX: usize = 1 << 13;
 
 /// Why a program is not compiled. The interpreter runs it all the same.

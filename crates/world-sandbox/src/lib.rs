@@ -27,7 +27,7 @@
 //! ```
 //!
 //! Wasmtime is behind the feature `engine` of `hemiola_sandbox`: without it, [`ColumnEngine::new`] refuses, and every
-//! function stays interpreted. Decision 0042 has the reasons.
+//! function stays interpreted. Decision 0044 has the reasons.
 
 use hemiola_sandbox::{Engine, Function, Limits, LoadError, Module};
 use hemiola_world_code::WINDOW_MAX;
