@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use signal_hook::consts::SIGINT;
+use signal_hook::consts::{SIGHUP, SIGINT};
 
 use crate::command::{Ended, PROGRAM, Running};
 
@@ -26,16 +26,17 @@ pub(crate) struct Machine {
     _turn: MutexGuard<'static, ()>,
 }
 
-/// Makes Ctrl-C effective in child processes. A shell that starts these tests in the background may ignore SIGINT,
-/// which children would inherit; a handler here is reset to the default by exec.
-fn hear_ctrl_c() {
+/// Makes Ctrl-C and a hang-up effective in child processes. A shell that starts these tests in the background, or
+/// `nohup`, may have them ignored, which children would inherit; a handler here is reset to the default by exec.
+fn hear_signals() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let status = fs::read_to_string("/proc/self/status").unwrap();
         let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap();
         let ignored = u64::from_str_radix(ignored.trim(), 16).unwrap();
-        if ignored & (1 << (SIGINT - 1)) != 0 {
-            signal_hook::flag::register(SIGINT, Arc::new(AtomicBool::new(false))).unwrap();
+        let is_ignored = |signal: &i32| ignored & (1 << (signal - 1)) != 0;
+        for signal in [SIGINT, SIGHUP].into_iter().filter(is_ignored) {
+            signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false))).unwrap();
         }
     });
 }
@@ -45,7 +46,7 @@ impl Machine {
     pub(crate) fn take(test: &str) -> Self {
         // A failed test leaves no partial state here, so a poisoned lock is harmless.
         let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-        hear_ctrl_c();
+        hear_signals();
         let folder = std::env::temp_dir().join(format!("cli-{}-{test}", std::process::id()));
         fs::create_dir_all(folder.join("tmp")).unwrap();
         let folder = folder.canonicalize().unwrap();
