@@ -6,10 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
-use std::path::Path;
-use std::process::Command;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 const PAGE: &str = "docs/reference/conformance.md";
+const KERNEL: &str = "crates/rti";
 
 const INTRODUCTION: &str = "\
 # Conformance
@@ -353,10 +354,9 @@ pub(crate) fn run(root: &Path, check: bool) -> bool {
 fn make(root: &Path) -> Result<String, String> {
     let file = root.join("target/evidence");
     let _ = fs::remove_file(&file);
-    let mut tests = Command::new("cargo");
-    tests.args(["test", "--quiet", "--package", "hemiola-rti", "--test", "main"]);
-    tests.args(["--", "services::", "mom::"]);
-    let status = tests.env("HEMIOLA_EVIDENCE", &file).current_dir(root).status();
+    let mut tests = Command::new(program(root)?);
+    tests.args(["--quiet", "services::", "mom::"]).env("HEMIOLA_EVIDENCE", &file);
+    let status = tests.current_dir(root.join(KERNEL)).status();
     if !status.map_err(|error| error.to_string())?.success() {
         return Err("a test of the kernel failed".into());
     }
@@ -367,6 +367,25 @@ fn make(root: &Path) -> Result<String, String> {
         return Err(faults.join("\n"));
     }
     Ok(evidence.page())
+}
+
+/// Builds the tests of the kernel. The whole workspace is selected, because its features differ from those of one
+/// package alone, and the kernel would be compiled again.
+fn program(root: &Path) -> Result<PathBuf, String> {
+    let mut build = Command::new("cargo");
+    build.args(["test", "--locked", "--workspace", "--test", "main", "--no-run"]);
+    let built = build.args(["--message-format", "json"]).current_dir(root).stderr(Stdio::inherit());
+    let messages = built.output().map_err(|error| error.to_string())?.stdout;
+    executable(&String::from_utf8_lossy(&messages))
+        .ok_or_else(|| "the tests of the kernel were not built".into())
+}
+
+/// The path of the kernel's tests in Cargo's messages, one of which stands in each line.
+fn executable(messages: &str) -> Option<PathBuf> {
+    let place = format!("/{KERNEL}#");
+    let mut of_kernel = messages.lines().filter(|line| line.contains(&place));
+    let path = of_kernel.find_map(|line| line.split_once(r#""executable":""#))?.1;
+    Some(path.split_once('"')?.0.into())
 }
 
 fn write(root: &Path, page: &str) -> Result<(), String> {

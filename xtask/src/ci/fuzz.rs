@@ -1,4 +1,4 @@
-//! Builds the fuzz targets and runs each for a few seconds.
+//! Builds the fuzz targets and runs each of them.
 
 use std::path::Path;
 
@@ -13,8 +13,11 @@ const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer
 /// With a target named, Cargo builds procedural macros and build scripts without [`FLAGS`].
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
-/// The steps: one that builds all targets, then one that runs each for so many seconds.
-pub(super) fn steps(root: &Path, seconds: u32) -> Vec<Outcome> {
+/// How long the targets run together, or each of them if there is time.
+const SECONDS: usize = 60;
+
+/// The steps: one that builds all targets, then one that runs each for its share of [`SECONDS`], or for all of them.
+pub(super) fn steps(root: &Path, slow: bool) -> Vec<Outcome> {
     if !cfg!(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")) {
         return vec![skip("fuzz", TARGET)];
     }
@@ -34,6 +37,7 @@ pub(super) fn steps(root: &Path, seconds: u32) -> Vec<Outcome> {
     let programs = root.join("target/fuzz").join(TARGET).join("release");
     let artifacts = root.join("target/fuzz/artifacts");
     let targets = targets(&std::fs::read_to_string(folder.join("Cargo.toml")).unwrap_or_default());
+    let seconds = if slow { SECONDS } else { SECONDS / targets.len().max(1) };
     let mut outcomes = vec![build];
     outcomes.push(run_step("fuzz", |step| {
         // An input that crashes is printed in base 64 and kept as a file.
