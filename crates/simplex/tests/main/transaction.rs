@@ -435,6 +435,64 @@ fn a_slot_is_not_used_again_while_a_process_of_its_last_unit_remains() {
     world.settle();
 }
 
+/// A run in which `other` has taken over the slot of `baseline`; the unit that had it before and the one that has it.
+fn with_a_new_unit_in_the_slot() -> (World, UnitId, UnitId) {
+    let mut world = World::new();
+    let old = world.find("baseline").unwrap();
+    world.change(&Change::Remove { name: name("baseline") }).unwrap();
+    world.settle();
+    world.change(&Change::Add { name: name("other"), share: Share::default() }).unwrap();
+    world.run(10);
+    let new = world.find("other").unwrap();
+    assert_eq!((new.slot, new.generation > old.generation), (old.slot, true));
+    (world, old, new)
+}
+
+fn state_of(world: &World, unit: UnitId) -> &'static str {
+    world.upgrades.units().find(|(id, ..)| *id == unit).unwrap().2
+}
+
+#[test]
+fn late_reports_about_the_last_unit_of_a_slot_do_not_reach_the_next_one() {
+    let (mut world, old, new) = with_a_new_unit_in_the_slot();
+    world.upgrades.ended(old, "killed by SIGKILL");
+    assert_eq!(state_of(&world, new), "shadow");
+    world.upgrades.vacated(old);
+    assert_eq!(world.upgrades.name(new.slot), Some("other"));
+    // Its process is prepared only now: it must not be started in the place of the other.
+    world.upgrades.ready(old);
+    assert_eq!(world.upgrades.poll(), None);
+    world.run(5);
+    assert_eq!(state_of(&world, new), "shadow");
+}
+
+#[test]
+fn a_report_that_the_last_unit_of_a_slot_is_prepared_does_not_start_the_next_one() {
+    let (mut world, old, _) = with_a_new_unit_in_the_slot();
+    world.change(&Change::Remove { name: name("other") }).unwrap();
+    world.settle();
+    world.conduct = Conduct::Hangs;
+    world.change(&Change::Add { name: name("hangs"), share: Share::default() }).unwrap();
+    let hangs = world.find("hangs").unwrap();
+    assert_eq!(hangs.slot, old.slot);
+    world.upgrades.ready(old);
+    assert_eq!(world.upgrades.poll(), None);
+    assert_eq!(state_of(&world, hangs), "starting");
+}
+
+#[test]
+fn a_stale_status_of_the_last_unit_of_a_slot_does_not_fail_the_next_one() {
+    let (mut world, old, new) = with_a_new_unit_in_the_slot();
+    let mut views = std::array::from_fn(|slot| world.decision.unit(slot as u8));
+    let stale = views[usize::from(new.slot)].as_mut().unwrap();
+    (stale.generation, stale.state) = (old.generation, UnitState::Failed);
+    world.upgrades.observe(world.served, &views);
+    // Without a status of its own it has not failed.
+    assert_eq!(state_of(&world, new), "starting");
+    world.run(1);
+    assert_eq!(state_of(&world, new), "shadow");
+}
+
 #[test]
 fn a_unit_that_is_late_is_taken_out_and_the_old_one_stays() {
     for (conduct, reason) in [
