@@ -435,6 +435,8 @@ pub(crate) enum Universe {
     Show(UniverseFiles),
     /// Compare the forms in which a definition can be sent: text, compressed, tokens
     Tokens(UniverseTokens),
+    /// Run a universe as fast as possible; show what its steps cost and how many rows monitors are sent
+    Run(UniverseRun),
 }
 
 #[derive(Debug, clap::Args)]
@@ -455,6 +457,32 @@ pub(crate) struct UniverseFormat {
     /// Change nothing; name the files that are not in canonical form and exit with status 1
     #[arg(long)]
     pub(crate) check: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct UniverseRun {
+    /// The texts of one universe
+    #[arg(required = true, value_name = "FILES")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Steps to make
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) steps: u64,
+    /// Simulated length of a step
+    #[arg(long, value_name = "SECONDS", default_value_t = 0.01)]
+    pub(crate) dt: f64,
+    /// Create COUNT entities. A property has its default, this value, or a random one from this range; values are
+    /// expressions of the language, such as [0,0]..[1<km>,1<km>]
+    #[arg(long, value_name = "ELEMENT:COUNT:PROPERTY=LOW..HIGH")]
+    pub(crate) populate: Vec<String>,
+    /// Seed of random values
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Add a monitor: the element, the properties that it is sent [default: all], and a constraint [default: none]
+    #[arg(long, value_name = "ELEMENT:PROPERTIES:CONSTRAINT(ARGUMENTS)")]
+    pub(crate) monitor: Vec<String>,
+    /// Print the report as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, clap::Args)]

@@ -1,4 +1,7 @@
-//! `hemiola universe`: checks, formats and shows definitions of simulated worlds.
+//! `hemiola universe`: checks, formats, shows and runs definitions of simulated worlds.
+
+mod given;
+mod run;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,6 +28,7 @@ pub(crate) fn universe(action: &Universe) -> Result<ExitCode, Failure> {
         Universe::Show(files) => print!("{}", show(&checked(files)?)),
         Universe::Format(files) => return formatted(files),
         Universe::Tokens(files) => tokens(files)?,
+        Universe::Run(args) => return run::run(args),
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -81,3 +81,98 @@ fn converters_read_the_definition_before() {
     assert!(err.contains("--after FILE"), "{err}");
     fs::remove_dir_all(&folder).unwrap();
 }
+
+/// Runs a world of the examples and returns its report.
+fn run_example(name: &str, arguments: &[&str]) -> serde_json::Value {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name);
+    let arguments = [&["run", "--json"][..], arguments].concat();
+    let (code, out, err) = universe(&folder, &arguments);
+    assert_eq!((code, &*err), (Some(0), ""), "{arguments:?}");
+    serde_json::from_str(&out).unwrap()
+}
+
+fn property(report: &serde_json::Value, entity: usize, name: &str) -> Vec<f64> {
+    let text = report["named"][entity]["properties"][name].as_str().unwrap();
+    let numbers = text.trim_matches(['[', ']']).split(", ");
+    numbers.map(|number| number.parse().unwrap()).collect()
+}
+
+#[test]
+fn the_earth_of_the_example_is_back_after_a_year_and_monitors_are_counted() {
+    let monitor = "body:position:moved(1e10<m>)";
+    let steps = ["bodies.uml", "--steps", "8767", "--dt", "3600", "--monitor", monitor];
+    let report = run_example("11-bodies", &steps);
+    assert_eq!(report["named"][2]["name"], "earth");
+    let [x, y, z] = property(&report, 2, "position")[..] else { panic!("three coordinates") };
+    assert!((x / 1.496e11 - 1.0).abs() < 0.02 && (y / 1.496e11).abs() < 0.02, "{x} {y}");
+    assert_eq!(z, 0.0);
+    let counts = &report["monitors"][0];
+    let rows = |name: &str| counts[name].as_u64().unwrap();
+    assert_eq!(rows("sent") + rows("unchanged"), 5 * 8767);
+    // 2π · 1.496e11 m in portions of a little more than 1e10 m, for the earth, the moon and venus; jupiter moves less.
+    assert!((200..400).contains(&rows("sent")), "{counts}");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_flock() {
+    let birds =
+        "bird:2000:position=[0,0]..[400<m>,400<m>]:velocity=[-1<m/s>,-1<m/s>]..[1<m/s>,1<m/s>]";
+    let monitor = "bird:position:near([0,0], [200<m>,200<m>], 5<m>)";
+    let arguments = |steps| {
+        ["flock.uml", "--steps", steps, "--dt", "0.5", "--populate", birds, "--monitor", monitor]
+    };
+    let report = run_example("12-flockers", &arguments("300"));
+    assert_eq!((&report["entities"], &report["faults"]), (&2001.into(), &0.into()));
+    let counts = &report["monitors"][0];
+    assert!(["sent", "outside", "unchanged"].iter().all(|name| counts[name] != 0), "{counts}");
+    // The same seed gives the same birds, and the same rows.
+    assert_eq!(run_example("12-flockers", &arguments("300"))["monitors"], report["monitors"]);
+}
+
+#[test]
+fn every_catch_of_the_example_is_told_once() {
+    let arguments = [
+        "island.uml",
+        "--steps",
+        "2000",
+        "--dt",
+        "0.1",
+        "--populate",
+        "sheep:200:position=[0,0]..[EDGE,EDGE]:home=[0,0]..[EDGE,EDGE]",
+        "--populate",
+        "wolf:30:position=[0,0]..[EDGE,EDGE]:energy=0.2..1",
+        "--monitor",
+        "sheep:caught:was_caught()",
+        "--monitor",
+        "sheep:caught",
+    ];
+    let report = run_example("13-predator-prey", &arguments);
+    let monitors = &report["monitors"];
+    assert_ne!(monitors[0]["sent"], 0, "{monitors}");
+    assert_eq!(monitors[1]["sent"], 201 * 2000);
+}
+
+#[test]
+fn wrong_populations_and_monitors_are_named() {
+    let refused = |arguments: &[&str], expected: &str| {
+        let (code, out, err) =
+            universe(&worlds(), &[&["run", "orbit.uml"][..], arguments].concat());
+        assert_eq!((code, &*out), (Some(2), ""), "{arguments:?}");
+        assert!(err.contains(expected), "{arguments:?}: {err}");
+    };
+    refused(&["--dt", "0"], "--dt is 0; it must be above 0 s");
+    refused(&["--populate", "comet:5"], "no element is named `comet`");
+    refused(&["--populate", "body:none"], "\"none\" is not a number of entities");
+    refused(&["--populate", "body:5:weight=1"], "`body` has no property `weight`");
+    refused(&["--populate", "body:5:mass"], "\"mass\" is not PROPERTY=VALUE");
+    refused(&["--populate", "body:5:mass=1<m>..2<m>"], "--> command line:");
+    refused(&["--monitor", "body::near([0])"], "`body` has no constraint `near`");
+    refused(&["--monitor", "body::near"], "\"near\" is not CONSTRAINT(ARGUMENTS)");
+    let (code, _, err) =
+        universe(&worlds(), &["run", "base.uml", "--monitor", "mover:position:near([0])"]);
+    assert_eq!(code, Some(2));
+    assert!(err.contains("has 2 arguments, not 1: low : real<m>[3], high : real<m>[3]"), "{err}");
+    let (code, _, err) = universe(&worlds(), &["run", "orbit.uml", "triangle.uml"]);
+    assert_eq!(code, Some(2));
+    assert!(err.contains("the texts define 2 universes"), "{err}");
+}

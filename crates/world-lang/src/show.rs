@@ -114,8 +114,9 @@ fn function_text(universe: &Universe, function: &Function) -> String {
     text
 }
 
-/// A value as the language writes it; of a long one the first items.
-fn value_text(value: &Value) -> String {
+/// A value as the language writes it, in SI units; of a long one the first items.
+#[must_use]
+pub fn value_text(value: &Value) -> String {
     const MOST: usize = 8;
     match value {
         Value::Boolean(value) => value.to_string(),

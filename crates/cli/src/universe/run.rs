@@ -1,0 +1,243 @@
+//! `hemiola universe run`: a universe in steps, as fast as possible, and what they cost.
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use hemiola_report::json::pretty;
+use hemiola_report::table::Table;
+use hemiola_report::{terminal, text};
+use hemiola_stats::{Distribution, Stream};
+use hemiola_world::{EntityId, MonitorId, Output, Phase, World};
+use hemiola_world_lang::definition::{Type, Universe, Value};
+use hemiola_world_lang::{check, value_text};
+use serde::Serialize;
+
+use super::{given, read, refused};
+use crate::args::UniverseRun;
+use crate::diagnostics::Failure;
+
+/// Entities of the text whose properties are printed; JSON has all of them.
+const ENTITIES_SHOWN: usize = 12;
+
+pub(crate) fn run(args: &UniverseRun) -> Result<ExitCode, Failure> {
+    if !(args.dt.is_finite() && args.dt > 0.0) {
+        let message = format!("error: --dt is {}; it must be above 0 s and finite", args.dt);
+        return Err(Failure::bad_input(message));
+    }
+    let sources = read(&args.files)?;
+    let definition = check(&sources, None).map_err(|problems| refused(&problems, &sources))?;
+    let [universe] = <[Universe; 1]>::try_from(definition.universes).map_err(|universes| {
+        let count = universes.len();
+        Failure::bad_input(format!(
+            "error: the texts define {count} universes\nhint: name the texts of one universe"
+        ))
+    })?;
+    let mut world = World::new(universe).map_err(Failure::failed)?;
+    given::populate(&mut world, &sources, &args.populate, args.seed)?;
+    given::monitor(&mut world, &sources, &args.monitor)?;
+    world.apply(&mut |_| {});
+    let report = Report::of(&mut world, args);
+    if args.json {
+        print!("{}", pretty(&report));
+    } else {
+        print!("{}", report.text());
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What became of the steps.
+#[derive(Serialize)]
+struct Report {
+    universe: String,
+    steps: u64,
+    /// Simulated length of a step.
+    dt_s: f64,
+    /// At the end.
+    entities: usize,
+    elapsed_s: f64,
+    steps_per_s: f64,
+    /// Updates that had a fault.
+    faults: u64,
+    first_fault: Option<String>,
+    /// ns of each phase, by its name.
+    phases: Vec<PhaseTime>,
+    monitors: Vec<Monitor>,
+    /// Those that the text names, at the end.
+    named: Vec<Named>,
+}
+
+#[derive(Serialize)]
+struct PhaseTime {
+    name: &'static str,
+    ns: Option<Distribution>,
+}
+
+#[derive(Serialize)]
+struct Monitor {
+    /// As the command line states it.
+    monitor: String,
+    sent: u64,
+    outside: u64,
+    unchanged: u64,
+    faults: u64,
+}
+
+#[derive(Serialize)]
+struct Named {
+    name: String,
+    element: String,
+    /// Values in SI units, as the language writes them.
+    properties: BTreeMap<String, String>,
+}
+
+impl Report {
+    /// Makes the steps.
+    fn of(world: &mut World, args: &UniverseRun) -> Self {
+        let mut streams: [Stream; Phase::ALL.len()] = Default::default();
+        let (mut faults, mut first_fault) = (0, None);
+        let began = Instant::now();
+        let mut last = began;
+        for number in 1..=args.steps {
+            let mut ended = |phase: Phase| {
+                let now = Instant::now();
+                streams[phase as usize].push((now - last).as_nanos() as u64);
+                last = now;
+            };
+            let report = world.step(args.dt, &mut ended, &mut |output| {
+                if let Output::Fault { entity, fault, .. } = output
+                    && first_fault.is_none()
+                {
+                    first_fault = Some((number, entity, fault));
+                }
+            });
+            faults += report.faults;
+        }
+        let elapsed_s = (last - began).as_secs_f64();
+        let first_fault = first_fault
+            .map(|(step, entity, fault)| format!("step {step}, {}: {fault}", name(world, entity)));
+        let phases = Phase::ALL.iter().zip(&streams);
+        Self {
+            universe: world.universe().name.clone(),
+            steps: args.steps,
+            dt_s: args.dt,
+            entities: world.len(),
+            elapsed_s,
+            steps_per_s: args.steps as f64 / elapsed_s.max(1e-9),
+            faults,
+            first_fault,
+            phases: phases
+                .map(|(phase, stream)| PhaseTime { name: phase.name(), ns: stream.distribution() })
+                .collect(),
+            monitors: monitors(world, &args.monitor),
+            named: named(world),
+        }
+    }
+
+    fn text(&self) -> String {
+        let Self { universe, steps, dt_s, entities, .. } = self;
+        let rate = self.steps_per_s;
+        let mut parts = vec![format!(
+            "universe {universe}: {} entities, {} steps of {dt_s} s in {} ({rate:.0} steps/s)",
+            text::count(*entities as u64),
+            text::count(*steps),
+            text::duration(self.elapsed_s * 1e9),
+        )];
+        parts.push(terminal::table(&self.phase_table()));
+        if !self.monitors.is_empty() {
+            parts.push(terminal::table(&self.monitor_table()));
+        }
+        if !self.named.is_empty() {
+            parts.push(terminal::table(&self.named_table()));
+        }
+        if let Some(first) = &self.first_fault {
+            let faults = text::count(self.faults);
+            parts.push(format!(
+                "{faults} updates had a fault and left their row as it was; the first in {first}"
+            ));
+        }
+        parts.join("\n\n") + "\n"
+    }
+
+    fn phase_table(&self) -> Table {
+        let row = |phase: &PhaseTime| {
+            let ns = phase.ns.clone().unwrap_or_default();
+            let total = ns.mean * ns.count as f64;
+            let micros = [ns.mean, ns.p50 as f64, ns.p99 as f64, ns.max as f64].map(text::micros);
+            let share = text::percent(total / (self.elapsed_s * 1e9).max(1.0));
+            [vec![phase.name.to_owned()], micros.to_vec(), vec![share]].concat()
+        };
+        let heads = ["phase", "mean µs", "p50", "p99", "max", "share"];
+        Table::new("Phases of a step", heads, self.phases.iter().map(row).collect())
+    }
+
+    fn monitor_table(&self) -> Table {
+        let row = |monitor: &Monitor| {
+            let Monitor { monitor: name, sent, outside, unchanged, faults } = monitor;
+            let offered = (sent + outside + unchanged + faults).max(1) as f64;
+            let counts = [sent, outside, unchanged, faults].map(|rows| text::count(*rows));
+            let saved = text::percent(1.0 - *sent as f64 / offered);
+            [vec![name.clone()], counts.to_vec(), vec![saved]].concat()
+        };
+        let heads = ["monitor", "sent", "outside", "unchanged", "faults", "saved"];
+        Table::new("Rows of the monitors", heads, self.monitors.iter().map(row).collect())
+            .with_note(
+                "outside: a condition on the row alone did not hold; unchanged: one that reads last_sent; saved: rows \
+                 that were not sent.",
+            )
+    }
+
+    fn named_table(&self) -> Table {
+        let cells = |named: &Named| {
+            let properties = named.properties.iter();
+            let values: Vec<String> =
+                properties.map(|(name, value)| format!("{name} = {value}")).collect();
+            vec![named.name.clone(), named.element.clone(), values.join("  ")]
+        };
+        let rows = self.named.iter().take(ENTITIES_SHOWN).map(cells).collect();
+        let heads = ["entity", "element", "properties at the end, in SI units"];
+        Table::new("Entities of the text", heads, rows).with_prose(&[1, 2])
+    }
+}
+
+/// The name of an entity of the text, or the element and the number of another one.
+fn name(world: &World, entity: EntityId) -> String {
+    let universe = world.universe();
+    let of_text = entity.0.checked_sub(1).and_then(|at| universe.entities.get(at as usize));
+    if let Some(entity) = of_text {
+        return entity.name.clone();
+    }
+    let element = world.element(entity).map(|id| &*universe.elements[id.index()].name);
+    format!("{} {}", element.unwrap_or("entity"), entity.0)
+}
+
+fn monitors(world: &World, texts: &[String]) -> Vec<Monitor> {
+    let counted = (0..).map(MonitorId).zip(texts);
+    let monitor = |(id, text): (MonitorId, &String)| {
+        let counts = world.counts(id).unwrap_or_default();
+        Monitor {
+            monitor: text.clone(),
+            sent: counts.sent,
+            outside: counts.outside,
+            unchanged: counts.unchanged,
+            faults: counts.faults,
+        }
+    };
+    counted.map(monitor).collect()
+}
+
+fn named(world: &World) -> Vec<Named> {
+    let universe = world.universe();
+    // The entities of the text have the first numbers, in its order.
+    let rows = (1..).map(EntityId).zip(&universe.entities);
+    let named = rows.filter_map(|(id, entity)| {
+        let Some(Value::Row(values)) = world.row(id) else { return None };
+        let element = &universe.elements[entity.element.index()];
+        let with_value = element.properties.iter().zip(&values);
+        let shown = with_value.filter(|(property, _)| !matches!(property.ty, Type::Element(_)));
+        let properties =
+            shown.map(|(property, value)| (property.name.clone(), value_text(value))).collect();
+        Some(Named { name: entity.name.clone(), element: element.name.clone(), properties })
+    });
+    named.collect()
+}
