@@ -68,6 +68,14 @@ impl Connection {
         self.writable |= writable;
     }
 
+    /// The session that it carries.
+    pub(crate) const fn session(&self) -> Option<SessionId> {
+        match self.purpose {
+            Purpose::Carrying(session) => Some(session),
+            _ => None,
+        }
+    }
+
     /// Whether further bytes would be written at once.
     pub(crate) const fn is_clear(&self) -> bool {
         self.writable && self.rest.is_empty()

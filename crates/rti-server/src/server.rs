@@ -18,6 +18,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use hemiola_fedpro as fedpro;
 use hemiola_rti::{Effect, Kernel, SessionId};
 use hemiola_units::{Instant, Span};
+use turn::Due;
 
 use crate::connection::Connection;
 use crate::gate::Gate;
@@ -25,7 +26,7 @@ use crate::meter::Meter;
 use crate::network::ConnectionId;
 use crate::preparations::Preparations;
 use crate::report::SlowReading;
-use crate::session::Session;
+use crate::session::{Place, Session};
 use crate::settings::Settings;
 use crate::shares::Shares;
 
@@ -95,9 +96,9 @@ struct Sessions {
     by_id: BTreeMap<SessionId, Session>,
     /// By the secret name that their clients present.
     by_name: BTreeMap<fedpro::SessionId, SessionId>,
-    /// The peers' shares in the sessions that have not ended. A session without a federate can make room; one that is
-    /// detached does so before one that is connected (`true`).
-    shares: Shares<(bool, SessionId)>,
+    /// The peers' shares in the sessions that have not ended. A session without a federate or a connection can make
+    /// room.
+    shares: Shares<Place>,
     /// The memory that all use together, in bytes.
     memory: usize,
     /// The memory of the modules that are being parsed, in bytes.
@@ -110,7 +111,7 @@ struct Sessions {
 #[derive(Debug)]
 struct Schedule {
     /// Connections that may have bytes or room.
-    ready: VecDeque<ConnectionId>,
+    ready: Vec<ConnectionId>,
     /// Connections to be armed before the server sleeps.
     unarmed: Vec<ConnectionId>,
     /// Sessions whose calls may go on.
@@ -119,8 +120,12 @@ struct Schedule {
     busy: BTreeSet<SessionId>,
     /// Sessions with output.
     pending: Vec<SessionId>,
+    /// Everything that is due in the present turn, each with the work that was done for its session.
+    due: Vec<(u64, Due)>,
+    /// The work that had been done for the session that was served last, before it was.
+    served: u64,
     /// Sessions to be evicted, and why.
-    evictions: Vec<(SessionId, &'static str)>,
+    evictions: VecDeque<(SessionId, &'static str)>,
     /// Sessions to be ended before the next call, because their federates have opened others.
     replaced: Vec<SessionId>,
     /// Federations to be destroyed once their federates have been evicted.
@@ -156,7 +161,11 @@ impl Schedule {
     }
 
     fn is_idle(&self) -> bool {
-        self.ready.is_empty() && self.resumed.is_empty() && !self.preparations_due
+        self.ready.is_empty()
+            && self.resumed.is_empty()
+            && self.pending.is_empty()
+            && self.evictions.is_empty()
+            && !self.preparations_due
     }
 }
 
@@ -181,12 +190,14 @@ impl Server {
             gate: Gate::default(),
             preparations: Preparations::default(),
             schedule: Schedule {
-                ready: VecDeque::new(),
+                ready: Vec::new(),
                 unarmed: Vec::new(),
                 resumed: Vec::new(),
                 busy: BTreeSet::new(),
                 pending: Vec::new(),
-                evictions: Vec::new(),
+                due: Vec::new(),
+                served: 0,
+                evictions: VecDeque::new(),
                 replaced: Vec::new(),
                 destructions: Vec::new(),
                 preparations_due: false,
@@ -242,7 +253,7 @@ impl Server {
         let connection = found.connection;
         match connection {
             Some(connection) => self.ready(connection, true, false),
-            None => self.schedule.evictions.push((session, ORPHANED)),
+            None => self.schedule.evictions.push_back((session, ORPHANED)),
         }
         connection
     }
@@ -253,7 +264,7 @@ impl Server {
             && !connection.is_queued
         {
             connection.is_queued = true;
-            self.schedule.ready.push_back(id);
+            self.schedule.ready.push(id);
         }
     }
 }

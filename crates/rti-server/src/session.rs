@@ -15,6 +15,7 @@ use crate::gate::LARGE_LEN;
 use crate::meter::Meter;
 use crate::network::{ConnectionId, Peer};
 use crate::report::SlowReading;
+use crate::shares::Crowd;
 use crate::spool::Spool;
 
 #[derive(Debug)]
@@ -28,8 +29,12 @@ pub(crate) struct Session {
     pub(crate) resume_window: Option<Span>,
     /// The present or last peer.
     pub(crate) peer: Peer,
+    /// Its place, as far as it is offered to others.
+    pub(crate) offer: Option<(Crowd, Place)>,
     /// Whether the peer's process has ended.
     pub(crate) is_orphaned: bool,
+    /// The work that was done for it, counted from where the others were when it last began: resting saves up nothing.
+    pub(crate) served: u64,
     pub(crate) calls: Calls,
     pub(crate) pressure: Pressure,
     /// Messages that its protocol session takes once it has room.
@@ -40,6 +45,14 @@ pub(crate) struct Session {
     pub(crate) traffic: Traffic,
     /// The part of the memory account that is charged to it, in bytes: for itself, and for modules being parsed.
     pub(crate) charged: (usize, usize),
+}
+
+/// The place of a session that can make room for another. The one without a connection for longest is the least.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    /// Since when it has no connection.
+    pub(crate) since: Option<Instant>,
+    pub(crate) session: SessionId,
 }
 
 /// The calls that have arrived and are not carried out.
@@ -214,7 +227,9 @@ impl Session {
             detached_since: None,
             resume_window: None,
             peer,
+            offer: None,
             is_orphaned: false,
+            served: 0,
             calls: Calls::default(),
             pressure: Pressure::default(),
             spool: Spool::default(),

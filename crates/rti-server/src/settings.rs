@@ -17,8 +17,9 @@ pub struct Settings {
     /// The maximum number of connections of one peer, which is less, so that no peer locks others out. A further
     /// connection replaces the peer's oldest one that carries no session.
     pub peer_connections_max: usize,
-    /// The maximum number of sessions. A further session replaces the oldest one without a federate, of the peer that
-    /// has most sessions, and a detached one first; if there is none, it is refused.
+    /// The maximum number of sessions. A further session replaces one without a connection or without a federate, of
+    /// the peer that has most sessions: first one without either, then the oldest of the larger crowd; if there is
+    /// none, it is refused.
     pub sessions_max: usize,
     /// The maximum number of sessions of one peer, which is less. A further session replaces one of the same peer.
     pub peer_sessions_max: usize,

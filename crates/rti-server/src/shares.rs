@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::network::PeerAddress;
 
-/// Places of one kind. `K` names an occupant; the least of several is the first to make room.
+/// Places of one kind. `K` names an occupant; the least of several in a crowd is the first to make room.
 #[derive(Debug)]
 pub(crate) struct Shares<K> {
     by_peer: BTreeMap<PeerAddress, Share<K>>,
@@ -15,8 +15,41 @@ pub(crate) struct Shares<K> {
 #[derive(Debug)]
 struct Share<K> {
     taken: usize,
-    /// The occupants that can make room.
-    replaceable: BTreeSet<K>,
+    /// The occupants that can make room, by [`Crowd`].
+    replaceable: [BTreeSet<K>; 3],
+}
+
+/// Occupants of the same kind that can make room.
+///
+/// Those that nobody needs go first. Of the two others, the larger crowd makes room. So dead federates do not displace
+/// clients that are about to join, and idle clients do not displace federates that may return.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Crowd {
+    /// Nobody needs them.
+    Unneeded,
+    /// Federates without a connection, which may return.
+    Away,
+    /// Clients without a federate, which may join.
+    Idle,
+}
+
+impl<K> Default for Share<K> {
+    fn default() -> Self {
+        Self { taken: 0, replaceable: Default::default() }
+    }
+}
+
+impl<K: Copy + Ord> Share<K> {
+    /// The occupant that is the first to make room.
+    fn first(&self) -> Option<K> {
+        let [unneeded, away, idle] = &self.replaceable;
+        let larger = if away.len() >= idle.len() { away } else { idle };
+        unneeded.first().or_else(|| larger.first()).copied()
+    }
+
+    fn replaceable_count(&self) -> usize {
+        self.replaceable.iter().map(BTreeSet::len).sum()
+    }
 }
 
 /// The number of places.
@@ -51,21 +84,20 @@ impl<K: Copy + Ord> Shares<K> {
     pub(crate) fn room_for(&self, peer: PeerAddress, quota: Quota) -> Room<K> {
         let own = self.by_peer.get(&peer);
         let found = if own.is_some_and(|own| own.taken >= quota.of_peer) {
-            own.and_then(|own| own.replaceable.first())
+            own.and_then(Share::first)
         } else if self.taken >= quota.total {
-            let shares = self.by_peer.values().filter(|share| !share.replaceable.is_empty());
-            shares.max_by_key(|share| share.taken).and_then(|share| share.replaceable.first())
+            let shares = self.by_peer.values().filter(|share| share.replaceable_count() > 0);
+            shares.max_by_key(|share| share.taken).and_then(Share::first)
         } else {
             return Room::Free;
         };
-        found.map_or(Room::None, |occupant| Room::InPlaceOf(*occupant))
+        found.map_or(Room::None, Room::InPlaceOf)
     }
 
     /// A peer takes a place.
     pub(crate) fn take(&mut self, peer: PeerAddress) {
         self.taken += 1;
-        let share = self.by_peer.entry(peer);
-        share.or_insert_with(|| Share { taken: 0, replaceable: BTreeSet::new() }).taken += 1;
+        self.by_peer.entry(peer).or_default().taken += 1;
     }
 
     /// A peer gives a place back.
@@ -79,22 +111,22 @@ impl<K: Copy + Ord> Shares<K> {
     }
 
     /// From now on, the occupant can make room.
-    pub(crate) fn offer(&mut self, peer: PeerAddress, occupant: K) {
+    pub(crate) fn offer(&mut self, peer: PeerAddress, crowd: Crowd, occupant: K) {
         if let Some(share) = self.by_peer.get_mut(&peer) {
-            share.replaceable.insert(occupant);
+            share.replaceable[crowd as usize].insert(occupant);
         }
     }
 
     /// From now on, the occupant is needed.
-    pub(crate) fn withdraw(&mut self, peer: PeerAddress, occupant: K) {
+    pub(crate) fn withdraw(&mut self, peer: PeerAddress, crowd: Crowd, occupant: K) {
         if let Some(share) = self.by_peer.get_mut(&peer) {
-            share.replaceable.remove(&occupant);
+            share.replaceable[crowd as usize].remove(&occupant);
         }
     }
 
     /// The number of places that are taken, and of those whose occupants can make room.
     pub(crate) fn counts(&self) -> (usize, usize) {
-        let replaceable = self.by_peer.values().map(|share| share.replaceable.len()).sum();
+        let replaceable = self.by_peer.values().map(Share::replaceable_count).sum();
         (self.taken, replaceable)
     }
 }
@@ -111,17 +143,35 @@ mod tests {
         for (peer, occupant) in [(small, 1), (large, 2), (large, 3), (large, 4)] {
             assert_eq!(shares.room_for(peer, quota), Room::Free);
             shares.take(peer);
-            shares.offer(peer, occupant);
+            shares.offer(peer, Crowd::Unneeded, occupant);
         }
         assert_eq!(shares.room_for(small, quota), Room::InPlaceOf(2));
-        shares.withdraw(large, 2);
+        shares.withdraw(large, Crowd::Unneeded, 2);
         assert_eq!(shares.room_for(large, quota), Room::InPlaceOf(3));
         assert_eq!(shares.room_for(PeerAddress::Process, quota), Room::InPlaceOf(3));
-        shares.withdraw(large, 3);
-        shares.withdraw(large, 4);
+        shares.withdraw(large, Crowd::Unneeded, 3);
+        shares.withdraw(large, Crowd::Unneeded, 4);
         assert_eq!(shares.room_for(large, quota), Room::None);
         assert_eq!(shares.room_for(small, quota), Room::InPlaceOf(1));
         (0..3).for_each(|_| shares.give_back(large));
         assert_eq!((shares.room_for(large, quota), shares.counts()), (Room::Free, (1, 1)));
+    }
+
+    #[test]
+    fn the_larger_crowd_makes_room_and_what_nobody_needs_does_so_first() {
+        let peer = PeerAddress::Process;
+        let quota = Quota { total: 9, of_peer: 6 };
+        let crowds = [(Crowd::Idle, 1), (Crowd::Away, 2), (Crowd::Away, 3), (Crowd::Unneeded, 4)];
+        let mut shares = Shares::default();
+        for (crowd, occupant) in crowds.into_iter().chain([(Crowd::Idle, 5), (Crowd::Idle, 6)]) {
+            shares.take(peer);
+            shares.offer(peer, crowd, occupant);
+        }
+        for (crowd, occupant) in
+            [(Crowd::Unneeded, 4), (Crowd::Idle, 1), (Crowd::Away, 2), (Crowd::Idle, 5)]
+        {
+            assert_eq!(shares.room_for(peer, quota), Room::InPlaceOf(occupant));
+            shares.withdraw(peer, crowd, occupant);
+        }
     }
 }

@@ -93,6 +93,35 @@ fn joined_federates_of_a_peer_leave_places_to_others() {
     }
 }
 
+#[test]
+fn federates_that_died_lock_out_neither_newcomers_nor_sessions_that_are_connected() {
+    let mut world = world(8);
+    let mut idle = Federate::at(&world, host(2)).connected(&mut world);
+    let mut alive = Federate::at(&world, host(2)).joined(&mut world, "Mortal");
+    for _ in 0..40 {
+        Federate::at(&world, host(2)).joined(&mut world, "Mortal").cut(&mut world);
+    }
+    Federate::at(&world, host(2)).joined(&mut world, "Mortal");
+    for one in [&mut idle, &mut alive] {
+        one.step(&mut world);
+        assert_eq!(one.end, None);
+    }
+    assert!(create(&mut world, &mut idle, 0), "it is still served");
+}
+
+#[test]
+fn idle_sessions_do_not_take_the_place_of_a_federate_that_may_return() {
+    let mut world = world(9);
+    let mut away = Federate::at(&world, host(2)).joined(&mut world, "Any");
+    away.cut(&mut world);
+    for _ in 0..40 {
+        Federate::at(&world, host(2)).connected(&mut world);
+    }
+    world.turns(5);
+    away.until(&mut world, |one| one.connection.is_some());
+    assert_eq!(away.call(&mut world, FederationCall::ListFederationExecutions), Ok(Reply::Done));
+}
+
 /// Creates a federation without joining it.
 fn create(world: &mut World, creator: &mut Federate, number: u32) -> bool {
     let federation_name = format!("F{number}");

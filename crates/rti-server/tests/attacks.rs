@@ -115,7 +115,16 @@ fn pipelined_requests_with_long_replies_are_carried_out_only_as_far_as_they_are_
         }
         attacker.appetite = 0;
     }
+    let produced = |world: &World| {
+        let sessions = world.server.report().sessions;
+        let queued: usize = sessions.iter().map(|one| one.backlog_bytes).sum();
+        queued as u64 + world.links.written
+    };
+    let mut before = produced(&world);
     run(&mut world, &mut pair, 400, |world, turn| {
+        let now = produced(world);
+        assert!(now <= before + (1 << 20), "{} bytes of lists in one turn", now - before);
+        before = now;
         for attacker in &mut attackers {
             if turn < 200 {
                 attacker.step(world);
@@ -193,6 +202,24 @@ fn a_call_that_concerns_many_instances_takes_many_turns_and_delays_no_other_sess
     assert_eq!(owner.replies.remove(&resigned), Some(Ok(Reply::Done)));
     assert!(owner.replies.remove(&late).is_some_and(|reply| reply.is_err()), "it has resigned");
     assert_eq!(viewer.removed, INSTANCES, "each instance is removed once");
+    pair.check(&mut world, 2);
+}
+
+#[test]
+fn federates_that_die_at_once_are_resigned_over_several_turns() {
+    let mut world = World::new(7, settings());
+    let mut pair = Pair::join(&mut world);
+    let mut crowd: Vec<Federate> = (0..60).map(|_| Federate::join(&mut world, "Healthy")).collect();
+    for session in world.server.report().sessions.iter().skip(2) {
+        world.server.process_ended(hemiola_rti::SessionId(session.number));
+    }
+    crowd.iter_mut().for_each(|one| one.cut(&mut world));
+    let mut count = 62;
+    run(&mut world, &mut pair, 60, |world, _| {
+        let before = std::mem::replace(&mut count, world.server.report().sessions.len());
+        assert!(before - count <= 4, "{} federates are resigned in one turn", before - count);
+    });
+    assert_eq!(count, 2, "only the pair is left");
     pair.check(&mut world, 2);
 }
 

@@ -11,9 +11,12 @@ use hemiola_units::Span;
 use super::{ORPHANED, Server};
 use crate::connection::{Connection, Purpose};
 use crate::network::{ConnectionId, Network, Origin, Peer, PeerAddress, Received, Urgency};
-use crate::session::{PendingOutput, Session};
+use crate::session::{PendingOutput, Place, Session};
 use crate::settings::Settings;
-use crate::shares::{Quota, Room};
+use crate::shares::{Crowd, Quota, Room};
+
+/// The work of a step of a connection that carries no session, or ends, in the units of a turn's budget.
+const STEP: u64 = 4;
 
 /// How long a finished connection stays open, so that the last bytes arrive.
 const LINGER: Span = Span::from_millis(2000);
@@ -45,7 +48,7 @@ impl Server {
         };
         self.schedule.wake_by(until);
         self.connections.shares.take(peer.address);
-        self.connections.shares.offer(peer.address, id);
+        self.connections.shares.offer(peer.address, Crowd::Unneeded, id);
         self.connections.by_id.insert(id, Connection::new(id, purpose, peer));
         self.enqueue(id);
         Some(id)
@@ -69,18 +72,18 @@ impl Server {
         id: ConnectionId,
     ) -> Option<Connection> {
         let connection = self.connections.by_id.remove(&id)?;
-        self.connections.shares.withdraw(connection.peer.address, id);
+        self.connections.shares.withdraw(connection.peer.address, Crowd::Unneeded, id);
         self.connections.shares.give_back(connection.peer.address);
         network.close(id);
         Some(connection)
     }
 
-    /// Serves a connection that may have bytes or room.
-    pub(super) fn serve(&mut self, network: &mut dyn Network, id: ConnectionId) {
-        let Some(connection) = self.connections.get_mut(id) else { return };
+    /// Serves a connection that may have bytes or room. Returns the work that it was.
+    pub(super) fn serve(&mut self, network: &mut dyn Network, id: ConnectionId) -> u64 {
+        let Some(connection) = self.connections.get_mut(id) else { return 0 };
         connection.is_queued = false;
         match connection.purpose {
-            Purpose::Carrying(session) => self.serve_session(network, id, session),
+            Purpose::Carrying(session) => return self.serve_session(network, id, session),
             Purpose::Leaving { .. } => self.serve_leaving(network, id),
             Purpose::Arriving(_) => {
                 if let Some(len) = self.read(network, id) {
@@ -93,6 +96,7 @@ impl Server {
                 }
             }
         }
+        STEP
     }
 
     fn take_greeting(&mut self, network: &mut dyn Network, id: ConnectionId, len: usize) {
@@ -157,12 +161,12 @@ impl Server {
         }
     }
 
-    /// Whether a peer may have another session, if need be in place of one without a federate.
+    /// Whether a peer may have another session, if need be in place of one that can make room.
     fn has_room_for_session(&mut self, network: &mut dyn Network, peer: PeerAddress) -> bool {
         let Settings { sessions_max, peer_sessions_max, .. } = self.settings;
         let quota = Quota { total: sessions_max, of_peer: peer_sessions_max };
         let room = self.sessions.shares.room_for(peer, quota);
-        if let Room::InPlaceOf((_, id)) = room {
+        if let Room::InPlaceOf(Place { session: id, .. }) = room {
             self.evict(id, "room was needed for another session");
             self.drive(network, id);
             self.settle(network, id);
@@ -170,14 +174,28 @@ impl Server {
         room != Room::None
     }
 
-    /// Offers the place of a session to others while it has no federate.
+    /// Offers the place of a session to others while it has no federate or no connection.
     pub(super) fn offer_session(&mut self, id: SessionId) {
-        let Some(session) = self.sessions.by_id.get(&id) else { return };
+        let Some(session) = self.sessions.by_id.get_mut(&id) else { return };
+        let crowd = match (session.connection.is_some(), self.kernel.has_joined(id)) {
+            _ if session.ending.is_over => None,
+            (true, true) => None,
+            (true, false) => Some(Crowd::Idle),
+            (false, true) => Some(Crowd::Away),
+            (false, false) => Some(Crowd::Unneeded),
+        };
+        let place = Place { since: session.detached_since, session: id };
+        let offer = crowd.map(|crowd| (crowd, place));
+        let before = std::mem::replace(&mut session.offer, offer);
+        if before == offer {
+            return;
+        }
         let (shares, peer) = (&mut self.sessions.shares, session.peer.address);
-        shares.withdraw(peer, (true, id));
-        shares.withdraw(peer, (false, id));
-        if !session.ending.is_over && !self.kernel.has_joined(id) {
-            shares.offer(peer, (session.connection.is_some(), id));
+        if let Some((crowd, place)) = before {
+            shares.withdraw(peer, crowd, place);
+        }
+        if let Some((crowd, place)) = offer {
+            shares.offer(peer, crowd, place);
         }
     }
 
@@ -205,7 +223,7 @@ impl Server {
         connection.purpose = Purpose::Carrying(session);
         tracing::info!(session = session.0, peer = %connection.peer, "session opened");
         let peer = connection.peer.clone();
-        self.connections.shares.withdraw(peer.address, id);
+        self.connections.shares.withdraw(peer.address, Crowd::Unneeded, id);
         self.sessions.shares.take(peer.address);
         let (owner, host) = (peer.address.into(), peer.name.clone());
         if let Some(deadline) = protocol.deadline() {
@@ -241,9 +259,10 @@ impl Server {
         tracing::info!(session = session.0, peer = %connection.peer, "session resumed");
         let peer = std::mem::replace(&mut found.peer, connection.peer.clone());
         let (shares, address) = (&mut self.sessions.shares, found.peer.address);
-        self.connections.shares.withdraw(address, id);
-        shares.withdraw(peer.address, (false, session));
-        shares.withdraw(peer.address, (true, session));
+        self.connections.shares.withdraw(address, Crowd::Unneeded, id);
+        if let Some((crowd, place)) = found.offer.take() {
+            shares.withdraw(peer.address, crowd, place);
+        }
         shares.give_back(peer.address);
         shares.take(address);
         self.offer_session(session);
@@ -271,8 +290,13 @@ impl Server {
         }
     }
 
-    fn serve_session(&mut self, network: &mut dyn Network, id: ConnectionId, session: SessionId) {
-        let Some(found) = self.sessions.by_id.get(&session) else { return };
+    fn serve_session(
+        &mut self,
+        network: &mut dyn Network,
+        id: ConnectionId,
+        session: SessionId,
+    ) -> u64 {
+        let Some(found) = self.sessions.by_id.get(&session) else { return 0 };
         let has_output = self.connections.by_id[&id].rest_len() > 0
             || !found.spool.is_empty()
             || (found.protocol.has_output() && found.pending.deferred_since.is_none());
@@ -281,9 +305,13 @@ impl Server {
             self.mark(session, PendingOutput::Urgent);
         }
         if !self.sessions.by_id[&session].may_receive() || !self.has_room_for_rest(session) {
-            return;
+            return 1;
         }
-        let Some(len) = self.read(network, id).filter(|len| *len > 0) else { return };
+        let len = match self.read(network, id) {
+            Some(0) => return 1,
+            Some(len) => len,
+            None => return STEP,
+        };
         let found = self.sessions.by_id.get_mut(&session).expect("it was found above");
         found.protocol.receive(self.now, &self.buffers.inbox[..len]);
         found.traffic.heard = self.now;
@@ -291,7 +319,7 @@ impl Server {
         found.pending.received_since += len;
         let defers = found.pending.defers_responses;
         self.statistics.received.count(self.now, 0, len as u64);
-        self.drive(network, session);
+        let spent = self.drive(network, session);
         let has_output =
             self.sessions.by_id.get(&session).is_some_and(|found| found.protocol.has_output());
         if defers && has_output {
@@ -299,6 +327,7 @@ impl Server {
         } else {
             self.mark(session, PendingOutput::Lazy);
         }
+        spent
     }
 
     fn serve_leaving(&mut self, network: &mut dyn Network, id: ConnectionId) {
@@ -354,7 +383,11 @@ impl Server {
         self.release_all(session);
         let found = &self.sessions.by_id[&session];
         if found.is_orphaned {
-            self.evict(session, ORPHANED);
+            self.schedule.evictions.push_back((session, ORPHANED));
+        } else if !self.kernel.has_joined(session) && found.is_behind(self.settings.behind_len) {
+            // It can open another, and what waits for it is not worth its memory.
+            let reason = "its connection is broken, and much was queued for it";
+            self.schedule.evictions.push_back((session, reason));
         } else if let Some(until) = self.detached_until(session) {
             tracing::info!(session = session.0, reason, "session detached from its connection");
             self.schedule.wake_by(until);
@@ -370,7 +403,7 @@ impl Server {
             let until = self.now + timeout;
             connection.leave(network, until);
             let peer = connection.peer.address;
-            self.connections.shares.offer(peer, id);
+            self.connections.shares.offer(peer, Crowd::Unneeded, id);
             self.schedule.wake_by(until);
             self.enqueue(id);
         }

@@ -9,6 +9,7 @@ use hemiola_rti::{CallId, ConnectSettings, Effect, Input, Milestone, SessionId};
 use super::Server;
 use crate::network::Network;
 use crate::session::{Caller, PendingOutput};
+use crate::shares::Crowd;
 use crate::spool::Spool;
 
 /// The work for one session in one turn, in units of a call without consequences (1 to 2 µs).
@@ -22,11 +23,11 @@ const WORK_PARTS: u64 = 4;
 const SPARE_EFFECTS: usize = 4096;
 
 impl Server {
-    /// Carries out the calls of a session, within the budget of a turn.
-    pub(super) fn drive(&mut self, network: &mut dyn Network, id: SessionId) {
-        let mut spent = 0;
+    /// Carries out the calls of a session, within its budget of a turn. Returns the work that it was.
+    pub(super) fn drive(&mut self, network: &mut dyn Network, id: SessionId) -> u64 {
+        let mut spent = 1;
         loop {
-            let Some(session) = self.sessions.by_id.get_mut(&id) else { return };
+            let Some(session) = self.sessions.by_id.get_mut(&id) else { return spent };
             if session.calls.next.is_some() {
                 if session.is_ending() {
                     session.calls.next = None;
@@ -78,6 +79,8 @@ impl Server {
         }
         self.charge(id);
         self.read_on(id);
+        self.count_service(id, spent);
+        spent
     }
 
     /// Reads what was not read while the session was paused.
@@ -229,7 +232,9 @@ impl Server {
                 }
                 Effect::Callback(id, notice) => {
                     callbacks += 1;
-                    self.send_callback(id, &notice, sender);
+                    // What others receive is work for them; a list that the sender asked for is work for it.
+                    let len = self.send_callback(id, &notice, sender);
+                    bytes += if sender == Some(id) { len as u64 } else { 0 };
                 }
                 Effect::Close(id) => {
                     if let Some(session) = self.sessions.by_id.get_mut(&id) {
@@ -272,7 +277,7 @@ impl Server {
         if let Some(connection) = connection
             && let Some(found) = self.connections.by_id.get(&connection)
         {
-            self.connections.shares.offer(found.peer.address, connection);
+            self.connections.shares.offer(found.peer.address, Crowd::Unneeded, connection);
         }
         let reason = eviction.unwrap_or_else(|| short_reason(end));
         *self.statistics.sessions_ended.entry(reason).or_default() += 1;

@@ -81,7 +81,7 @@ impl Server {
                 self.schedule.wake_by(until);
             } else if session.connection.is_some() && may_read {
                 let reason = "it does not read";
-                self.schedule.evictions.push((id, reason));
+                self.schedule.evictions.push_back((id, reason));
             }
         }
         if let Some(hold) = session.pressure.hold {
@@ -111,7 +111,7 @@ impl Server {
         }
         match detached_until {
             Some(until) if until <= now && !session.protocol.has_ended() => {
-                self.schedule.evictions.push((id, "connection lost"));
+                self.schedule.evictions.push_back((id, "connection lost"));
             }
             Some(until) => self.schedule.wake_by(until.max(now)),
             None => {}

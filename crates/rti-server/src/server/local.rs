@@ -93,7 +93,7 @@ impl Server {
         if let Some(id) = name.parse().ok().map(SessionId)
             && self.sessions.by_id.contains_key(&id)
         {
-            self.schedule.evictions.push((id, EVICTED));
+            self.schedule.evictions.push_back((id, EVICTED));
             return Ok(format!("session {name}"));
         }
         let status = self.kernel.status();
@@ -102,7 +102,7 @@ impl Server {
             federates.filter(|federate| federate.name == name).map(|one| one.session).collect();
         match found[..] {
             [id] => {
-                self.schedule.evictions.push((id, EVICTED));
+                self.schedule.evictions.push_back((id, EVICTED));
                 Ok(format!("federate {name}, session {}", id.0))
             }
             [] => Err(format!("there is no session or federate \"{name}\"")),

@@ -50,7 +50,7 @@ impl Server {
                 && session.ending.eviction.is_none()
             {
                 let reason = "all sessions together use too much memory, and this one uses most";
-                self.schedule.evictions.push((*id, reason));
+                self.schedule.evictions.push_back((*id, reason));
             }
         }
     }

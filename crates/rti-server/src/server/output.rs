@@ -4,6 +4,7 @@ use hemiola_rti::SessionId;
 use hemiola_units::Span;
 
 use super::Server;
+use crate::connection::Connection;
 use crate::network::{Network, Urgency};
 use crate::session::PendingOutput;
 
@@ -11,6 +12,16 @@ use crate::session::PendingOutput;
 const WRITE_LEN: usize = 64 << 10;
 /// How often per turn.
 const WRITES_MAX: usize = 2;
+/// Bytes given to all connections in one turn, about. The rest is written in the next turn, except of sessions with
+/// little to write.
+const WRITTEN_MAX: usize = 1 << 20;
+const LITTLE: usize = 16 << 10;
+/// The work of evictions in one turn, in the units of a turn's budget.
+const EVICTIONS_BUDGET: u64 = 128;
+/// The work of an eviction: that of resigning a federate …
+const EVICTION: u64 = 32;
+/// … and one unit for this many bytes of a queue that is dropped.
+const DROPPED_PER_UNIT: usize = 16 << 10;
 /// Deferred responses are written once this many bytes have been received since the last write …
 const DEFERRED_LEN: usize = 4 << 10;
 /// … or after this time: soon enough for a client that keeps its calls until they are answered.
@@ -42,9 +53,11 @@ impl Server {
         }
     }
 
-    /// Writes to all sessions that have output, callbacks first, and evicts the sessions that are due.
+    /// Writes to all sessions that have output, callbacks first, and evicts sessions that are due: a bounded amount of
+    /// both, and the rest in the next turn.
     pub(super) fn write_all(&mut self, network: &mut dyn Network) {
-        while !self.schedule.pending.is_empty() || !self.schedule.evictions.is_empty() {
+        let (mut room, mut late, mut budget) = (WRITTEN_MAX, Vec::new(), EVICTIONS_BUDGET);
+        loop {
             let mut pending = std::mem::take(&mut self.schedule.pending);
             for callbacks in [true, false] {
                 for id in &pending {
@@ -53,28 +66,58 @@ impl Server {
                         .by_id
                         .get(id)
                         .map_or(PendingOutput::None, |session| session.pending.output);
-                    if output != PendingOutput::None
-                        && (output == PendingOutput::Callback || !callbacks)
+                    if output == PendingOutput::None
+                        || (output != PendingOutput::Callback && callbacks)
                     {
-                        self.write(network, *id);
+                        continue;
+                    }
+                    if room == 0 && self.has_much_to_write(*id) {
+                        late.extend((!callbacks).then_some(*id));
+                    } else {
+                        room = room.saturating_sub(self.write(network, *id));
                     }
                 }
             }
             if self.schedule.pending.is_empty() {
                 pending.clear();
                 self.schedule.pending = pending;
+                if budget == 0 || self.schedule.evictions.is_empty() {
+                    break;
+                }
             }
-            for (id, reason) in std::mem::take(&mut self.schedule.evictions) {
-                self.evict(id, reason);
-            }
+            budget = self.evict_within(budget);
         }
-        for federation in std::mem::take(&mut self.schedule.destructions) {
-            self.kernel.destroy(&federation);
+        self.schedule.pending.append(&mut late);
+        if self.schedule.evictions.is_empty() {
+            for federation in std::mem::take(&mut self.schedule.destructions) {
+                self.kernel.destroy(&federation);
+            }
         }
     }
 
-    fn write(&mut self, network: &mut dyn Network, id: SessionId) {
-        let Some(session) = self.sessions.by_id.get_mut(&id) else { return };
+    /// Whether a connection would take much from a session at once.
+    fn has_much_to_write(&self, id: SessionId) -> bool {
+        let Some(session) = self.sessions.by_id.get(&id) else { return false };
+        let connection = session.connection.and_then(|number| self.connections.by_id.get(&number));
+        connection.is_some_and(Connection::is_clear) && session.queue_len() > LITTLE
+    }
+
+    /// Evicts the sessions that are due, within this budget. Returns what is left of it.
+    fn evict_within(&mut self, mut budget: u64) -> u64 {
+        while budget > 0 {
+            let Some((id, reason)) = self.schedule.evictions.pop_front() else { break };
+            let Some(session) = self.sessions.by_id.get(&id) else { continue };
+            let dropped = session.memory() / DROPPED_PER_UNIT;
+            budget = budget.saturating_sub(EVICTION + dropped as u64);
+            self.evict(id, reason);
+        }
+        budget
+    }
+
+    /// Writes to one session. Returns the number of bytes that its connection has taken.
+    fn write(&mut self, network: &mut dyn Network, id: SessionId) -> usize {
+        let Some(session) = self.sessions.by_id.get_mut(&id) else { return 0 };
+        let mut taken = 0;
         let output = std::mem::replace(&mut session.pending.output, PendingOutput::None);
         session.pending.deferred_since = None;
         let received = std::mem::take(&mut session.pending.received_since);
@@ -87,6 +130,7 @@ impl Server {
             let mut flushed = connection.flush(network);
             let mut writes = 0;
             while let Ok(sent) = flushed {
+                taken += sent;
                 session.traffic.sent_len += sent as u64;
                 session.traffic.sent.count(self.now, 0, sent as u64);
                 self.statistics.sent.count(self.now, 0, sent as u64);
@@ -134,5 +178,6 @@ impl Server {
         }
         self.settle(network, id);
         self.read_on(id);
+        taken
     }
 }

@@ -39,14 +39,14 @@ const HOLD_UNTIL: usize = 3;
 const ALLOWANCE: usize = 64;
 
 impl Server {
-    /// Queues a callback for a session. Its sender is known if a call caused it.
+    /// Queues a callback for a session. Its sender is known if a call caused it. Returns the number of bytes queued.
     pub(super) fn send_callback(
         &mut self,
         id: SessionId,
         notice: &Notice,
         sender: Option<SessionId>,
-    ) {
-        let Some(session) = self.sessions.by_id.get_mut(&id) else { return };
+    ) -> usize {
+        let Some(session) = self.sessions.by_id.get_mut(&id) else { return 0 };
         if session.is_behind(self.settings.behind_len) {
             return self.spool_callback(id, notice, sender);
         }
@@ -57,6 +57,7 @@ impl Server {
         self.statistics.sent.count(self.now, 1, 0);
         self.mark(id, PendingOutput::Callback);
         self.queued(id, sender, len);
+        len
     }
 
     /// Queues the reply to a call. Replies without a result are gathered if the client accepts that. Returns the number
@@ -96,8 +97,13 @@ impl Server {
         self.queued(id, None, 0);
     }
 
-    /// Queues a callback for a session that is behind.
-    fn spool_callback(&mut self, id: SessionId, notice: &Notice, sender: Option<SessionId>) {
+    /// Queues a callback for a session that is behind. Returns the number of bytes that the queue has grown by.
+    fn spool_callback(
+        &mut self,
+        id: SessionId,
+        notice: &Notice,
+        sender: Option<SessionId>,
+    ) -> usize {
         let callback = notice.callback();
         let update = match self.dispensable(id, callback) {
             Some(Dispensable { update: None, .. }) => {
@@ -105,7 +111,7 @@ impl Server {
                 if is_first {
                     tracing::info!(session = id.0, "a slow reader misses best-effort interactions");
                 }
-                return;
+                return 0;
             }
             dispensable => dispensable.and_then(|one| one.update),
         };
@@ -115,7 +121,7 @@ impl Server {
         let mut len = body.len();
         let session = self.sessions.by_id.get_mut(&id).expect("it is behind");
         if session.protocol.has_ended() {
-            return;
+            return 0;
         }
         if session.spool.push(Message { answers: None, body }, key) {
             len = 0;
@@ -128,6 +134,7 @@ impl Server {
         self.count_slow(id, |count| &mut count.spooled);
         self.mark(id, PendingOutput::Callback);
         self.queued(id, sender, len);
+        len
     }
 
     /// Whether a session that is behind may miss a callback: its connection takes no more, the callback is best effort,
@@ -172,7 +179,7 @@ impl Server {
                 None => "its connection is broken, and its spool is full",
                 Some(_) => "it reads too slowly, and its spool is full",
             };
-            self.schedule.evictions.push((id, reason));
+            self.schedule.evictions.push_back((id, reason));
         }
         if session.pressure.congestion.is_none() {
             self.congest(id);

@@ -55,6 +55,6 @@ impl Server {
     /// Ends a session whose spool file cannot be written or read.
     fn fail(&mut self, session: SessionId, reason: &str) {
         tracing::warn!(session = session.0, reason, "the spool file of a session fails");
-        self.schedule.evictions.push((session, "its spool file fails"));
+        self.schedule.evictions.push_back((session, "its spool file fails"));
     }
 }

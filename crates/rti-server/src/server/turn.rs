@@ -1,10 +1,23 @@
 //! A turn of the loop, step by step.
 
-use hemiola_rti::Input;
+use hemiola_rti::{Input, SessionId};
 use hemiola_units::Instant;
 
 use super::Server;
-use crate::network::Network;
+use crate::connection::Connection;
+use crate::network::{ConnectionId, Network};
+
+/// The work for all sessions in one turn, in the units of [`drive`](Server::drive): about a millisecond.
+const TURN_BUDGET: u64 = 512;
+
+/// Something that is due to be served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Due {
+    /// A session whose calls may go on.
+    Session(SessionId),
+    /// A connection that may have bytes or room.
+    Connection(ConnectionId),
+}
 
 impl Server {
     /// Begins a turn at this time. The events of the turn are reported between this call and [`turn`](Self::turn).
@@ -15,34 +28,79 @@ impl Server {
 
     /// Does the work that is due, a bounded amount of it:
     ///
-    /// 1. Sessions that were held or interrupted continue with their calls.
-    /// 2. Each ready connection is read once, and its calls are carried out within a budget.
-    /// 3. Object models are given to the threads that read them.
-    /// 4. Expired deadlines are handled.
-    /// 5. Calls that concern many instances or messages are continued, for at most
+    /// 1. Each ready connection is read once, and its calls are carried out within a budget; sessions that were held or
+    ///    interrupted continue with theirs. Those that were served least come first, until the budget of the turn is
+    ///    used up. The others are served in the next turn, after what has become ready by then and was served less.
+    /// 2. Object models are given to the threads that read them.
+    /// 3. Expired deadlines are handled.
+    /// 4. Calls that concern many instances or messages are continued, for at most
     ///    [`work_max`](crate::Settings::work_max) units of work. A call begins with a quarter of these; while the rest
     ///    is unfinished, the further calls of its session wait, and the calls of all other sessions are carried out.
-    /// 6. Output is written, callbacks first and a bounded amount for each session; sessions are evicted.
-    /// 7. What the kernel no longer needs is given to another thread to be dropped.
+    /// 5. Output is written, callbacks first and a bounded amount for each session and for all; sessions are evicted.
+    /// 6. What the kernel no longer needs is given to another thread to be dropped.
     ///
     /// The work that remains is part of the next turn, for which [`before_sleep`](Self::before_sleep) does not wait.
     pub fn turn(&mut self, network: &mut dyn Network) {
-        for session in std::mem::take(&mut self.schedule.resumed) {
-            self.drive(network, session);
-        }
-        for _ in 0..self.schedule.ready.len() {
-            let Some(connection) = self.schedule.ready.pop_front() else { break };
-            self.serve(network, connection);
-        }
+        self.serve_due(network);
         if self.schedule.preparations_due {
             self.start_preparations(network);
         }
-        if self.schedule.deadline <= self.now {
+        if self.schedule.deadline <= self.now && self.schedule.evictions.is_empty() {
             self.expire(network);
         }
         self.work();
         self.write_all(network);
         self.discard_retired(network);
+    }
+
+    /// Serves what is due, the sessions first that were served least, until the budget of the turn is used up.
+    fn serve_due(&mut self, network: &mut dyn Network) {
+        let mut left = TURN_BUDGET;
+        let mut due = self.due();
+        for (_, one) in due.drain(..) {
+            match one {
+                Due::Session(id) if left == 0 => self.schedule.resumed.push(id),
+                Due::Connection(id) if left == 0 => self.schedule.ready.push(id),
+                Due::Session(id) => left = left.saturating_sub(self.drive(network, id)),
+                Due::Connection(id) => left = left.saturating_sub(self.serve(network, id)),
+            }
+        }
+        self.schedule.due = due;
+    }
+
+    /// Takes what is due, each with the work that was done for its session.
+    fn due(&mut self) -> Vec<(u64, Due)> {
+        let mut due = std::mem::take(&mut self.schedule.due);
+        let mut resumed = std::mem::take(&mut self.schedule.resumed);
+        let mut ready = std::mem::take(&mut self.schedule.ready);
+        let all = resumed.drain(..).map(Due::Session).chain(ready.drain(..).map(Due::Connection));
+        due.extend(all.map(|one| (0, one)));
+        (self.schedule.resumed, self.schedule.ready) = (resumed, ready);
+        // Mostly one is due.
+        if due.len() > 1 {
+            due.iter_mut().for_each(|(served, one)| *served = self.served(*one));
+            due.sort_unstable();
+        }
+        due
+    }
+
+    /// The work that was done for a session. One that has rested, and a connection without a session, are not owed
+    /// anything for that.
+    fn served(&self, due: Due) -> u64 {
+        let session = match due {
+            Due::Session(id) => Some(id),
+            Due::Connection(id) => self.connections.by_id.get(&id).and_then(Connection::session),
+        };
+        let session = session.and_then(|id| self.sessions.by_id.get(&id));
+        session.map_or(0, |session| session.served).max(self.schedule.served)
+    }
+
+    /// Notes the work that was done for a session.
+    pub(super) fn count_service(&mut self, id: SessionId, spent: u64) {
+        let Some(session) = self.sessions.by_id.get_mut(&id) else { return };
+        let from = session.served.max(self.schedule.served);
+        self.schedule.served = from;
+        session.served = from + spent;
     }
 
     /// Returns until when the shell may wait for events. Connections that report new bytes only on request are armed.
