@@ -11,6 +11,7 @@ use hemiola_hla::{
 use crate::backlog::{Content, QueuedMessage};
 use crate::federate::Federate;
 use crate::federation::Federation;
+use crate::group::Groups;
 use crate::job::{DONE, Step, Task};
 use crate::memory::{Charge, Parcels, Share, can_hold};
 use crate::mom;
@@ -133,24 +134,25 @@ impl Message {
         Self { tag: Data::copy_from_slice(&self.tag), ..self.with(body) }
     }
 
-    fn notice(&self, received: OrderType, conveys_regions: bool) -> Arc<Notice> {
-        Arc::new(Notice::new(self.callback(received, conveys_regions)))
+    /// Returns the message as a callback that federates share which receive it in this way.
+    fn notice(self, way: Way) -> Arc<Notice> {
+        let message = if way.is_held() { self.detached() } else { self };
+        Arc::new(Notice::new(message.callback(way.order, way.conveys_regions)))
     }
 
     /// Returns the callback for a federate that receives the message in this order, with or without the regions.
-    fn callback(&self, received: OrderType, conveys_regions: bool) -> Callback {
-        let Self { body, tag, transportation, producer, stamp, extent } = self;
-        let (user_supplied_tag, transportation_type, producing_federate) =
-            (tag.clone(), *transportation, mom::shown(*producer));
-        let sent_regions = conveys_regions.then(|| extent.conveyed());
-        let (time, sent) = match stamp {
+    fn callback(self, received: OrderType, conveys_regions: bool) -> Callback {
+        let sent_regions = conveys_regions.then(|| self.extent.conveyed());
+        let (time, sent) = match self.stamp {
             Stamp::None => return self.without_time(sent_regions),
-            Stamp::Informative(time) => ((*time).into(), OrderType::Receive),
-            Stamp::Ordering(time, _) => ((*time).into(), OrderType::TimeStamp),
+            Stamp::Informative(time) => (time.into(), OrderType::Receive),
+            Stamp::Ordering(time, _) => (time.into(), OrderType::TimeStamp),
         };
         let (sent_order_type, received_order_type) = (sent, received);
-        let retraction = stamp.retraction();
-        match body.clone() {
+        let retraction = self.stamp.retraction();
+        let Self { body, tag: user_supplied_tag, transportation, producer, .. } = self;
+        let (transportation_type, producing_federate) = (transportation, mom::shown(producer));
+        match body {
             Body::Reflect { instance: object_instance, values: attribute_values } => {
                 Callback::ReflectAttributeValuesWithTime {
                     object_instance,
@@ -205,11 +207,10 @@ impl Message {
         }
     }
 
-    fn without_time(&self, sent_regions: Option<Vec<ConveyedRegion>>) -> Callback {
-        let Self { body, tag, transportation, producer, .. } = self;
-        let (user_supplied_tag, transportation_type, producing_federate) =
-            (tag.clone(), *transportation, mom::shown(*producer));
-        match body.clone() {
+    fn without_time(self, sent_regions: Option<Vec<ConveyedRegion>>) -> Callback {
+        let Self { body, tag: user_supplied_tag, transportation, producer, .. } = self;
+        let (transportation_type, producing_federate) = (transportation, mom::shown(producer));
+        match body {
             Body::Reflect { instance: object_instance, values: attribute_values } => {
                 Callback::ReflectAttributeValues {
                     object_instance,
@@ -272,50 +273,95 @@ impl Message {
     }
 }
 
-/// Sends a message whose subscriptions have been evaluated. A time-constrained receiver gets it in time stamp order if
-/// the stamp orders it; other receivers get it in receive order.
+/// How a federate receives a message. Those that receive it in the same way share one notice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Way {
+    order: OrderType,
+    is_queued: bool,
+    conveys_regions: bool,
+}
+
+impl Way {
+    /// The way in which the RTI receives messages.
+    const RTI: Self = Self { order: OrderType::Receive, is_queued: false, conveys_regions: false };
+
+    /// Returns the way of a message with this stamp to a federate; `None` if the federate is leaving. A
+    /// time-constrained receiver gets the message in time stamp order if the stamp orders it; other receivers get it in
+    /// receive order.
+    fn of(federation: &Federation, receiver: FederateHandle, stamp: Stamp) -> Option<Self> {
+        let federate = federation.federate(receiver);
+        if !federate.is_staying() {
+            return (receiver == mom::RTI).then_some(Self::RTI);
+        }
+        let conveys_regions = federate.conveys_regions;
+        Some(match stamp {
+            Stamp::Ordering(..) if federate.time.constrained => {
+                Self { order: OrderType::TimeStamp, is_queued: true, conveys_regions }
+            }
+            _ => {
+                Self { order: OrderType::Receive, is_queued: must_queue(federate), conveys_regions }
+            }
+        })
+    }
+
+    /// Returns the time that orders the message for the federate, if any.
+    fn time(self, stamp: Stamp) -> Option<LogicalTime> {
+        match stamp {
+            Stamp::Ordering(time, _) if self.order == OrderType::TimeStamp => Some(time),
+            _ => None,
+        }
+    }
+
+    /// Whether the message is queued in receive order.
+    fn is_held(self) -> bool {
+        self.is_queued && self.order == OrderType::Receive
+    }
+}
+
+/// Sends a message whose subscriptions have been evaluated.
 pub(crate) fn dispatch(
     federation: &mut Federation,
-    message: &Message,
+    message: Message,
     receivers: &[FederateHandle],
 ) {
-    let subject = message.subject();
-    let removes = matches!(message.body, Body::Remove { .. });
-    let retraction = message.stamp.retraction();
     federation.sequence += 1;
-    let (sequence, len) = (federation.sequence, message.len());
-    let (producer, mut parcels) = (message.producer, Parcels::default());
-    // Receivers with the same order, to which regions are conveyed or not, share one notice. A message that is held for
-    // later has memory of its own.
-    let mut notices: [[Option<Arc<Notice>>; 3]; 2] = Default::default();
+    let way_of = |one: &FederateHandle| Way::of(federation, *one, message.stamp);
+    let Some((first, others)) = receivers.split_first() else { return };
+    let (way, mut parcels) = (way_of(first), Parcels::default());
+    // Almost always, and then the message itself becomes the notice.
+    if others.iter().all(|other| way_of(other) == way) {
+        return send_alike(federation, message, way, receivers, &mut parcels);
+    }
+    let ways: Groups<_, _> = receivers.iter().map(|one| (way_of(one), *one)).collect();
+    for (way, receivers) in ways {
+        send_alike(federation, message.clone(), way, &receivers, &mut parcels);
+    }
+}
+
+/// Sends the newest message to federates that receive it in the same way.
+fn send_alike(
+    federation: &mut Federation,
+    message: Message,
+    way: Option<Way>,
+    receivers: &[FederateHandle],
+    parcels: &mut Parcels,
+) {
+    let Some(way) = way else { return };
+    let (subject, retraction) = (message.subject(), message.stamp.retraction());
+    let removes = matches!(message.body, Body::Remove { .. });
+    let (sequence, len, producer) = (federation.sequence, message.len(), message.producer);
+    let time = way.time(message.stamp);
+    let notice = message.notice(way);
     for receiver in receivers {
-        let federate = federation.federate(*receiver);
-        if !federate.is_staying() {
-            if *receiver == mom::RTI {
-                federation.send_notice(*receiver, message.notice(OrderType::Receive, false));
-            }
-            continue;
-        }
-        let time = ordering_for(federate, message.stamp);
-        let is_queued = time.is_some() || must_queue(federate);
-        let conveys = federate.conveys_regions;
-        let [ordered, unordered, held] = &mut notices[usize::from(conveys)];
-        let notice = match time {
-            Some(_) => ordered.get_or_insert_with(|| message.notice(OrderType::TimeStamp, conveys)),
-            None if is_queued => {
-                held.get_or_insert_with(|| message.detached().notice(OrderType::Receive, conveys))
-            }
-            None => unordered.get_or_insert_with(|| message.notice(OrderType::Receive, conveys)),
-        };
-        let notice = Arc::clone(notice);
-        if !is_queued {
+        let notice = Arc::clone(&notice);
+        if !way.is_queued {
             hand_over(federation, *receiver, notice, subject.filter(|_| removes));
             continue;
         }
         let content = Content::Evaluated(notice);
         let message =
             QueuedMessage { content, len, sequence, subject, removes, retraction, share: None };
-        queue(federation, (producer, *receiver), time, message, &mut parcels);
+        queue(federation, (producer, *receiver), time, message, parcels);
     }
 }
 
@@ -333,24 +379,21 @@ pub(crate) fn dispatch_unevaluated(
     others.retain(|one| *one != producer && federation.federate(*one).is_staying());
     if federation.mom.is_some() && producer != mom::RTI {
         let wanted = object::evaluate(federation, mom::RTI, &message);
-        let notice = wanted.map(|message| message.notice(OrderType::Receive, false));
+        let notice = wanted.map(|message| message.notice(Way::RTI));
         notice.into_iter().for_each(|notice| federation.send_notice(mom::RTI, notice));
     }
     let is_held = stamp == Stamp::None
         && others.iter().any(|receiver| must_queue(federation.federate(*receiver)));
     let message = Arc::new(if is_held { message.detached() } else { message });
     others.retain(|receiver| {
-        let federate = federation.federate(*receiver);
-        let time = ordering_for(federate, stamp);
-        let is_queued = time.is_some() || must_queue(federate);
-        let order = if time.is_some() { OrderType::TimeStamp } else { OrderType::Receive };
-        let content = Content::Unevaluated(Arc::clone(&message), order);
+        let Some(way) = Way::of(federation, *receiver, stamp) else { return false };
+        let content = Content::Unevaluated(Arc::clone(&message), way.order);
         // The subject is checked with the subscriptions at delivery.
         let (subject, removes) = (None, false);
         let message =
             QueuedMessage { content, len, sequence, subject, removes, retraction, share: None };
-        if is_queued {
-            queue(federation, (producer, *receiver), time, message, &mut parcels)
+        if way.is_queued {
+            queue(federation, (producer, *receiver), way.time(stamp), message, &mut parcels)
         } else {
             deliver(federation, *receiver, message)
         }
@@ -363,14 +406,6 @@ pub(crate) fn dispatch_unevaluated(
 fn must_queue(receiver: &Federate) -> bool {
     let time = &receiver.time;
     time.holds() || time.backlog.has_held()
-}
-
-/// Returns the time that orders a message for a federate, if any.
-fn ordering_for(receiver: &Federate, stamp: Stamp) -> Option<LogicalTime> {
-    match stamp {
-        Stamp::Ordering(time, _) if receiver.time.constrained => Some(time),
-        _ => None,
-    }
 }
 
 /// Queues a message until the federate may receive it. Returns `false` if that exceeds the limits.
@@ -499,8 +534,9 @@ pub(crate) fn deliver(
         Content::Evaluated(_) | Content::Retracted => None,
         Content::Unevaluated(message, order) => {
             let wanted = object::evaluate(federation, to, message);
-            let conveys = federation.federate(to).conveys_regions;
-            wanted.map(|message| message.notice(*order, conveys))
+            let conveys_regions = federation.federate(to).conveys_regions;
+            let way = Way { order: *order, is_queued: false, conveys_regions };
+            wanted.map(|message| message.notice(way))
         }
     };
     let Some(notice) = notice else {

@@ -320,7 +320,7 @@ pub(crate) fn delete(
         extent: Extent::Everywhere,
     };
     let first = federation.sequence + 1;
-    dispatch(federation, &message, &receivers);
+    dispatch(federation, message, &receivers);
     store_for_retraction(federation, me, stamp, first, receivers, Some(handle));
     remove_if_unknown(federation, handle);
     retraction

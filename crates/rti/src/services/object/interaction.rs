@@ -144,7 +144,7 @@ fn send(
         let body = body(received, values);
         let (tag, extent) = (tag.clone(), extent.clone());
         let message = Message { body, tag, transportation, producer: me, stamp, extent };
-        dispatch(federation, &message, &receivers);
+        dispatch(federation, message, &receivers);
         told.extend(receivers);
     }
     store_for_retraction(federation, me, stamp, first, told, None);

@@ -24,6 +24,12 @@ use crate::services::distribution;
 /// The sending options of a value, and the regions with which it is sent.
 type SendOptions = (OrderType, TransportationTypeHandle, Extent);
 
+/// Values with the same sending options.
+type Part = (SendOptions, AttributeValues);
+
+/// Values, and the federates that receive exactly these.
+type Audience = (AttributeValues, Vec<FederateHandle>);
+
 /// Clause 6.10, both forms. Values with the same sending options are reflected together.
 pub(crate) fn update_attribute_values(
     federation: &mut Federation,
@@ -41,24 +47,25 @@ pub(crate) fn update_attribute_values(
     let time = stamped(federation, me, time)?;
     let is_deleted_locally = !instance.deleted_locally_by().is_empty();
     let is_ordered = time.is_some() && federation.federate(me).time.known_regulation().is_some();
-    let groups = alike(values, |attribute| {
+    let (only, several) = parts(values, |attribute| {
         let attribute = instance.attribute(attribute).expect("it is owned");
         let order = if is_ordered { attribute.order } else { OrderType::Receive };
         let extent = federation.regions.extent_of(handle, attribute.handle, me);
         (order, attribute.transportation, extent)
     });
     if is_deleted_locally {
-        let values = groups.iter().flat_map(|(_, values)| values);
+        let values = only.iter().chain(&several).flat_map(|(_, values)| values);
         let updated: Vec<AttributeHandle> = values.map(|(one, _)| *one).collect();
         rediscover(federation, handle, &updated);
     }
     // The parts share one retraction handle.
-    let is_ordered = groups.iter().any(|((order, ..), _)| *order == OrderType::TimeStamp);
+    let mut parts = only.iter().chain(&several);
+    let is_ordered = parts.any(|((order, ..), _)| *order == OrderType::TimeStamp);
     let order = if is_ordered { OrderType::TimeStamp } else { OrderType::Receive };
     let whole = Stamp::new(federation, me, time, order);
     let first = federation.sequence + 1;
     let mut retractable_from = Vec::new();
-    for ((order, transportation, extent), values) in groups {
+    for ((order, transportation, extent), values) in only.into_iter().chain(several) {
         let is_ordered = order == OrderType::TimeStamp;
         let stamp = if is_ordered { whole } else { whole.unordered() };
         let message = |values| {
@@ -75,9 +82,9 @@ pub(crate) fn update_attribute_values(
         if federation.has_rates() {
             postpone_for_all(federation, &message(values.clone()), limits_rates);
         }
-        let groups = receivers(federation, me, handle, values, limits_rates, &extent);
-        for (values, receivers) in groups {
-            dispatch(federation, &message(values), &receivers);
+        let (some, all) = receivers(federation, me, handle, values, limits_rates, &extent);
+        for (values, receivers) in some.into_iter().chain(all) {
+            dispatch(federation, message(values), &receivers);
             retractable_from.extend(receivers.into_iter().filter(|_| is_ordered));
         }
     }
@@ -171,25 +178,26 @@ pub(crate) fn reflect_postponed(federation: &mut Federation) {
     federation.postponed.insert((now, to, instance));
     let part = message.part(|one| attributes.contains(one));
     if let Some(part) = evaluate(federation, to, &part) {
-        dispatch(federation, &part, &[to]);
+        dispatch(federation, part, &[to]);
     }
 }
 
-/// Groups values by their sending options, in the order of each group's first value.
-fn alike(
+/// Groups values by their sending options, in the order of each group's first value. If all have the same, as almost
+/// always, they are the one part.
+fn parts(
     values: AttributeValues,
     send_options: impl Fn(AttributeHandle) -> SendOptions,
-) -> Vec<(SendOptions, AttributeValues)> {
-    let Some((first, _)) = values.first() else { return Vec::new() };
+) -> (Option<Part>, Vec<Part>) {
+    let Some(((first, _), others)) = values.split_first() else { return (None, Vec::new()) };
     let first = send_options(*first);
-    if values.iter().all(|(attribute, _)| send_options(*attribute) == first) {
-        return vec![(first, values)];
+    if others.iter().all(|(attribute, _)| send_options(*attribute) == first) {
+        return (Some((first, values)), Vec::new());
     }
     let groups = values.into_iter().map(|(one, value)| (send_options(one), (one, value)));
-    groups.collect::<Groups<_, _>>().into_iter().collect()
+    (None, groups.collect::<Groups<_, _>>().into_iter().collect())
 }
 
-/// Returns the receivers of the values. Federates that receive the same values form a group and share them.
+/// Returns the receivers of some of the values, grouped by what they receive, and those of all of them.
 fn receivers(
     federation: &mut Federation,
     me: FederateHandle,
@@ -197,9 +205,8 @@ fn receivers(
     values: AttributeValues,
     limits_rates: bool,
     extent: &Extent,
-) -> Vec<(AttributeValues, Vec<FederateHandle>)> {
-    let mut all = Vec::new();
-    let mut some: Vec<(AttributeValues, Vec<FederateHandle>)> = Vec::new();
+) -> (Vec<Audience>, Option<Audience>) {
+    let (mut all, mut some) = (Vec::new(), Vec::<Audience>::new());
     // Receivers with rate limits, and their place in `some`; `None` if they receive all values.
     let mut limited = Vec::new();
     let knowers = federation.instances[&handle].known_by().iter();
@@ -251,14 +258,14 @@ fn receivers(
         let values = place.map_or(&values, |place| &some[place].0);
         federation.note_reflected(receiver, class, handle, values);
     }
-    if !all.is_empty() {
-        some.push((values, all));
-    }
-    some
+    (some, (!all.is_empty()).then_some((values, all)))
 }
 
 /// Whether a federate's subscriptions with regions, at the class it knows the instance as, receive an attribute that is
 /// sent in this extent. If a time is given, their rate must also allow a reflection at that time.
+///
+/// Never inlined, so that what is done for each receiver in a federation without regions stays small enough to be.
+#[inline(never)]
 pub(super) fn wants_within(
     federation: &Federation,
     federate: &Federate,
