@@ -8,6 +8,7 @@
 //! return `None` for everything else, valid or not, and the generic decoder judges it. A property test compares both.
 
 use hemiola_hla::call::ObjectCall;
+use hemiola_hla::data::ConveyedRegion;
 use hemiola_hla::{
     AttributeHandle, Call, Callback, Data, EncodedTime, FederateHandle, InteractionClassHandle,
     MessageRetractionHandle, ObjectInstanceHandle, OrderType, ParameterHandle,
@@ -22,84 +23,145 @@ pub(super) fn number(body: &Data) -> Option<u64> {
     Cursor::of_case(body).map(|(number, _)| number)
 }
 
+/// Reads a body if it is one of these messages. Their fields are numbered from 1, in the order listed.
+macro_rules! read {
+    ($body:ident: $($number:literal $enum:ident $name:ident { $($field:ident)* })*) => {{
+        let (number, mut fields) = Cursor::of_case($body)?;
+        let message = match number {
+            $($number => {
+                let mut number = 0;
+                $(
+                    number += 1;
+                    let $field = Content::read(&mut fields, number)?;
+                )*
+                $enum::$name { $($field),* }
+            })*
+            _ => return None,
+        };
+        fields.rest.is_empty().then_some(message)
+    }};
+}
+
 /// Reads an update or interaction.
 pub(super) fn call(body: &Data) -> Option<Call> {
-    let (number, mut fields) = Cursor::of_case(body)?;
-    let call = match number {
-        62 => ObjectCall::UpdateAttributeValues {
-            object_instance: fields.instance(1)?,
-            attribute_values: fields.values(2, AttributeHandle::new)?,
-            user_supplied_tag: fields.data(3)?,
-        },
-        63 => ObjectCall::UpdateAttributeValuesWithTime {
-            object_instance: fields.instance(1)?,
-            attribute_values: fields.values(2, AttributeHandle::new)?,
-            user_supplied_tag: fields.data(3)?,
-            time: fields.time(4)?,
-        },
-        64 => ObjectCall::SendInteraction {
-            interaction_class: fields.interaction_class(1)?,
-            parameter_values: fields.values(2, ParameterHandle::new)?,
-            user_supplied_tag: fields.data(3)?,
-        },
-        65 => ObjectCall::SendInteractionWithTime {
-            interaction_class: fields.interaction_class(1)?,
-            parameter_values: fields.values(2, ParameterHandle::new)?,
-            user_supplied_tag: fields.data(3)?,
-            time: fields.time(4)?,
-        },
-        _ => return None,
-    };
-    fields.rest.is_empty().then_some(Call::Object(call))
+    let call = read!(body:
+        62 ObjectCall UpdateAttributeValues { object_instance attribute_values user_supplied_tag }
+        63 ObjectCall UpdateAttributeValuesWithTime { object_instance attribute_values user_supplied_tag time }
+        64 ObjectCall SendInteraction { interaction_class parameter_values user_supplied_tag }
+        65 ObjectCall SendInteractionWithTime { interaction_class parameter_values user_supplied_tag time }
+    );
+    call.map(Call::Object)
 }
 
 /// Reads the callback for an update or interaction without regions.
 pub(super) fn callback(body: &Data) -> Option<Callback> {
-    let (number, mut fields) = Cursor::of_case(body)?;
-    let callback = match number {
-        31 => Callback::ReflectAttributeValues {
-            object_instance: fields.instance(1)?,
-            attribute_values: fields.values(2, AttributeHandle::new)?,
-            user_supplied_tag: fields.data(3)?,
-            transportation_type: fields.transportation(4)?,
-            producing_federate: fields.federate(5)?,
-            sent_regions: None,
-        },
-        32 => Callback::ReflectAttributeValuesWithTime {
-            object_instance: fields.instance(1)?,
-            attribute_values: fields.values(2, AttributeHandle::new)?,
-            user_supplied_tag: fields.data(3)?,
-            transportation_type: fields.transportation(4)?,
-            producing_federate: fields.federate(5)?,
-            sent_regions: None,
-            time: fields.time(7)?,
-            sent_order_type: fields.order(8)?,
-            received_order_type: fields.order(9)?,
-            retraction: fields.retraction(10)?,
-        },
-        33 => Callback::ReceiveInteraction {
-            interaction_class: fields.interaction_class(1)?,
-            parameter_values: fields.values(2, ParameterHandle::new)?,
-            user_supplied_tag: fields.data(3)?,
-            transportation_type: fields.transportation(4)?,
-            producing_federate: fields.federate(5)?,
-            sent_regions: None,
-        },
-        34 => Callback::ReceiveInteractionWithTime {
-            interaction_class: fields.interaction_class(1)?,
-            parameter_values: fields.values(2, ParameterHandle::new)?,
-            user_supplied_tag: fields.data(3)?,
-            transportation_type: fields.transportation(4)?,
-            producing_federate: fields.federate(5)?,
-            sent_regions: None,
-            time: fields.time(7)?,
-            sent_order_type: fields.order(8)?,
-            received_order_type: fields.order(9)?,
-            retraction: fields.retraction(10)?,
-        },
-        _ => return None,
-    };
-    fields.rest.is_empty().then_some(callback)
+    read!(body:
+        31 Callback ReflectAttributeValues {
+            object_instance attribute_values user_supplied_tag transportation_type producing_federate sent_regions
+        }
+        32 Callback ReflectAttributeValuesWithTime {
+            object_instance attribute_values user_supplied_tag transportation_type producing_federate sent_regions
+            time sent_order_type received_order_type retraction
+        }
+        33 Callback ReceiveInteraction {
+            interaction_class parameter_values user_supplied_tag transportation_type producing_federate sent_regions
+        }
+        34 Callback ReceiveInteractionWithTime {
+            interaction_class parameter_values user_supplied_tag transportation_type producing_federate sent_regions
+            time sent_order_type received_order_type retraction
+        }
+    )
+}
+
+/// A type that a field of these messages can hold.
+trait Content: Sized {
+    /// Reads the field with this number; `None` if the next field is not in the expected form.
+    fn read(fields: &mut Cursor<'_>, number: u8) -> Option<Self>;
+}
+
+/// Handles and times.
+macro_rules! opaque {
+    ($($type:ident $read:ident)*) => {$(
+        impl Content for $type {
+            #[inline]
+            fn read(fields: &mut Cursor<'_>, number: u8) -> Option<Self> {
+                fields.$read(number).map(Self::new)
+            }
+        }
+    )*};
+}
+
+opaque! {
+    ObjectInstanceHandle long
+    MessageRetractionHandle long
+    AttributeHandle short
+    ParameterHandle short
+    InteractionClassHandle short
+    TransportationTypeHandle short
+    FederateHandle short
+    EncodedTime opaque
+}
+
+/// Data share the memory of the body. They are empty if the field is absent.
+impl Content for Data {
+    fn read(fields: &mut Cursor<'_>, number: u8) -> Option<Self> {
+        if !fields.is_next(number, 2) {
+            return Some(Self::new());
+        }
+        fields.bytes(number).map(|bytes| fields.whole.slice_ref(bytes))
+    }
+}
+
+/// The first order type is not written.
+impl Content for OrderType {
+    fn read(fields: &mut Cursor<'_>, number: u8) -> Option<Self> {
+        if !fields.is_next(number, 0) {
+            return Some(Self::ALL[0]);
+        }
+        let mut reader = WireReader::new(&fields.rest[1..]);
+        let value = reader.varint().ok()?;
+        fields.rest = reader.rest();
+        Self::from_number(value as i32)
+    }
+}
+
+/// A retraction handle is the last field, or absent.
+impl Content for Option<MessageRetractionHandle> {
+    fn read(fields: &mut Cursor<'_>, number: u8) -> Option<Self> {
+        if fields.rest.is_empty() {
+            return Some(None);
+        }
+        MessageRetractionHandle::read(fields, number).map(Some)
+    }
+}
+
+/// Messages with regions are not frequent.
+impl Content for Option<Vec<ConveyedRegion>> {
+    fn read(fields: &mut Cursor<'_>, number: u8) -> Option<Self> {
+        (!fields.is_next(number, 2)).then_some(None)
+    }
+}
+
+/// Pairs of a handle and a value.
+impl<H: Content> Content for Vec<(H, Data)> {
+    fn read(fields: &mut Cursor<'_>, number: u8) -> Option<Self> {
+        let mut list = Cursor { whole: fields.whole, rest: fields.bytes(number)? };
+        let mut values = Self::new();
+        while !list.rest.is_empty() {
+            let before = list.rest.len();
+            let mut pair = Cursor { whole: fields.whole, rest: list.bytes(1)? };
+            let value = (H::read(&mut pair, 1)?, Data::read(&mut pair, 2)?);
+            if !pair.rest.is_empty() || values.len() == ELEMENTS_MAX {
+                return None;
+            }
+            if values.is_empty() {
+                // Many messages have values of one length.
+                values.reserve_exact(before / (before - list.rest.len()));
+            }
+            values.push(value);
+        }
+        Some(values)
+    }
 }
 
 /// The fields of a message that have not been read.
@@ -136,14 +198,6 @@ impl<'a> Cursor<'a> {
         Some(bytes)
     }
 
-    /// Reads data that share the memory of the body; empty if the field is absent.
-    fn data(&mut self, field: u8) -> Option<Data> {
-        if !self.is_next(field, 2) {
-            return Some(Data::new());
-        }
-        self.bytes(field).map(|bytes| self.whole.slice_ref(bytes))
-    }
-
     /// Reads a message that holds nothing but bytes in field 1; no bytes if it is empty.
     #[inline]
     fn opaque(&mut self, field: u8) -> Option<&'a [u8]> {
@@ -167,68 +221,5 @@ impl<'a> Cursor<'a> {
     fn long(&mut self, field: u8) -> Option<u64> {
         let bytes = self.opaque(field)?;
         Some(bytes.try_into().map_or(0, u64::from_be_bytes))
-    }
-
-    fn instance(&mut self, field: u8) -> Option<ObjectInstanceHandle> {
-        self.long(field).map(ObjectInstanceHandle::new)
-    }
-
-    fn interaction_class(&mut self, field: u8) -> Option<InteractionClassHandle> {
-        self.short(field).map(InteractionClassHandle::new)
-    }
-
-    fn transportation(&mut self, field: u8) -> Option<TransportationTypeHandle> {
-        self.short(field).map(TransportationTypeHandle::new)
-    }
-
-    fn federate(&mut self, field: u8) -> Option<FederateHandle> {
-        self.short(field).map(FederateHandle::new)
-    }
-
-    fn time(&mut self, field: u8) -> Option<EncodedTime> {
-        self.opaque(field).map(EncodedTime::new)
-    }
-
-    /// Reads an order type; the first one is not written.
-    fn order(&mut self, field: u8) -> Option<OrderType> {
-        if !self.is_next(field, 0) {
-            return Some(OrderType::ALL[0]);
-        }
-        let mut reader = WireReader::new(&self.rest[1..]);
-        let number = reader.varint().ok()?;
-        self.rest = reader.rest();
-        OrderType::from_number(number as i32)
-    }
-
-    /// Reads a retraction handle; `None` inside if the field is absent.
-    #[expect(
-        clippy::option_option,
-        reason = "the outer one says whether the message has the expected form"
-    )]
-    fn retraction(&mut self, field: u8) -> Option<Option<MessageRetractionHandle>> {
-        if self.rest.is_empty() {
-            return Some(None);
-        }
-        self.long(field).map(|number| Some(MessageRetractionHandle::new(number)))
-    }
-
-    /// Reads pairs of a handle and a value.
-    fn values<H>(&mut self, field: u8, handle: fn(u32) -> H) -> Option<Vec<(H, Data)>> {
-        let mut list = Cursor { whole: self.whole, rest: self.bytes(field)? };
-        let mut values = Vec::new();
-        while !list.rest.is_empty() {
-            let before = list.rest.len();
-            let mut pair = Cursor { whole: self.whole, rest: list.bytes(1)? };
-            let value = (handle(pair.short(1)?), pair.data(2)?);
-            if !pair.rest.is_empty() || values.len() == ELEMENTS_MAX {
-                return None;
-            }
-            if values.is_empty() {
-                // Many messages have values of one length.
-                values.reserve_exact(before / (before - list.rest.len()));
-            }
-            values.push(value);
-        }
-        Some(values)
     }
 }
