@@ -24,6 +24,9 @@ use crate::run::ending_signals;
 /// Stack that a real-time RTI prefaults before it serves.
 const STACK: Bytes = Bytes(256 << 10);
 
+/// Descriptors of a connection over shared memory: its socket, two bells and the peer's process.
+const DESCRIPTORS: u32 = 4;
+
 /// The default length of a spool file.
 const SPOOL_MAX: Bytes = Bytes(1 << 30);
 
@@ -32,6 +35,8 @@ pub(super) fn serve(args: &RtiServe) -> Result<ExitCode, Failure> {
     let metrics = args.metrics.as_deref().map(metrics::Listener::bind).transpose()?;
     let log = Log::start(args.log.into())?;
     hemiola_rt::privilege::raise_descriptor_limit();
+    let connections = u32::try_from(options.settings.connections_max).unwrap_or(u32::MAX);
+    hemiola_rt::privilege::grow_descriptor_table(connections.saturating_mul(DESCRIPTORS));
     let (memory_max, limited_by) =
         (Bytes(options.settings.memory_max as u64), options.memory_limited_by.clone());
     memory::limit_arenas();
