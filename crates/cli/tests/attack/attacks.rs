@@ -33,8 +33,20 @@ pub(crate) struct Attack {
 /// How an attack went: what is worth a note in the table, or why it could not be made.
 pub(crate) type Outcome = Result<String, String>;
 
+/// Federates of an attacker that is gone are resigned before the memory after the attack is read.
+const SHORT_WINDOW: &[&str] = &["--resume-window", "2s"];
+
 const fn attack(name: &'static str, what: &'static str, act: fn(&Target) -> Outcome) -> Attack {
-    Attack { name, what, memory_mib: None, options: &[], address_space: None, act }
+    Attack { name, what, memory_mib: None, options: SHORT_WINDOW, address_space: None, act }
+}
+
+/// As [`attack`], on an RTI that keeps federates without a connection as long as it does by default, for ten minutes.
+const fn with_long_window(
+    name: &'static str,
+    what: &'static str,
+    act: fn(&Target) -> Outcome,
+) -> Attack {
+    Attack { options: &[], ..attack(name, what, act) }
 }
 
 /// As [`attack`], with the memory limit of the measurement that led to it.
@@ -68,18 +80,15 @@ pub(crate) const ATTACKS: [Attack; 28] = [
     attack("viewer-0-best-effort", "a viewer reads nothing beside a best-effort flood", |to| {
         readers::slow(to, "Noise", 0)
     }),
-    attack("sessions", "2,048 × (new session, close)", sessions::abandoned),
-    attack("deaths", "federates that die, 2,100 times", sessions::deaths),
-    attack(
+    with_long_window("sessions", "2,048 × (new session, close)", sessions::abandoned),
+    with_long_window("deaths", "federates that die, 2,100 times", sessions::deaths),
+    with_long_window(
         "leavers",
         "federates that resign without disconnecting, 2,100 times",
         sessions::leavers,
     ),
     attack("empty-federations", "256 empty federations", sessions::empty_federations),
-    Attack {
-        options: &["--resume-window", "2s"],
-        ..attack("regulator", "a regulating federate is killed", gone::regulated)
-    },
+    attack("regulator", "a regulating federate is killed", gone::regulated),
     within_64_mib("far-future", "time-stamped messages for the far future", memory::far_future),
     within_64_mib(
         "queued-creates",

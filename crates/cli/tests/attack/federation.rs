@@ -1,5 +1,7 @@
 //! The object model of the harness, and a joined federate.
 
+use std::time::{Duration, Instant};
+
 use hemiola_federate::hla::Callback;
 use hemiola_federate::hla::data::FomModule;
 use hemiola_federate::hla::{
@@ -90,16 +92,38 @@ pub(crate) fn waiting() -> Options {
     Options { calls: Calls::Waiting, ..Options::default() }
 }
 
-/// The role of the janitor: destroys every federation without federates, and reports how many.
+/// How long the janitor waits for federates of the attacker to be resigned.
+const DEPARTURES_MAX: Duration = Duration::from_secs(4);
+
+/// The role of the janitor: destroys the federations without federates and reports how many. With `full` it waits until
+/// all but the healthy one have none.
 pub(crate) fn janitor(orders: &Orders) {
-    match destroy_empty(&orders.address("rti")) {
+    let patience = if orders.has("full") { DEPARTURES_MAX } else { Duration::ZERO };
+    match destroy_empty(&orders.address("rti"), patience) {
         Ok(count) => report(count),
         Err(error) => report(error),
     }
 }
 
-fn destroy_empty(address: &RtiAddress) -> Result<usize, Error> {
+fn destroy_empty(address: &RtiAddress, patience: Duration) -> Result<usize, Error> {
     let mut federate = Federate::connect(address, Options::default())?;
+    let until = Instant::now() + patience;
+    let mut destroyed = 0;
+    loop {
+        let names = others(&mut federate)?;
+        // A federation with federates refuses.
+        let gone = names.iter().filter(|name| federate.destroy_federation_execution(name).is_ok());
+        let count = gone.count();
+        destroyed += count;
+        if count == names.len() || Instant::now() >= until {
+            return Ok(destroyed);
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Lists the federations but the healthy one.
+fn others(federate: &mut Federate) -> Result<Vec<String>, Error> {
     federate.list_federation_executions()?;
     let mut names = Vec::new();
     while let Some(callback) = federate.evoke(Span::from_millis(1000))? {
@@ -108,7 +132,6 @@ fn destroy_empty(address: &RtiAddress) -> Result<usize, Error> {
             break;
         }
     }
-    // A federation with federates refuses.
-    let destroyed = names.iter().filter(|name| federate.destroy_federation_execution(name).is_ok());
-    Ok(destroyed.count())
+    names.retain(|name| name != HEALTHY);
+    Ok(names)
 }

@@ -141,7 +141,7 @@ pub(crate) fn run(program: &str, attack: &Attack, transport: Transport, form: Fo
     let (bare, attack_to) = (timer.worst(), MonotonicClock.now());
     let patience = if rti.end().is_some() { Duration::ZERO } else { Duration::from_secs(5) };
     let [sessions, creates] = newcomers.map(|newcomers| newcomers.finish(patience));
-    tidy_up(&rti.tcp.to_string());
+    tidy_up(&rti.tcp.to_string(), form);
     let recovery_from = MonotonicClock.now();
     sleep(form.quiet);
     let recovery_to = MonotonicClock.now();
@@ -168,8 +168,10 @@ pub(crate) fn run(program: &str, attack: &Attack, transport: Transport, form: Fo
 }
 
 /// Destroys the federations that the attack has left, which would rightly occupy memory.
-fn tidy_up(rti: &str) {
-    let janitor = Process::start("janitor", &[format!("rti={rti}")]);
+fn tidy_up(rti: &str, form: Form) {
+    let mut orders = vec![format!("rti={rti}")];
+    orders.extend(form.is_full.then(|| "full".to_owned()));
+    let janitor = Process::start("janitor", &orders);
     janitor.line(Duration::from_secs(5));
 }
 
