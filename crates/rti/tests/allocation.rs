@@ -1,11 +1,13 @@
 //! The kernel's account compared with its allocations: for each kind of thing that federates make it keep, the estimate
-//! lies between 0.8 and 1.5 times what is allocated, and all of it is given back.
+//! lies between 0.8 and 1.5 times what is allocated, and all of it is given back. Also how often slices of bulk work
+//! call the allocator.
 
 #![expect(unsafe_code, reason = "an allocator that counts can be written in no other way")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ops::{Deref, DerefMut};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use hemiola_hla::call::{DeclarationCall, FederationCall, ObjectCall, OwnershipCall};
 use hemiola_hla::data::Data;
@@ -16,26 +18,36 @@ use support::World;
 #[path = "../benches/support/mod.rs"]
 mod support;
 
+#[path = "allocation/slices.rs"]
+mod slices;
+
 const FEDERATES: u64 = 40;
 
-static LIVE: AtomicUsize = AtomicUsize::new(0);
+/// The allocator counts the whole process, so each test runs alone.
+static ALONE: Mutex<()> = Mutex::new(());
 
-/// The system's allocator, with a counter of live bytes. It counts what the system rounds up to, and its own word.
+static LIVE: AtomicUsize = AtomicUsize::new(0);
+/// Calls of the allocator so far.
+static CALLS: AtomicU64 = AtomicU64::new(0);
+
+/// The system's allocator, with counters of its calls and of live bytes: what it rounds up to, and its own word.
 struct Counting;
 
 const fn rounded(layout: Layout) -> usize {
     (layout.size() + 8).next_multiple_of(16)
 }
 
-// SAFETY: every call goes to the system's allocator unchanged; the counter is an atomic, which allocates nothing.
+// SAFETY: every call goes to the system's allocator unchanged; the counters are atomics, which allocate nothing.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        CALLS.fetch_add(1, Ordering::Relaxed);
         LIVE.fetch_add(rounded(layout), Ordering::Relaxed);
         // SAFETY: the caller keeps the contract of `alloc`, which is the same.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        CALLS.fetch_add(1, Ordering::Relaxed);
         LIVE.fetch_sub(rounded(layout), Ordering::Relaxed);
         // SAFETY: `pointer` came from `System.alloc` above.
         unsafe { System.dealloc(pointer, layout) }
@@ -157,9 +169,9 @@ impl Ledger {
     }
 }
 
-/// One test, because the allocator counts the whole process.
 #[test]
 fn estimates_are_close_to_what_is_allocated_and_everything_is_given_back() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let mut world = Ledger { world: World::with_model(&module()), wrong: Vec::new() };
     for session in 1..=FEDERATES {
         world.join(session);
