@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn results_of_hyperfine_are_read() {
-        // hyperfine 1.19 wrote this, apart from the number of runs.
+        // The fields that hyperfine writes, as its documentation names them.
         let text = r#"{"results": [{"command": "sleep 0.01", "mean": 0.0115, "stddev": 0.0005, "median": 0.0116,
             "user": 0.0006, "system": 0.0004, "min": 0.011, "max": 0.012, "times": [0.011, 0.0116, 0.012],
             "memory_usage_byte": [2097152, 2097152, 2097152], "exit_codes": [0, 0, 0],
