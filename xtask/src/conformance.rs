@@ -60,7 +60,6 @@ const JOIN_WITHOUT_MODULES: &[&str] =
 const WITHOUT_MIM: &str = "this form brings no management module";
 const WITHOUT_MODULES: &str = "this form brings no modules";
 const AT_ONCE: &str = "the RTI makes the change at once, so none is pending";
-const NOT_SAVED: &str = "federations are not saved yet";
 
 const fn excuse(
     exception: &'static str,
@@ -70,7 +69,7 @@ const fn excuse(
     Excuse { exception, entries, reason }
 }
 
-const EXCUSES: [Excuse; 18] = [
+const EXCUSES: [Excuse; 15] = [
     excuse("Unauthorized", &[], "the RTI admits every federate that can reach it"),
     excuse("UnsupportedCallbackModel", &[], "the client evokes the callbacks and raises this"),
     excuse(
@@ -98,26 +97,6 @@ const EXCUSES: [Excuse; 18] = [
     excuse("CouldNotOpenFOM", JOIN_WITHOUT_MODULES, WITHOUT_MODULES),
     excuse("AttributeAlreadyBeingChanged", &[], AT_ONCE),
     excuse("InteractionClassAlreadyBeingChanged", &[], AT_ONCE),
-    excuse("SaveInProgress", &[], NOT_SAVED),
-    excuse("RestoreInProgress", &[], NOT_SAVED),
-    excuse(
-        MADE,
-        &[
-            "InitiateFederateSave",
-            "InitiateFederateSaveWithTime",
-            "FederationSaved",
-            "FederationNotSaved",
-            "FederationSaveStatusResponse",
-            "RequestFederationRestoreSucceeded",
-            "RequestFederationRestoreFailed",
-            "FederationRestoreBegun",
-            "InitiateFederateRestore",
-            "FederationRestored",
-            "FederationNotRestored",
-            "FederationRestoreStatusResponse",
-        ],
-        NOT_SAVED,
-    ),
     excuse(MADE, &["ConnectionLost"], "the client makes it when its connection breaks"),
 ];
 

@@ -576,6 +576,9 @@ pub(crate) struct RtiServe {
     /// The maximum length of such a file [default: 1GiB]
     #[arg(long, value_name = "BYTES", value_parser = some_memory, requires = "spool")]
     pub(crate) spool_max: Option<Bytes>,
+    /// Keep the saves of federations in this directory; without one, saves and restores are refused
+    #[arg(long, value_name = "DIR")]
+    pub(crate) saves: Option<PathBuf>,
     /// The longest time that a slow federate with a full queue may delay one call of a sender [default: 250ms; with
     /// --priority 20ms]
     #[arg(long, value_name = "T", value_parser = span)]

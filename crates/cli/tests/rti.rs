@@ -8,5 +8,6 @@ mod memory;
 mod models;
 mod peer;
 mod pressure;
+mod saves;
 mod scene;
 mod status;

@@ -45,6 +45,8 @@ pub(crate) struct Member {
     pub(crate) federate: FederateHandle,
     pub(crate) implementation: TimeImplementation,
     is_certain: bool,
+    /// Its handle once the restore in progress has succeeded.
+    restored_as: FederateHandle,
     objects: Objects,
     /// `None` after the federate has joined again.
     time: Option<Time>,
@@ -109,8 +111,12 @@ impl Mirror {
             C::FederateResigned { .. } => self.membership = Membership::Unknown,
             C::InitiateFederateSave { .. }
             | C::InitiateFederateSaveWithTime { .. }
-            | C::FederationRestoreBegun
-            | C::InitiateFederateRestore { .. } => member.is_certain = false,
+            | C::FederationRestoreBegun => member.is_certain = false,
+            C::InitiateFederateRestore { post_restore_federate_handle, .. } => {
+                member.is_certain = false;
+                member.restored_as = *post_restore_federate_handle;
+            }
+            C::FederationRestored => member.federate = member.restored_as,
             callback => {
                 if let Some(time) = &mut member.time {
                     time.note_callback(callback);
@@ -124,7 +130,7 @@ impl Member {
     fn new(federate: FederateHandle, implementation: TimeImplementation, again: bool) -> Self {
         let objects = Objects::default();
         let time = (!again).then(|| Time::new(implementation));
-        Self { federate, implementation, is_certain: true, objects, time }
+        Self { federate, implementation, is_certain: true, restored_as: federate, objects, time }
     }
 
     fn judge(&self, call: &Call, advances_refused: u64) -> Judgement {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
-use hemiola_rti::{Owner, Preparation, Retired, SessionId};
+use hemiola_rti::{Image, Owner, Preparation, Retired, SaveName, SessionId, StorageId};
 
 use crate::chunk::SpoolChunk;
 
@@ -176,6 +176,14 @@ pub trait Network {
 
     /// Removes the file of a session's spool, if it has one.
     fn discard_spool(&mut self, session: SessionId);
+
+    /// Stores the image of a federation durably and as a whole, outside the loop: until that is done, and if the
+    /// process ends before, the image that is stored under this name remains. The shell answers with
+    /// [`Server::image_stored`](crate::Server::image_stored).
+    fn store_image(&mut self, request: StorageId, name: SaveName, image: Image);
+
+    /// Reads an image outside the loop. The shell answers with [`Server::image_loaded`](crate::Server::image_loaded).
+    fn load_image(&mut self, request: StorageId, name: SaveName);
 
     /// A random number that no peer can guess; `None` if the system provides none.
     fn secret(&mut self) -> Option<u64>;

@@ -9,6 +9,7 @@ mod memory;
 mod models;
 mod output;
 mod pressure;
+mod saves;
 mod spooling;
 mod status;
 mod turn;
@@ -130,6 +131,8 @@ struct Schedule {
     replaced: Vec<SessionId>,
     /// Federations to be destroyed once their federates have been evicted.
     destructions: Vec<String>,
+    /// Requests to the storage of images.
+    images: Vec<Effect>,
     /// Whether an object model may be due to be read.
     preparations_due: bool,
     /// No deadline expires before this time.
@@ -200,6 +203,7 @@ impl Server {
                 evictions: VecDeque::new(),
                 replaced: Vec::new(),
                 destructions: Vec::new(),
+                images: Vec::new(),
                 preparations_due: false,
                 deadline: Instant::MAX,
             },

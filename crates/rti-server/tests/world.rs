@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::{IpAddr, Ipv4Addr};
 
-use hemiola_rti::{Preparation, Retired, SessionId};
+use hemiola_rti::{Image, Preparation, Retired, SaveName, SessionId, StorageId};
 use hemiola_rti_server::{
     ConnectionId, ConnectionLost, Identity, Lane, Network, Origin, Peer, PeerAddress, Received,
     Server, Settings, SpoolChunk, Urgency,
@@ -157,6 +157,14 @@ impl Network for Links {
 
     fn discard_spool(&mut self, session: SessionId) {
         self.file_jobs.push_back(FileJob::Discard(session));
+    }
+
+    fn store_image(&mut self, _: StorageId, name: SaveName, _: Image) {
+        panic!("no federate of these worlds saves, but {name:?}");
+    }
+
+    fn load_image(&mut self, _: StorageId, name: SaveName) {
+        panic!("no federate of these worlds restores, but {name:?}");
     }
 
     fn secret(&mut self) -> Option<u64> {

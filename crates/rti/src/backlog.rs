@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use hemiola_hla::{LogicalTime, MessageRetractionHandle, ObjectInstanceHandle, OrderType};
 
-use crate::memory::Share;
+use crate::image::{Reader, SharedContent, Stored, Taken, Writer};
+use crate::memory::{Account, Share};
 use crate::message::Message;
 use crate::notice::Notice;
 
@@ -37,6 +38,63 @@ pub(crate) enum Content {
     Unevaluated(Arc<Message>, OrderType),
     /// Nothing: the message was retracted.
     Retracted,
+}
+
+impl QueuedMessage {
+    /// Writes it. The content is written once for all queues.
+    pub(crate) fn put(&self, to: &mut Writer) {
+        match &self.content {
+            Content::Evaluated(notice) => {
+                0u8.put(to);
+                to.put_shared(notice);
+            }
+            Content::Unevaluated(message, order) => {
+                1u8.put(to);
+                to.put_shared(message);
+                order.put(to);
+            }
+            Content::Retracted => 2u8.put(to),
+        }
+        // The limits are far below 4 GiB.
+        (self.len as u32).put(to);
+        self.sequence.put(to);
+        self.subject.put(to);
+        self.removes.put(to);
+        self.retraction.put(to);
+    }
+
+    /// Reads the same, for the queue in time stamp order or the other one. This account pays for it.
+    pub(crate) fn take(from: &mut Reader, account: &Arc<Account>, is_ordered: bool) -> Taken<Self> {
+        let (content, number) = match u8::take(from)? {
+            0 => {
+                let notice = |from: &mut Reader| {
+                    Notice::take(from).map(|one| SharedContent::Notice(Arc::new(one)))
+                };
+                let (content, number) = from.take_shared(notice)?;
+                let SharedContent::Notice(notice) = content else {
+                    return Err("a notice is no notice");
+                };
+                (Content::Evaluated(notice), Some(number))
+            }
+            1 => {
+                let (message, number) = Message::take_shared(from)?;
+                (Content::Unevaluated(message, OrderType::take(from)?), Some(number))
+            }
+            2 => (Content::Retracted, None),
+            _ => return Err("a queued message is of an unknown kind"),
+        };
+        let len = u32::take(from)? as usize;
+        let share = number.map(|number| from.parcels(number).restored(account, is_ordered, len));
+        Ok(Self {
+            content,
+            len,
+            sequence: Stored::take(from)?,
+            subject: Stored::take(from)?,
+            removes: Stored::take(from)?,
+            retraction: Stored::take(from)?,
+            share,
+        })
+    }
 }
 
 /// All messages queued for a federate.
@@ -182,6 +240,16 @@ impl Backlog {
             (message.removes, message.retraction) = (false, None);
         }
         is_found
+    }
+
+    /// The messages in time stamp order.
+    pub(crate) const fn ordered(&self) -> &BTreeMap<(LogicalTime, u64), QueuedMessage> {
+        &self.ordered
+    }
+
+    /// The messages in receive order.
+    pub(crate) const fn held(&self) -> &VecDeque<QueuedMessage> {
+        &self.held
     }
 
     /// The memory of the queued messages.

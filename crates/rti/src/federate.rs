@@ -12,6 +12,7 @@ use hemiola_hla::{
 };
 use hemiola_units::{Instant, Span};
 
+use crate::image::{Reader, Stored, Taken, Writer, stored};
 use crate::input::SessionId;
 use crate::memory::{ALLOCATION, Account, Charge, name_len};
 use crate::postponed::Postponed;
@@ -271,6 +272,53 @@ impl Federate {
         }
     }
 
+    /// Writes what an image keeps of it besides its large tables: what does not belong to its session.
+    pub(crate) fn put(&self, to: &mut Writer) {
+        self.name.put(to);
+        self.federate_type.put(to);
+        self.published.put(to);
+        self.subscribed.put(to);
+        self.advised.registration.put(to);
+        self.advised.interactions.put(to);
+        self.defaults.put(to);
+        self.switches.put(to);
+        self.conveys_regions.put(to);
+        self.resign_action.put(to);
+        self.time.put(to);
+    }
+
+    /// Reads the same. The federate has no session yet, and is not charged for.
+    pub(crate) fn take(from: &mut Reader, account: &Arc<Account>) -> Taken<Self> {
+        Ok(Self {
+            account: Arc::clone(account),
+            charge: Charge::new(account, 0),
+            host: Arc::from(""),
+            session: SessionId(u64::MAX),
+            edition: Edition::Hla4,
+            name: Stored::take(from)?,
+            federate_type: Stored::take(from)?,
+            published: Stored::take(from)?,
+            subscribed: Stored::take(from)?,
+            advised: Advised {
+                registration: Stored::take(from)?,
+                interactions: Stored::take(from)?,
+                ..Advised::default()
+            },
+            defaults: Stored::take(from)?,
+            switches: Stored::take(from)?,
+            conveys_regions: Stored::take(from)?,
+            resign_action: Stored::take(from)?,
+            time: Stored::take(from)?,
+            known_since: BTreeMap::new(),
+            last_reflected: BTreeMap::new(),
+            postponed: Postponed::default(),
+            jobs: 0,
+            presence: Presence::Staying,
+            modules: Vec::new(),
+            owned: Owned::default(),
+        })
+    }
+
     /// It has brought these modules.
     pub(crate) fn bring(&mut self, modules: Vec<Arc<Module>>) {
         self.charge.grow(table::modules(modules.len()));
@@ -454,5 +502,38 @@ impl Federate {
                 .copied()
                 .unwrap_or(definition.transportation),
         )
+    }
+}
+
+stored!(Published { classes, interactions, directed });
+stored!(Subscribed { classes, interactions, directed });
+stored!(Subscription { activity, rate });
+stored!(Defaults {
+    attribute_transportation,
+    attribute_order,
+    interaction_transportation,
+    interaction_order
+});
+stored!(enum Activity { 0 Active, 1 Passive, });
+stored!(enum Reach { 0 Owned, 1 Universal, });
+
+impl Stored for Rate {
+    fn put(&self, to: &mut Writer) {
+        self.designator.as_ref().to_owned().put(to);
+        self.hertz.put(to);
+    }
+
+    fn take(from: &mut Reader) -> Taken<Self> {
+        let name = String::take(from)?;
+        let hertz = f64::take(from)?;
+        if !(hertz > 0.0 && hertz.is_finite()) {
+            return Err("an update rate is not positive");
+        }
+        let designator = match from.rates.get(name.as_str()) {
+            Some(known) => Arc::clone(known),
+            None => name.into(),
+        };
+        from.rates.insert(Arc::clone(&designator));
+        Ok(Self { designator, hertz })
     }
 }

@@ -15,6 +15,7 @@ use hemiola_units::Instant;
 
 use crate::creation::Creation;
 use crate::federate::{Edition, Federate};
+use crate::image::{Reader, Taken, Writer};
 use crate::input::{CallId, Effect, SessionId};
 use crate::instance::{Instance, InstanceAttribute, KnownBy};
 use crate::job::{CALLBACK, Jobs};
@@ -27,16 +28,19 @@ use crate::message::Message;
 use crate::mom::{self, Mom};
 use crate::notice::Notice;
 use crate::regions::Regions;
+use crate::saving::Saving;
 use crate::services::federation::SynchronizationPoint;
 use crate::services::ownership::{self, Negotiation};
 use crate::services::time::{Galts, Schedule};
 use crate::services::{Answer, declaration, object};
+use crate::session::FederationId;
 use crate::time::TimeState;
 
 /// A federation execution.
 #[derive(Debug)]
 pub(crate) struct Federation {
     pub(crate) name: String,
+    pub(crate) id: FederationId,
     pub(crate) creation: Creation,
     pub(crate) model: Arc<Model>,
     pub(crate) implementation: TimeImplementation,
@@ -110,6 +114,7 @@ pub(crate) struct Federation {
     pub(crate) mim: Option<String>,
     /// The management object model, once a federate takes an interest in it.
     pub(crate) mom: Option<Box<Mom>>,
+    pub(crate) saving: Saving,
 }
 
 /// A receiver of an interaction, and the class it receives it as.
@@ -141,6 +146,7 @@ impl Federation {
             conveys_producer: model.is_enabled(Switch::ConveyProducingFederate),
             advises_by_known_class: model.is_enabled(Switch::AdvisoriesUseKnownClass),
             privilege: object::privilege(&model),
+            id: FederationId(0),
             creation: Creation::default(),
             implementation,
             limits,
@@ -180,7 +186,90 @@ impl Federation {
             overflowed: BTreeSet::new(),
             mim: None,
             mom: None,
+            saving: Saving::default(),
         }
+    }
+
+    // Saving and restoring.
+
+    /// Writes which handles federates have.
+    pub(crate) fn put_members(&self, to: &mut Writer) {
+        self.federates.put(to);
+    }
+
+    /// Reads the same.
+    pub(crate) fn take_members(&mut self, from: &mut Reader) -> Taken<()> {
+        self.federates = Members::take(from)?;
+        Ok(())
+    }
+
+    /// Restores a federate with its handle.
+    pub(crate) fn fill(&mut self, handle: FederateHandle, federate: Federate) -> Taken<()> {
+        for class in federate.subscribed.classes.keys() {
+            self.class_subscribers.entry(*class).or_default().insert(handle);
+        }
+        for class in federate.subscribed.interactions.keys() {
+            self.interaction_subscribers.entry(*class).or_default().insert(handle);
+        }
+        if !self.federates.fill(handle, federate) {
+            return Err("a federate has the handle of another");
+        }
+        self.joined.insert(handle);
+        self.schedule.mark_changed(handle);
+        Ok(())
+    }
+
+    /// Restores an instance, and what follows from it.
+    pub(crate) fn restore_instance(
+        &mut self,
+        handle: ObjectInstanceHandle,
+        instance: Instance,
+    ) -> Taken<()> {
+        let name_use = NameUse::Registered(handle);
+        if self.names.insert(instance.name.clone(), name_use).is_some() {
+            return Err("a name is used twice");
+        }
+        self.of_class.entry(instance.class).or_default().insert(handle);
+        let owned = instance.attributes.iter().filter(|one| one.owner != FederateHandle::INVALID);
+        let owners: BTreeSet<FederateHandle> = owned.map(|one| one.owner).collect();
+        for owner in owners {
+            self.federate_mut(owner).owned.instances += 1;
+        }
+        let deleter = instance.owner(self.privilege);
+        if deleter != FederateHandle::INVALID {
+            self.federate_mut(deleter).owned.deletable += 1;
+        }
+        self.instances.insert(handle, instance);
+        Ok(())
+    }
+
+    /// The names that are reserved, and the federates that reserved them.
+    pub(crate) fn reserved_names(&self) -> impl Iterator<Item = (&str, FederateHandle)> {
+        self.names.iter().filter_map(|(name, name_use)| match name_use {
+            NameUse::Reserved(by) => Some((name.as_str(), *by)),
+            NameUse::Registered(_) => None,
+        })
+    }
+
+    /// Completes a federation that was read from an image with what follows from its tables. It pays for its model.
+    pub(crate) fn complete(&mut self, rates: BTreeSet<Arc<str>>) -> Taken<()> {
+        self.charge.grow(rates.iter().map(|name| Self::rate_name_len(name)).sum());
+        self.rate_names = rates;
+        self.model_charges.push(Charge::new(&self.account, self.model.memory()));
+        if let Some(mom) = &mut self.mom {
+            mom.charge_rti();
+            for class in mom.interactions() {
+                self.interaction_subscribers.entry(class).or_default().insert(mom::RTI);
+            }
+            let is_shown = |instance| {
+                self.instances.get(&instance).is_some_and(|one| one.known_as(mom::RTI).is_some())
+            };
+            if !mom.instances().all(is_shown) {
+                return Err("the management object model shows an instance that does not exist");
+            }
+        }
+        self.time_changed = true;
+        Ok(())
     }
 
     /// Keeps the receivers of an interaction class for its next messages.
@@ -313,6 +402,7 @@ impl Federation {
         held += self.mom.as_ref().map_or(0, |mom| mom.check_memory());
         held += self.negotiations.values().map(Negotiation::charged_len).sum::<usize>();
         held += parcels.values().sum::<usize>();
+        held += self.saving.charged_len();
         assert_eq!(self.account.federation_held(), held, "what is charged is held");
     }
 

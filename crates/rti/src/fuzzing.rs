@@ -1,4 +1,4 @@
-//! The body of the fuzz target, as an ordinary function that also runs under proptest.
+//! The bodies of the fuzz targets, as ordinary functions that also run under proptest.
 
 use hemiola_hla::call::{
     DeclarationCall, DistributionCall, FederationCall, ObjectCall, OwnershipCall, SupportCall,
@@ -11,7 +11,7 @@ use hemiola_hla::{
     OrderType, ParameterHandle, RegionHandle, ResignAction, TransportationTypeHandle,
 };
 
-use crate::{CallId, Effect, Input, Kernel, Limits, SessionId};
+use crate::{CallId, Effect, Image, Input, Kernel, Limits, SessionId};
 
 /// The object model of the federation: two nested object classes and two nested interaction classes.
 const MODEL: &str = r#"<objectModel xmlns="http://standards.ieee.org/IEEE1516-2025"><objects><objectClass>
@@ -47,6 +47,7 @@ const LIMITS: Limits = Limits {
     model_memory: 64 << 20,
     name_len: 8,
     federation_len: 64 << 20,
+    image_len: 64 << 10,
 };
 
 /// Interprets arbitrary bytes as the calls of four sessions.
@@ -79,7 +80,7 @@ pub fn calls(bytes: &[u8]) {
         feed(&mut kernel, Input::Called(SessionId(number), CallId(0), join.into()), u64::MAX);
     }
     let mut sessions: Vec<u64> = (0..4).collect();
-    let mut opened = 4;
+    let (mut opened, mut stored) = (4, None);
     while let Some(first) = arguments.next() {
         let place = usize::from(first & 3);
         let session = SessionId(sessions[place]);
@@ -90,13 +91,66 @@ pub fn calls(bytes: &[u8]) {
             opened += 1;
             feed(&mut kernel, Input::Opened(SessionId(sessions[place])), u64::MAX);
         } else if let Some(call) = arguments.call() {
-            feed(&mut kernel, Input::Called(session, CallId(0), call), budget);
+            let input = Input::Called(session, CallId(0), call);
+            feed_stored(&mut kernel, &mut stored, input, budget);
         }
     }
 }
 
-/// Takes an input, in slices of this budget.
-fn feed(kernel: &mut Kernel, input: Input, budget: u64) {
+/// Reads arbitrary bytes as images of a federation: changes of a real image, with its length and checksum set right, so
+/// that the content is read too.
+///
+/// # Panics
+///
+/// If an image makes the reader panic, or changes the federation before all federates have restored.
+pub fn image(bytes: &[u8]) {
+    let (session, label) = (SessionId(0), "1");
+    let mut kernel = Kernel::new(LIMITS);
+    feed(&mut kernel, Input::Opened(session), u64::MAX);
+    let call = |kernel: &mut Kernel, call: FederationCall| {
+        feed(kernel, Input::Called(session, CallId(0), call.into()), u64::MAX)
+    };
+    let fom_module = FomModule::File { name: "fuzz.xml".into(), content: MODEL.into() };
+    let federation_name = String::from("1");
+    call(&mut kernel, FederationCall::Connect);
+    let create = FederationCall::CreateFederationExecution {
+        federation_name: federation_name.clone(),
+        fom_module,
+    };
+    call(&mut kernel, create);
+    let join =
+        FederationCall::JoinFederationExecution { federate_type: String::new(), federation_name };
+    call(&mut kernel, join);
+    call(&mut kernel, FederationCall::RequestFederationSave { label: label.into() });
+    call(&mut kernel, FederationCall::FederateSaveBegun);
+    let stored = call(&mut kernel, FederationCall::FederateSaveComplete);
+    let Some(Effect::Store(id, _, real)) = stored else { panic!("{stored:?}") };
+    feed(&mut kernel, Input::Stored(id, Ok(())), u64::MAX);
+    let changed = changed(real.as_ref(), bytes);
+    let restore = FederationCall::RequestFederationRestore { label: label.into() };
+    let Some(Effect::Load(id, _)) = call(&mut kernel, restore) else { panic!("nothing is loaded") };
+    feed(&mut kernel, Input::Loaded(id, Ok(changed.into())), 100);
+}
+
+/// Changes an image: the first byte says where the rest of it is replaced, or pairs of bytes say what is added where.
+fn changed(real: &[u8], bytes: &[u8]) -> Vec<u8> {
+    let mut changed = real.to_vec();
+    let Some((kind, bytes)) = bytes.split_first() else { return changed };
+    if kind % 2 == 0 {
+        changed.truncate(usize::from(*kind).min(real.len()).max(crate::image::HEADER_LEN));
+        changed.extend_from_slice(bytes);
+    } else {
+        for change in bytes.chunks_exact(3) {
+            let at = usize::from(u16::from_le_bytes([change[0], change[1]])) % real.len();
+            changed[at] = changed[at].wrapping_add(change[2]);
+        }
+    }
+    crate::image::seal(&mut changed);
+    changed
+}
+
+/// Takes an input, in slices of this budget. Returns the request to the storage that it causes, if it causes one.
+fn feed(kernel: &mut Kernel, input: Input, budget: u64) -> Option<Effect> {
     let entry = match &input {
         Input::Called(_, _, call) => Some(call.entry()),
         _ => None,
@@ -124,6 +178,23 @@ fn feed(kernel: &mut Kernel, input: Input, budget: u64) {
     let first = out.first();
     let is_first = budget < u64::MAX || matches!(first, Some(Effect::Reply(..)));
     assert!(entry.is_none() || is_first, "the reply is first");
+    drop(replies);
+    out.into_iter().find(|effect| matches!(effect, Effect::Store(..) | Effect::Load(..)))
+}
+
+/// Takes an input, and answers the storage. It has one place.
+fn feed_stored(kernel: &mut Kernel, place: &mut Option<Image>, input: Input, budget: u64) {
+    match feed(kernel, input, budget) {
+        Some(Effect::Store(id, _, image)) => {
+            *place = Some(image);
+            feed(kernel, Input::Stored(id, Ok(())), budget);
+        }
+        Some(Effect::Load(id, _)) => {
+            let image = place.clone().ok_or_else(|| "nothing is stored".to_owned());
+            feed(kernel, Input::Loaded(id, image), budget);
+        }
+        _ => {}
+    }
 }
 
 /// Decodes bytes as arguments.
@@ -242,6 +313,24 @@ impl Arguments<'_> {
                 synchronization_point_label: self.name(),
                 successfully: self.byte() & 1 == 0,
             },
+            _ => self.save_call(),
+        }
+    }
+
+    fn save_call(&mut self) -> FederationCall {
+        use FederationCall as C;
+        match self.byte() % 12 {
+            0 => C::RequestFederationSaveWithTime { label: self.name(), time: self.time() },
+            1 => C::FederateSaveNotComplete,
+            2 => C::AbortFederationSave,
+            3 => C::QueryFederationSaveStatus,
+            4 => C::FederateRestoreNotComplete,
+            5 => C::AbortFederationRestore,
+            6 => C::QueryFederationRestoreStatus,
+            7 => C::RequestFederationRestore { label: self.name() },
+            8 => C::FederateRestoreComplete,
+            9 => C::FederateSaveComplete,
+            10 => C::FederateSaveBegun,
             _ => C::RequestFederationSave { label: self.name() },
         }
     }

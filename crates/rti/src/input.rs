@@ -5,9 +5,11 @@ use std::sync::Arc;
 use hemiola_hla::{Call, Refusal, Reply};
 use hemiola_units::Instant;
 
+use crate::image::Image;
 use crate::memory::Room;
 use crate::notice::{Milestone, Notice};
 use crate::prepare::Prepared;
+use crate::session::FederationId;
 
 /// A federate's session with the RTI. The shell that owns the kernel assigns the numbers and never reuses one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -16,6 +18,22 @@ pub struct SessionId(pub u64);
 /// A call of a session. The session numbers its calls, and the reply carries the same number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CallId(pub u32);
+
+/// A request to the shell's storage. Its answer carries the same identifier; no two requests have the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct StorageId {
+    pub(crate) federation: FederationId,
+    pub(crate) number: u64,
+}
+
+/// The name of a save. Both parts are foreign text of any characters.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SaveName {
+    /// The federation.
+    pub federation: String,
+    /// The label that a federate chose.
+    pub label: String,
+}
 
 /// An input of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +48,10 @@ pub enum Input {
     Answered(SessionId, Milestone),
     /// A session has ended, whatever its federate was doing.
     Lost(SessionId),
+    /// An image is on durable storage, or could not be stored, with the reason.
+    Stored(StorageId, Result<(), String>),
+    /// The image of a save, or why there is none.
+    Loaded(StorageId, Result<Image, String>),
     /// The memory that the kernel may take from now on.
     Room(Room),
     /// The current time. Only update rate limits and status reports use it; without any tick the kernel makes the same
@@ -46,4 +68,11 @@ pub enum Effect {
     Callback(SessionId, Arc<Notice>),
     /// Ends a session. The kernel accepts no further calls of it.
     Close(SessionId),
+    /// Stores the image of a federation in place of one with the same name, durably and as a whole. The shell answers
+    /// with [`Input::Stored`].
+    Store(StorageId, SaveName, Image),
+    /// Reads an image. The shell answers with [`Input::Loaded`].
+    Load(StorageId, SaveName),
+    /// Tells operators why a save or a restore did not take place. Callbacks carry only a code.
+    Failed(SaveName, String),
 }

@@ -8,6 +8,7 @@ use hemiola_hla::{
 };
 
 use crate::federation::NameUse;
+use crate::image::{Reader, Stored, Taken, Writer, stored};
 use crate::memory::{ALLOCATION, Account, Charge, entry_len, name_len};
 
 /// A registered object instance.
@@ -80,6 +81,39 @@ impl Instance {
             deletion,
             charge,
         }
+    }
+
+    /// Writes everything but its charge.
+    pub(crate) fn put(&self, to: &mut Writer) {
+        self.name.put(to);
+        self.class.put(to);
+        self.registered_by.put(to);
+        self.attributes.put(to);
+        self.known_by.put(to);
+        self.deleted_locally_by.put(to);
+        self.deletion.put(to);
+    }
+
+    /// Reads the same. This account pays for it.
+    pub(crate) fn take(from: &mut Reader, account: &Arc<Account>) -> Taken<Self> {
+        let mut instance = Self {
+            name: Stored::take(from)?,
+            class: Stored::take(from)?,
+            registered_by: Stored::take(from)?,
+            attributes: Stored::take(from)?,
+            known_by: Stored::take(from)?,
+            deleted_locally_by: Stored::take(from)?,
+            deletion: Stored::take(from)?,
+            charge: Charge::new(account, 0),
+        };
+        if !instance.attributes.is_sorted_by(|one, next| one.handle < next.handle)
+            || !instance.known_by.is_sorted_by(|one, next| one.federate < next.federate)
+            || !instance.deleted_locally_by.is_sorted_by(|one, next| one < next)
+        {
+            return Err("the tables of an instance are not in order");
+        }
+        instance.charge.grow(instance.counted_len());
+        Ok(instance)
     }
 
     /// The estimated memory of an instance that no federate knows, in bytes. Its name is stored twice.
@@ -193,3 +227,7 @@ impl Instance {
         self.attributes.iter().filter(move |one| one.owner == federate).map(|one| one.handle)
     }
 }
+
+stored!(KnownBy { federate, class });
+stored!(InstanceAttribute { handle, owner, order, transportation });
+stored!(Deletion { by, known_as, owned, retractable });

@@ -286,10 +286,11 @@ impl Federation {
 
     /// Whether anything is left to be done without a further input.
     pub(crate) fn has_work(&self) -> bool {
-        !self.jobs.is_empty() || self.time_changed || self.is_due()
+        let is_time_due = self.time_changed && !self.saving.is_frozen();
+        !self.jobs.is_empty() || is_time_due || self.is_due() || self.saving.has_work()
     }
 
-    /// Whether the time has come for something that no input asks for.
+    /// Whether the time has come for something that no input asks for. It does not come during a save or a restore.
     pub(crate) fn is_due(&self) -> bool {
         mom::is_due(self) || postponed::is_due(self)
     }

@@ -9,11 +9,12 @@ use hemiola_units::Instant;
 
 use crate::federate::Presence;
 use crate::federation::Federation;
-use crate::input::{CallId, Effect, Input, SessionId};
+use crate::input::{CallId, Effect, Input, SessionId, StorageId};
 use crate::limits::Limits;
 use crate::memory::{Allowance, KernelMemory, Room};
 use crate::mom;
 use crate::prepare::Prepared;
+use crate::saving;
 use crate::services::{self, Answer};
 use crate::session::{self, FederationId, Member, Session};
 
@@ -113,6 +114,12 @@ impl Kernel {
                     federation.federate_mut(federate).time.answered(milestone);
                 }
             }
+            Input::Stored(id, result) => {
+                self.answer(id, |federation| saving::stored(federation, id, result), out);
+            }
+            Input::Loaded(id, result) => {
+                self.answer(id, |federation| saving::loaded(federation, id, result), out);
+            }
             Input::Prepared(prepared) => self.prepared = Some(prepared),
             Input::Room(room) => self.room = room,
             Input::Lost(session) => {
@@ -143,6 +150,24 @@ impl Kernel {
         if !self.after_reply.is_empty() {
             out.append(&mut self.after_reply);
             self.after_reply.shrink_to(SPARE_EFFECTS);
+        }
+    }
+
+    /// Passes an answer of the storage to its federation, if that still exists.
+    fn answer(&mut self, id: StorageId, take: impl FnOnce(&mut Federation), out: &mut Vec<Effect>) {
+        let Some(federation) = self.federations.get_mut(&id.federation) else { return };
+        federation.budget = self.budget;
+        take(federation);
+        services::follow_up(federation, &mut self.sessions, out);
+        self.note_work();
+        self.note_memory();
+    }
+
+    /// Retires the federation that a restore has replaced, if one has.
+    fn retire_replaced(&mut self, id: FederationId) {
+        let federation = self.federations.get_mut(&id).expect("it is being worked on");
+        if let Some(replaced) = federation.saving.take_replaced() {
+            self.retire_federation(*replaced);
         }
     }
 
@@ -197,7 +222,7 @@ impl Kernel {
     /// a value that waits for its subscriber's update rate. A tick at or after that time is work to be done.
     #[must_use]
     pub fn next_due(&self) -> Option<Instant> {
-        let federations = self.federations.values();
+        let federations = self.federations.values().filter(|one| !one.saving.is_frozen());
         let reports = federations.clone().filter_map(|one| Some(one.mom.as_ref()?.next_due()));
         let values = federations.filter_map(|one| one.postponed.first().map(|(due, ..)| *due));
         reports.chain(values).min().filter(|due| *due < Instant::MAX)
@@ -263,7 +288,10 @@ impl Kernel {
         let elsewhere = by_session - federation.federate(federate).account.held();
         federation.allowance = Allowance { room: self.room, by_others, elsewhere };
         // Where the management object model is in use, it observes the call.
-        let answer = if federation.mom.is_some() || mom::concerns(federation, &call) {
+        // During a save or a restore it is frozen, too.
+        let answer = if federation.saving.is_frozen() {
+            services::call(federation, federate, call)
+        } else if federation.mom.is_some() || mom::concerns(federation, &call) {
             mom::observe(federation, federate, call)
         } else {
             services::call(federation, federate, call)
@@ -277,6 +305,9 @@ impl Kernel {
             self.working.insert(id);
         } else if !self.working.is_empty() {
             self.working.remove(&id);
+        }
+        if federation.saving.has_replaced() {
+            self.retire_replaced(id);
         }
     }
 

@@ -8,6 +8,7 @@
 //! * [`SessionId`], [`CallId`]: the shell's names for sessions and their calls.
 //! * [`Notice`]: a callback that all its receivers share.
 //! * [`Preparation`]: object model modules, read on another thread before the call that brings them.
+//! * [`Image`]: the state of a federation as bytes, and [`SaveName`], the name of a save.
 //! * [`matching`]: which regions overlap.
 //! * [`Limits`]: what federates can make the kernel keep; [`Room`]: the memory that the shell has left for it.
 //! * [`Status`]: a report for operators, including which federate holds back which.
@@ -81,11 +82,17 @@
 //! the regions at both places, and only the instances and federates that these concern are looked at. A federation
 //! without regions compares nothing: each question first asks whether there are any.
 //!
+//! # Saving and restoring
+//!
+//! A save freezes the federation: calls are refused, no time is granted, and unfinished work is completed before the
+//! federates are asked to save. When all have saved, the state is written into an image in slices (`image.rs`), which
+//! the shell gets with [`Effect::Store`]. A restore reads the image into a federation of its own, which replaces the
+//! present one when all federates have restored. `saving.rs` has the steps of both protocols.
+//!
 //! # Limits of this crate
 //!
-//! It reads no clock, starts no thread and knows no protocol. Saving and restoring (clauses 4.19 to 4.35) are not
-//! implemented; their calls are refused with `RTIinternalError`. Of the management object model (11), service reports
-//! are not written to files.
+//! It reads no clock, starts no thread, opens no file and knows no protocol. Of the management object model (11),
+//! service reports are not written to files.
 //!
 //! The simulation test runs seeded worlds of federates that act in any order. To replay one seed:
 //! `HEMIOLA_SEED=n cargo test -p hemiola-rti --test main -- simulation`.
@@ -98,6 +105,7 @@ mod federate;
 mod federation;
 pub mod fuzzing;
 mod group;
+mod image;
 mod input;
 mod instance;
 mod job;
@@ -113,6 +121,7 @@ mod operator;
 mod postponed;
 mod prepare;
 mod regions;
+mod saving;
 mod services;
 mod session;
 mod settings;
@@ -120,7 +129,8 @@ mod status;
 mod time;
 
 pub use creation::Owner;
-pub use input::{CallId, Effect, Input, SessionId};
+pub use image::Image;
+pub use input::{CallId, Effect, Input, SaveName, SessionId, StorageId};
 pub use kernel::{Kernel, Retired};
 pub use limits::Limits;
 pub use memory::{Refusals, Room};

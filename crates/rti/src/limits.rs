@@ -45,6 +45,9 @@ pub struct Limits {
     /// Approximate bytes that a federation holds: its model, instances, names and kept messages. Calls may take seven
     /// eighths of it; the rest is for messages in receive order that federates hold back.
     pub federation_len: usize,
+    /// Bytes of the image of a federation that is saved or restored. 0 if the shell has no storage for images: then
+    /// these services are refused.
+    pub image_len: usize,
     /// Bytes of the name of a federation, a federate or an instance, and of a synchronization point's label.
     pub name_len: usize,
 }
@@ -71,6 +74,7 @@ impl Default for Limits {
             model_len: 128 << 20,
             model_memory: 256 << 20,
             federation_len: 512 << 20,
+            image_len: 0,
             name_len: 256,
         }
     }

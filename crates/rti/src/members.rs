@@ -1,7 +1,11 @@
 //! The table of a federation's federates. A federate that leaves makes room for another, but its handle is never given
 //! again.
 
+use std::collections::BTreeSet;
+
 use hemiola_hla::FederateHandle;
+
+use crate::image::{Reader, Stored, Taken, Writer};
 
 /// The difference between the handles that one place of the table gives, and the greatest number of places.
 const ROUND: usize = 1 << 16;
@@ -77,6 +81,43 @@ impl<T> Members<T> {
         handle
     }
 
+    /// Writes which handles are given, without the federates.
+    pub(crate) fn put(&self, to: &mut Writer) {
+        self.places.iter().map(|place| place.handle).collect::<Vec<_>>().put(to);
+        self.free.iter().map(|place| *place as u32).collect::<Vec<_>>().put(to);
+    }
+
+    /// Reads the same. [`fill`](Self::fill) adds the federates.
+    pub(crate) fn take(from: &mut Reader) -> Taken<Self> {
+        const WRONG: &str = "the table of federates is invalid";
+        let handles: Vec<FederateHandle> = Stored::take(from)?;
+        let free: Vec<u32> = Stored::take(from)?;
+        let is_at = |(at, handle): (usize, &FederateHandle)| {
+            handle.index().is_some_and(|index| index % ROUND == at)
+        };
+        let distinct: BTreeSet<&u32> = free.iter().collect();
+        if handles.len() > ROUND
+            || !handles.iter().enumerate().all(is_at)
+            || distinct.len() != free.len()
+            || distinct.last().is_some_and(|last| **last as usize >= handles.len())
+        {
+            return Err(WRONG);
+        }
+        let places = handles.into_iter().map(|handle| Place { handle, federate: None }).collect();
+        Ok(Self { places, free: free.into_iter().map(|place| place as usize).collect() })
+    }
+
+    /// Puts a federate into its place, which is empty and not to be given to another. Returns whether there is one.
+    pub(crate) fn fill(&mut self, handle: FederateHandle, federate: T) -> bool {
+        let Some(at) = handle.index().map(|index| index % ROUND) else { return false };
+        let Some(place) = self.places.get_mut(at) else { return false };
+        if place.handle != handle || place.federate.is_some() || self.free.contains(&at) {
+            return false;
+        }
+        place.federate = Some(Box::new(federate));
+        true
+    }
+
     pub(crate) fn remove(&mut self, handle: FederateHandle) -> Option<Box<T>> {
         self.get(handle)?;
         let index = place(handle);
@@ -93,8 +134,6 @@ impl<T> Members<T> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
 
     #[test]

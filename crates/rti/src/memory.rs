@@ -347,6 +347,18 @@ impl Parcels {
         }
     }
 
+    /// A place in a queue that an image restores. This account pays for all of it.
+    pub(crate) fn restored(
+        &mut self,
+        account: &Arc<Account>,
+        is_ordered: bool,
+        len: usize,
+    ) -> Share {
+        let parcel = &mut self.0[usize::from(is_ordered)];
+        let parcel = parcel.get_or_insert_with(|| Parcel::new(account, len));
+        if is_ordered { Share::ordered(parcel) } else { Share::held(parcel, account) }
+    }
+
     /// The memory of a message besides its values and tag.
     pub(crate) const OVERHEAD: usize = 4 * 64;
 }

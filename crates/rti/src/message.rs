@@ -12,6 +12,7 @@ use crate::backlog::{Content, QueuedMessage};
 use crate::federate::Federate;
 use crate::federation::Federation;
 use crate::group::Groups;
+use crate::image::{Reader, SharedContent, Stored, Taken, Writer, stored};
 use crate::job::{DONE, Step, Task};
 use crate::memory::{Charge, Parcels, Share, can_hold};
 use crate::mom;
@@ -132,6 +133,16 @@ impl Message {
             Body::Remove { instance } => Body::Remove { instance: *instance },
         };
         Self { tag: Data::copy_from_slice(&self.tag), ..self.with(body) }
+    }
+
+    /// Reads a message that an image keeps once for all that share it. Returns its number, too.
+    pub(crate) fn take_shared(from: &mut Reader) -> Taken<(Arc<Self>, usize)> {
+        let message =
+            |from: &mut Reader| Self::take(from).map(|one| SharedContent::Message(Arc::new(one)));
+        match from.take_shared(message)? {
+            (SharedContent::Message(message), number) => Ok((message, number)),
+            _ => Err("a message is no message"),
+        }
     }
 
     /// Returns the message as a callback that federates share which receive it in this way.
@@ -269,6 +280,35 @@ impl Message {
             Body::Reflect { instance, .. }
             | Body::Directed { instance, .. }
             | Body::Remove { instance } => Some(*instance),
+        }
+    }
+}
+
+stored!(Message { body, tag, transportation, producer, stamp, extent });
+stored!(enum Body {
+    0 Reflect { instance, values },
+    1 Interaction { class, values },
+    2 Directed { class, instance, values },
+    3 Remove { instance },
+});
+
+impl Stored for Stamp {
+    fn put(&self, to: &mut Writer) {
+        let (time, retraction) = match *self {
+            Self::None => (None, None),
+            Self::Informative(time) => (Some(time), None),
+            Self::Ordering(time, retraction) => (Some(time), Some(retraction)),
+        };
+        (time, retraction).put(to);
+    }
+
+    fn take(from: &mut Reader) -> Taken<Self> {
+        let stamp: (Option<LogicalTime>, Option<MessageRetractionHandle>) = Stored::take(from)?;
+        match stamp {
+            (None, None) => Ok(Self::None),
+            (Some(time), None) => Ok(Self::Informative(time)),
+            (Some(time), Some(retraction)) => Ok(Self::Ordering(time, retraction)),
+            (None, Some(_)) => Err("a message without a time can be retracted"),
         }
     }
 }

@@ -37,8 +37,9 @@ use hemiola_units::{Instant, Span};
 
 use crate::federate::{Activity, Edition, Federate, Presence};
 use crate::federation::Federation;
+use crate::image::{Reader, Stored, Taken, Writer, stored};
 use crate::input::SessionId;
-use crate::memory::{ALLOCATION, Charge, Parcels, entry_len};
+use crate::memory::{ALLOCATION, Account, Charge, Parcels, entry_len};
 use crate::notice::Notice;
 use crate::services::{self, Answer, object};
 use condition::Conditions;
@@ -142,6 +143,21 @@ impl Mom {
         self.next_due
     }
 
+    /// Charges for the RTI as a federate, once an image has restored it.
+    pub(crate) fn charge_rti(&mut self) {
+        self.rti.charge.change(self.rti.charge.len(), self.rti.counted_len(0));
+    }
+
+    /// The instances for the federation and its federates.
+    pub(crate) fn instances(&self) -> impl Iterator<Item = ObjectInstanceHandle> {
+        self.federation.into_iter().chain(self.subjects.keys().copied())
+    }
+
+    /// The interaction classes to which the RTI subscribes.
+    pub(crate) fn interactions(&self) -> Vec<InteractionClassHandle> {
+        self.rti.subscribed.interactions.keys().copied().collect()
+    }
+
     /// A period has changed.
     fn note_due(&mut self) {
         let due = self.members.values().filter_map(|member| member.due);
@@ -157,6 +173,49 @@ impl Mom {
         let inbox = self.inbox.iter().map(|letter| letter.charge.len());
         self.charge.len() + self.rti.charge.len() + inbox.sum::<usize>()
     }
+}
+
+stored!(Member { instance, told, counts, due, advancing, granted, counted_until, serial });
+
+/// Writes the model of a federation that is at rest, without its members: nothing waits to be handled.
+pub(crate) fn put(federation: &Federation, to: &mut Writer) {
+    let Some(mom) = &federation.mom else { return };
+    mom.rti.put(to);
+    mom.federation.put(to);
+    mom.auto_provide.put(to);
+}
+
+/// Reads the same.
+pub(crate) fn take(from: &mut Reader, account: &Arc<Account>) -> Taken<Box<Mom>> {
+    let mut rti = Federate::take(from, account)?;
+    (rti.presence, rti.conveys_regions) = (Presence::Gone, false);
+    let mut mom = empty(rti, account);
+    mom.federation = Stored::take(from)?;
+    mom.auto_provide = Stored::take(from)?;
+    Ok(Box::new(mom))
+}
+
+/// Writes a joined federate as the model shows it. Returns whether the model shows it.
+pub(crate) fn put_member(
+    federation: &Federation,
+    federate: FederateHandle,
+    to: &mut Writer,
+) -> bool {
+    let member = federation.mom.as_ref().and_then(|mom| mom.members.get(&federate));
+    member.inspect(|member| member.put(to)).is_some()
+}
+
+/// Reads the same.
+pub(crate) fn take_member(mom: &mut Mom, federate: FederateHandle, from: &mut Reader) -> Taken<()> {
+    let member = Member::take(from)?;
+    if member.due.is_some_and(|(_, period)| period <= Span::ZERO) {
+        return Err("a reporting period is not positive");
+    }
+    mom.charge.grow(Mom::MEMBER_LEN + member.counts.len());
+    mom.subjects.insert(member.instance, federate);
+    mom.members.insert(federate, member);
+    mom.note_due();
+    Ok(())
 }
 
 /// Returns the RTI as a federate.
@@ -247,10 +306,19 @@ fn begin(federation: &mut Federation) {
         }
     }
     rti.charge.grow(rti.counted_len(0) - rti.charge.len());
-    let charge = Charge::new(&account, Mom::LEN);
-    federation.mom = Some(Box::new(Mom {
+    federation.mom = Some(Box::new(empty(rti, &account)));
+    federation.forget_receivers();
+    let instance = register(federation, "HLAobjectRoot.HLAmanager.HLAfederation");
+    mom(federation).federation = instance;
+    let members: Vec<FederateHandle> = federation.joined().iter().copied().collect();
+    members.into_iter().for_each(|federate| add(federation, federate));
+}
+
+/// The model of a federation before the RTI has registered any instance.
+fn empty(rti: Federate, account: &Arc<Account>) -> Mom {
+    Mom {
         rti,
-        charge,
+        charge: Charge::new(account, Mom::LEN),
         federation: None,
         members: BTreeMap::new(),
         subjects: BTreeMap::new(),
@@ -260,12 +328,7 @@ fn begin(federation: &mut Federation) {
         is_reporting: false,
         auto_provide: None,
         next_due: Instant::MAX,
-    }));
-    federation.forget_receivers();
-    let instance = register(federation, "HLAobjectRoot.HLAmanager.HLAfederation");
-    mom(federation).federation = instance;
-    let members: Vec<FederateHandle> = federation.joined().iter().copied().collect();
-    members.into_iter().for_each(|federate| add(federation, federate));
+    }
 }
 
 /// The object classes of which the RTI registers instances.
@@ -398,7 +461,8 @@ pub(crate) fn delivered(federation: &mut Federation, to: FederateHandle, callbac
     let before = member.counts.len();
     member.counts.note_received(callback, class);
     mom.charge.change(before, member.counts.len());
-    if !mom.is_reporting {
+    // A frozen federation gets no reports.
+    if !mom.is_reporting && !federation.saving.is_frozen() {
         invocation::callback(federation, to, callback);
     }
 }
@@ -448,9 +512,27 @@ pub(crate) fn work(federation: &mut Federation) -> bool {
     true
 }
 
+/// Whether nothing waits to be handled.
+pub(crate) fn is_settled(federation: &Federation) -> bool {
+    federation.mom.as_deref().is_none_or(|mom| {
+        mom.inbox.is_empty() && mom.touched.is_empty() && mom.invocations.is_empty()
+    })
+}
+
+/// The last save, or the scheduled one, has changed.
+pub(crate) fn saves_changed(federation: &mut Federation) {
+    let Some(instance) = federation.mom.as_ref().and_then(|mom| mom.federation) else { return };
+    update(federation, instance, |attribute| {
+        let name = attribute.name.as_str();
+        let names = ["HLAlastSaveName", "HLAlastSaveTime", "HLAnextSaveName", "HLAnextSaveTime"];
+        names.contains(&name)
+    });
+}
+
 /// Whether a periodic update is due.
 pub(crate) fn is_due(federation: &Federation) -> bool {
-    federation.mom.as_ref().is_some_and(|mom| mom.next_due <= federation.now)
+    let mom = federation.mom.as_ref().filter(|_| !federation.saving.is_frozen());
+    mom.is_some_and(|mom| mom.next_due <= federation.now)
 }
 
 /// Takes the first callback from the inbox, unless it concerns a federate that is busy with earlier work.

@@ -4,6 +4,8 @@ use std::sync::{Arc, OnceLock};
 
 use hemiola_hla::{Callback, Data, FederateHandle};
 
+use crate::image::{Reader, Stored, Taken, Writer, stored};
+
 /// A callback that all its receivers share, with a cache for its encoding. It is encoded once, even if some federates
 /// receive it much later than others.
 #[derive(Debug)]
@@ -68,6 +70,46 @@ impl Milestone {
         }
     }
 }
+
+impl Stored for Notice {
+    fn put(&self, to: &mut Writer) {
+        self.callback.put(to);
+    }
+
+    fn take(from: &mut Reader) -> Taken<Self> {
+        Stored::take(from).map(Self::new)
+    }
+}
+
+stored!(enum Callback {
+    0 ReflectAttributeValues {
+        object_instance, attribute_values, user_supplied_tag, transportation_type, producing_federate, sent_regions,
+    },
+    1 ReflectAttributeValuesWithTime {
+        object_instance, attribute_values, user_supplied_tag, transportation_type, producing_federate, sent_regions,
+        time, sent_order_type, received_order_type, retraction,
+    },
+    2 ReceiveInteraction {
+        interaction_class, parameter_values, user_supplied_tag, transportation_type, producing_federate, sent_regions,
+    },
+    3 ReceiveInteractionWithTime {
+        interaction_class, parameter_values, user_supplied_tag, transportation_type, producing_federate, sent_regions,
+        time, sent_order_type, received_order_type, retraction,
+    },
+    4 ReceiveDirectedInteraction {
+        interaction_class, object_instance, parameter_values, user_supplied_tag, transportation_type,
+        producing_federate,
+    },
+    5 ReceiveDirectedInteractionWithTime {
+        interaction_class, object_instance, parameter_values, user_supplied_tag, transportation_type,
+        producing_federate, time, sent_order_type, received_order_type, retraction,
+    },
+    6 RemoveObjectInstance { object_instance, user_supplied_tag, producing_federate },
+    7 RemoveObjectInstanceWithTime {
+        object_instance, user_supplied_tag, producing_federate, time, sent_order_type, received_order_type,
+        retraction,
+    },
+} else "only messages are queued");
 
 /// Two notices are equal if their callbacks are; the cache does not count.
 impl PartialEq for Notice {

@@ -7,8 +7,9 @@ use hemiola_hla::{AttributeHandle, FederateHandle, ObjectInstanceHandle};
 use hemiola_units::Instant;
 
 use crate::federation::Federation;
+use crate::image::{Reader, Stored, Taken, Writer};
 use crate::memory::entry_len;
-use crate::message::Message;
+use crate::message::{Body, Message};
 
 /// The values that wait for one federate's rates, at most one for each attribute of an instance.
 #[derive(Debug, Default)]
@@ -16,11 +17,19 @@ pub(crate) struct Postponed(BTreeMap<(ObjectInstanceHandle, AttributeHandle), En
 
 /// A value of an update.
 #[derive(Debug)]
-struct Entry {
+pub(crate) struct Entry {
     /// When the rate allows it.
     due: Instant,
     /// The values of the update that were kept; they share this. It has memory of its own.
     message: Arc<Message>,
+}
+
+impl Entry {
+    /// Writes it. Values that share an update share it in the image, too.
+    pub(crate) fn put(&self, to: &mut Writer) {
+        self.due.put(to);
+        to.put_shared(&self.message);
+    }
 }
 
 impl Postponed {
@@ -100,6 +109,28 @@ impl Postponed {
         self.0.range(first..=last).map(|((_, attribute), entry)| (*attribute, entry))
     }
 
+    /// The values by instance and attribute.
+    pub(crate) const fn entries(
+        &self,
+    ) -> &BTreeMap<(ObjectInstanceHandle, AttributeHandle), Entry> {
+        &self.0
+    }
+
+    /// Reads a value that an image keeps. Returns when it is due.
+    pub(crate) fn take(
+        &mut self,
+        subject: (ObjectInstanceHandle, AttributeHandle),
+        from: &mut Reader,
+    ) -> Taken<Instant> {
+        let due = Stored::take(from)?;
+        let message = Message::take_shared(from)?.0;
+        if !matches!(&message.body, Body::Reflect { instance, .. } if *instance == subject.0) {
+            return Err("a value that waits is no part of an update");
+        }
+        self.0.insert(subject, Entry { due, message });
+        Ok(due)
+    }
+
     /// What must be charged, counted anew.
     pub(crate) fn counted_len(&self) -> usize {
         self.0.values().map(|entry| Self::entry_len(&entry.message)).sum()
@@ -108,5 +139,6 @@ impl Postponed {
 
 /// Whether a rate allows a value by now.
 pub(crate) fn is_due(federation: &Federation) -> bool {
-    federation.postponed.first().is_some_and(|(due, ..)| *due <= federation.now)
+    let first = federation.postponed.first().filter(|_| !federation.saving.is_frozen());
+    first.is_some_and(|(due, ..)| *due <= federation.now)
 }

@@ -16,6 +16,7 @@ use hemiola_hla::{
 };
 
 use crate::federate::{Activity, Subscription};
+use crate::image::{Reader, Stored, Taken, Writer, stored};
 use crate::matching::{Index, Ranges, is_near, range_in};
 use crate::memory::{ALLOCATION, Account, Charge, entry_len, node_len};
 
@@ -42,11 +43,11 @@ pub(crate) struct Regions {
     of_subscriptions: Index,
 }
 
-type Association = (ObjectInstanceHandle, AttributeHandle, FederateHandle);
+pub(crate) type Association = (ObjectInstanceHandle, AttributeHandle, FederateHandle);
 
 /// The subscriptions with regions of one federate. No map is empty.
 #[derive(Debug, Default)]
-struct Subscriptions {
+pub(crate) struct Subscriptions {
     classes: BTreeMap<ObjectClassHandle, WithRegions>,
     interactions: BTreeMap<InteractionClassHandle, BTreeMap<RegionHandle, Activity>>,
 }
@@ -80,6 +81,30 @@ pub(crate) enum Extent {
     Everywhere,
     /// These regions, as they were committed.
     Within(Arc<[Ranges]>),
+}
+
+stored!(Subscriptions { classes, interactions });
+
+impl Region {
+    /// Writes its federate and its ranges. Associations and subscriptions are written apart.
+    pub(crate) fn put(&self, to: &mut Writer) {
+        self.federate.put(to);
+        self.ranges.put(to);
+        self.committed.put(to);
+    }
+}
+
+impl Stored for Extent {
+    fn put(&self, to: &mut Writer) {
+        let regions =
+            if let Self::Within(regions) = self { Some(Arc::clone(regions)) } else { None };
+        regions.put(to);
+    }
+
+    fn take(from: &mut Reader) -> Taken<Self> {
+        let regions: Option<Arc<[Ranges]>> = Stored::take(from)?;
+        Ok(regions.map_or(Self::Everywhere, Self::Within))
+    }
 }
 
 impl Extent {
@@ -520,6 +545,111 @@ impl Regions {
             self.delete(handle);
         }
         true
+    }
+
+    // Saving and restoring.
+
+    pub(crate) const fn table(&self) -> &BTreeMap<RegionHandle, Region> {
+        &self.table
+    }
+
+    pub(crate) const fn associations(&self) -> &BTreeMap<Association, BTreeSet<RegionHandle>> {
+        &self.associations
+    }
+
+    pub(crate) const fn subscriptions(&self) -> &BTreeMap<FederateHandle, Subscriptions> {
+        &self.subscriptions
+    }
+
+    /// The number of regions created so far.
+    pub(crate) const fn created(&self) -> u32 {
+        self.created
+    }
+
+    /// Sets the number of regions created so far, before any region is restored.
+    pub(crate) const fn set_created(&mut self, created: u32) {
+        self.created = created;
+    }
+
+    /// Restores a region that is not in use yet.
+    pub(crate) fn take_region(
+        &mut self,
+        handle: RegionHandle,
+        from: &mut Reader,
+        account: &Arc<Account>,
+    ) -> Taken<FederateHandle> {
+        let federate = Stored::take(from)?;
+        let ranges: Vec<(DimensionHandle, RangeBounds)> = Stored::take(from)?;
+        let committed: Option<Ranges> = Stored::take(from)?;
+        let kept = committed.iter().flat_map(|ranges| ranges.iter());
+        let mut bounds = ranges.iter().chain(kept).map(|(_, bounds)| bounds);
+        if handle.number() == 0
+            || handle.number() > self.created
+            || bounds.any(|bounds| bounds.lower >= bounds.upper)
+            || !ranges.is_sorted_by(|one, next| one.0 < next.0)
+            || committed
+                .as_ref()
+                .is_some_and(|committed| !are_alike(&ranges.clone().into(), committed))
+        {
+            return Err("a region is invalid");
+        }
+        let region = Region {
+            federate,
+            charge: Charge::new(account, region_len(ranges.len())),
+            ranges,
+            committed,
+            instances: BTreeMap::new(),
+            classes: BTreeMap::new(),
+            associations: 0,
+            subscriptions: 0,
+        };
+        if self.table.insert(handle, region).is_some() {
+            return Err("a region occurs twice");
+        }
+        self.of_federate.entry(federate).or_default().insert(handle);
+        Ok(federate)
+    }
+
+    /// Restores the associations with an attribute of an instance.
+    pub(crate) fn take_association(&mut self, key: Association, from: &mut Reader) -> Taken<()> {
+        let regions: BTreeSet<RegionHandle> = Stored::take(from)?;
+        let (instance, attribute, federate) = key;
+        for region in regions {
+            self.is_of(region, federate)?;
+            self.associate(instance, attribute, region);
+        }
+        Ok(())
+    }
+
+    /// Restores the subscriptions of a federate.
+    pub(crate) fn take_subscriptions(
+        &mut self,
+        federate: FederateHandle,
+        from: &mut Reader,
+    ) -> Taken<(Vec<ObjectClassHandle>, Vec<InteractionClassHandle>)> {
+        let Subscriptions { classes, interactions } = Stored::take(from)?;
+        let subscribed =
+            (classes.keys().copied().collect(), interactions.keys().copied().collect());
+        for (class, attributes) in classes {
+            for (attribute, regions) in attributes {
+                for (region, subscription) in regions {
+                    self.is_of(region, federate)?;
+                    self.subscribe(class, attribute, region, subscription);
+                }
+            }
+        }
+        for (class, regions) in interactions {
+            for (region, activity) in regions {
+                self.is_of(region, federate)?;
+                self.subscribe_interaction(class, region, activity);
+            }
+        }
+        Ok(subscribed)
+    }
+
+    fn is_of(&self, region: RegionHandle, federate: FederateHandle) -> Taken<()> {
+        let is_own = self.table.get(&region).is_some_and(|one| one.federate == federate);
+        if is_own { Ok(()) } else { Err("a region is used that its federate does not have") }
     }
 
     // Matching.

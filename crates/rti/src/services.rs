@@ -27,6 +27,7 @@ use crate::kernel::SPARE_EFFECTS;
 use crate::limits::Limits;
 use crate::mom;
 use crate::postponed;
+use crate::saving;
 use crate::session::{self, Session};
 
 /// The result of a service.
@@ -34,6 +35,7 @@ pub(crate) type Answer = Result<Reply, Refusal>;
 
 /// Dispatches a call of a joined federate.
 pub(crate) fn call(federation: &mut Federation, me: FederateHandle, call: Call) -> Answer {
+    federation.saving.admits(&call)?;
     match call {
         Call::Federation(call) => federation::call(federation, me, call),
         Call::Declaration(call) => declaration::call(federation, me, call),
@@ -52,7 +54,7 @@ pub(crate) fn follow_up(
     out: &mut Vec<Effect>,
 ) {
     loop {
-        while federation.time_changed && federation.budget > 0 {
+        while federation.time_changed && federation.budget > 0 && !federation.saving.is_frozen() {
             federation.time_changed = false;
             time::grant(federation);
         }
@@ -68,7 +70,11 @@ pub(crate) fn follow_up(
                 object::reflect_postponed(federation);
                 continue;
             }
-            break;
+            // Almost always so, and every call asks.
+            if federation.saving.is_idle() || !saving::proceed(federation, sessions) {
+                break;
+            }
+            continue;
         };
         if federation.joined_federate(federate).is_some_and(Federate::is_staying) {
             let reason = "it has too many undelivered messages";
@@ -90,11 +96,6 @@ pub(crate) fn follow_up(
         out.append(&mut federation.outbox);
         federation.outbox.shrink_to(SPARE_EFFECTS);
     }
-}
-
-/// Returns the refusal of a service that is not implemented.
-pub(crate) fn not_offered(name: &str) -> Refusal {
-    Exception::RTIinternalError.because(format!("{name} is not implemented"))
 }
 
 /// Checks the length of a tag that has to be stored. Returns a copy, because the original shares the memory of the

@@ -9,6 +9,7 @@ use hemiola_hla::{
 use hemiola_units::Instant;
 
 use crate::backlog::Backlog;
+use crate::image::{Reader, Stored, Taken, Writer, stored};
 use crate::memory::{ALLOCATION, Charge, entry_len};
 use crate::notice::Milestone;
 
@@ -386,6 +387,53 @@ impl TimeState {
         if let (Some(regulation), Some(bound)) = (&mut self.regulation, bound) {
             regulation.promise = bound;
         }
+    }
+}
+
+stored!(Bound { time, exclusive });
+stored!(Regulation { lookahead, promise });
+stored!(Advance { service, until, since });
+stored!(enum AdvanceService {
+    0 TimeAdvanceRequest,
+    1 TimeAdvanceRequestAvailable,
+    2 NextMessageRequest,
+    3 NextMessageRequestAvailable,
+});
+
+/// Without the queued messages, which an image keeps one by one. By the time an image is made, the federate has
+/// answered every callback before the one that asks it to save.
+impl Stored for TimeState {
+    fn put(&self, to: &mut Writer) {
+        self.now.put(to);
+        self.floor.put(to);
+        self.regulation.put(to);
+        self.constrained.put(to);
+        self.constrained_pending.put(to);
+        self.advance.put(to);
+        self.asynchronous_delivery.put(to);
+        self.sent_count.put(to);
+    }
+
+    fn take(from: &mut Reader) -> Taken<Self> {
+        let state = Self {
+            now: Stored::take(from)?,
+            floor: Stored::take(from)?,
+            regulation: Stored::take(from)?,
+            constrained: Stored::take(from)?,
+            constrained_pending: Stored::take(from)?,
+            advance: Stored::take(from)?,
+            is_decided: false,
+            unanswered: Unanswered::default(),
+            asynchronous_delivery: Stored::take(from)?,
+            backlog: Backlog::default(),
+            sent: BTreeMap::new(),
+            sent_count: Stored::take(from)?,
+        };
+        let is_backward = state.advance.is_some_and(|advance| advance.until < state.now);
+        if is_backward || state.constrained && state.constrained_pending.is_some() {
+            return Err("the time state of a federate contradicts itself");
+        }
+        Ok(state)
     }
 }
 

@@ -10,4 +10,9 @@ proptest! {
     fn any_sequence_of_calls_has_one_reply_each(bytes in prop::collection::vec(any::<u8>(), 0..2000)) {
         fuzzing::calls(&bytes);
     }
+
+    #[test]
+    fn no_image_makes_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        fuzzing::image(&bytes);
+    }
 }

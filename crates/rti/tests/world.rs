@@ -1,16 +1,17 @@
 //! A small language for tests: a kernel, federates as plain values, and verbs for their calls.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hemiola_fom::{Model, merge, read};
 use hemiola_hla::call::{DeclarationCall, FederationCall, ObjectCall, TimeCall};
-use hemiola_hla::data::{AttributeValues, FomModule, ParameterValues, RtiConfiguration};
+use hemiola_hla::data::{AttributeValues, Data, FomModule, ParameterValues, RtiConfiguration};
 use hemiola_hla::{
     AttributeHandle, Call, Callback, Exception, FederateHandle, InteractionClassHandle,
     LogicalInterval, LogicalTime, MessageRetractionHandle, ObjectClassHandle, ObjectInstanceHandle,
     OrderType, ParameterHandle, Refusal, Reply, ResignAction,
 };
-use hemiola_rti::{CallId, Effect, Input, Kernel, Limits, Milestone, Notice, SessionId};
+use hemiola_rti::{CallId, Effect, Input, Kernel, Limits, Milestone, Notice, SaveName, SessionId};
 
 use crate::evidence;
 
@@ -43,6 +44,22 @@ pub(crate) struct World {
     silent: Vec<SessionId>,
     sessions: u64,
     calls: u32,
+    /// The stored images.
+    pub(crate) saves: BTreeMap<SaveName, Data>,
+    /// How the storage answers.
+    pub(crate) storage: Storage,
+    /// The reasons that operators are told.
+    pub(crate) failures: Vec<String>,
+}
+
+/// The behaviour of the storage.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) enum Storage {
+    #[default]
+    Works,
+    Fails(&'static str),
+    /// It does not; the answers are here.
+    Silent(Vec<Input>),
 }
 
 pub(crate) fn module(text: &str) -> FomModule {
@@ -95,7 +112,46 @@ impl World {
             silent: Vec::new(),
             sessions: 0,
             calls: 0,
+            saves: BTreeMap::new(),
+            storage: Storage::Works,
+            failures: Vec::new(),
         }
+    }
+
+    /// Creates a kernel that can save, with the federation `Yard` in integer time.
+    pub(crate) fn saving() -> Self {
+        Self::with(Limits { image_len: 1 << 24, ..Limits::default() }, MODEL)
+    }
+
+    /// The storage answers a request.
+    fn store(&mut self, effect: Effect) {
+        let answer = match (effect, &self.storage) {
+            (Effect::Store(id, ..), Storage::Fails(reason)) => {
+                Input::Stored(id, Err((*reason).into()))
+            }
+            (Effect::Load(id, _), Storage::Fails(reason)) => {
+                Input::Loaded(id, Err((*reason).into()))
+            }
+            (Effect::Store(id, name, image), _) => {
+                self.saves.insert(name, Data::copy_from_slice(image.as_ref()));
+                Input::Stored(id, Ok(()))
+            }
+            (Effect::Load(id, name), _) => {
+                let image = self.saves.get(&name).map(|image| image.to_vec().into());
+                Input::Loaded(id, image.ok_or_else(|| "there is no such save".into()))
+            }
+            (other, _) => panic!("{other:?}"),
+        };
+        match &mut self.storage {
+            Storage::Silent(answers) => answers.push(answer),
+            _ => assert_eq!(self.input(answer), None),
+        }
+    }
+
+    /// The storage gives the answers that it has held back.
+    pub(crate) fn storage_answers(&mut self) {
+        let Storage::Silent(answers) = std::mem::take(&mut self.storage) else { return };
+        answers.into_iter().for_each(|answer| assert_eq!(self.input(answer), None));
     }
 
     pub(crate) fn input(&mut self, input: Input) -> Option<Result<Reply, Refusal>> {
@@ -104,6 +160,7 @@ impl World {
         self.kernel.handle(input, &mut out);
         self.kernel.check_invariants();
         let mut answer = None;
+        let mut requests = Vec::new();
         for output in out {
             match output {
                 Effect::Reply(_, number, reply) => {
@@ -119,8 +176,11 @@ impl World {
                     self.inbox.push((session, notice));
                 }
                 Effect::Close(session) => self.closed.push(session),
+                Effect::Failed(_, reason) => self.failures.push(reason),
+                request => requests.push(request),
             }
         }
+        requests.into_iter().for_each(|request| self.store(request));
         answer
     }
 

@@ -34,6 +34,14 @@ pub enum ServeError {
         /// The system's error.
         source: io::Error,
     },
+    /// The directory for saves does not exist, or another RTI uses it: choose another one.
+    #[error("cannot keep saves in {}: {source}", directory.display())]
+    Saves {
+        /// The directory.
+        directory: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
     /// The system lacks descriptors.
     #[error("cannot {what}: {source}")]
     System {

@@ -34,6 +34,7 @@ mod listener;
 mod mailbox;
 mod network;
 mod options;
+mod saves;
 mod server;
 mod spool;
 mod stopper;

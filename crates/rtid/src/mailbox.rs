@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use hemiola_rt::shared::Stream;
 use hemiola_rt::sys::eventfd::EventFd;
-use hemiola_rti::{Prepared, SessionId};
+use hemiola_rti::{Image, Prepared, SessionId, StorageId};
 use hemiola_rti_server::{Lane, Report, SpoolChunk};
 
 use crate::error::Stopped;
@@ -25,6 +25,10 @@ pub(crate) enum Command {
     Stored(SessionId, u64, Result<(), String>),
     /// A part of a session's spool has been read, or not, with the reason.
     Loaded(SessionId, u64, Result<SpoolChunk, String>),
+    /// An image has been stored, or not, with the reason.
+    ImageStored(StorageId, Result<(), String>),
+    /// An image has been read, or not, with the reason.
+    ImageLoaded(StorageId, Result<Image, String>),
 }
 
 /// Takes commands until it is closed, and signals each through an event counter.

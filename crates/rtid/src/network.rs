@@ -8,11 +8,12 @@ use hemiola_rt::shared::Stream;
 use hemiola_rt::sys::epoll::{Epoll, EventFlags};
 use hemiola_rt::sys::local::send_with;
 use hemiola_rt::sys::random::secret;
-use hemiola_rti::{Preparation, Retired, SessionId};
+use hemiola_rti::{Image, Preparation, Retired, SaveName, SessionId, StorageId};
 use hemiola_rti_server::{ConnectionId, ConnectionLost, Lane, Received, SpoolChunk, Urgency};
 use hemiola_units::Bytes;
 
 use crate::link::Link;
+use crate::saves::Saves;
 use crate::spool::{Job, Spooler};
 use crate::token::{EDGE, END, ONCE, Token};
 use crate::worker::Workers;
@@ -27,6 +28,8 @@ pub(crate) struct Network {
     workers: Workers,
     /// Writes and reads the files of spools, if there are any.
     pub(crate) spooler: Option<Spooler>,
+    /// Writes and reads the images of federations, if there is a directory for them.
+    pub(crate) saves: Option<Saves>,
     stream_capacity: Bytes,
 }
 
@@ -48,6 +51,7 @@ impl Network {
             processes: BTreeMap::new(),
             workers,
             spooler: None,
+            saves: None,
             stream_capacity,
         })
     }
@@ -188,6 +192,16 @@ impl hemiola_rti_server::Network for Network {
 
     fn discard_spool(&mut self, session: SessionId) {
         self.spool(Job::Discard(session));
+    }
+
+    fn store_image(&mut self, request: StorageId, name: SaveName, image: Image) {
+        let saves = self.saves.as_ref().expect("without a directory, no save begins");
+        saves.store(request, name, image);
+    }
+
+    fn load_image(&mut self, request: StorageId, name: SaveName) {
+        let saves = self.saves.as_ref().expect("without a directory, no restore begins");
+        saves.load(request, name);
     }
 
     fn secret(&mut self) -> Option<u64> {

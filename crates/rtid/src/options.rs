@@ -22,6 +22,8 @@ pub struct Options {
     pub memory_limited_by: Option<String>,
     /// The directory for the files of spools; `None` if they stay in memory.
     pub spool: Option<PathBuf>,
+    /// The directory for the images of federations; without one, saves are refused.
+    pub saves: Option<PathBuf>,
     /// The capacity of a stream in shared memory, in each direction. It is memory of this process too.
     pub stream_capacity: Bytes,
     /// Is informed of every turn of the loop.
@@ -37,6 +39,7 @@ impl Default for Options {
             settings: Settings::default(),
             memory_limited_by: None,
             spool: None,
+            saves: None,
             stream_capacity: Bytes(64 << 10),
             observer: None,
         }
@@ -50,6 +53,7 @@ impl std::fmt::Debug for Options {
             .field("local", &self.local)
             .field("settings", &self.settings)
             .field("spool", &self.spool)
+            .field("saves", &self.saves)
             .finish_non_exhaustive()
     }
 }

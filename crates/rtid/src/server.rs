@@ -18,6 +18,7 @@ use crate::listener::{Incoming, Listener};
 use crate::mailbox::{Command, Mailbox};
 use crate::network::Network;
 use crate::options::{Observer, Options};
+use crate::saves::Saves;
 use crate::spool::Spooler;
 use crate::stopper::Stopper;
 use crate::token::{END, LEVEL, Token};
@@ -88,6 +89,14 @@ impl Server {
                 Some(Spooler::start(directory, Arc::clone(&mailbox)).map_err(refused)?);
         } else {
             settings.spool_file_max = 0;
+        }
+        if let Some(directory) = &options.saves {
+            let refused = |source| ServeError::Saves { directory: directory.clone(), source };
+            settings.limits.image_len = settings.memory_max / 4;
+            let (len_max, mailbox) = (settings.limits.image_len as u64, Arc::clone(&mailbox));
+            network.saves = Some(Saves::start(directory, len_max, mailbox).map_err(refused)?);
+        } else {
+            settings.limits.image_len = 0;
         }
         network
             .epoll
@@ -219,6 +228,8 @@ impl Server {
                 }
                 Command::Stored(session, chunk, result) => self.core.stored(session, chunk, result),
                 Command::Loaded(session, chunk, result) => self.core.loaded(session, chunk, result),
+                Command::ImageStored(request, result) => self.core.image_stored(request, result),
+                Command::ImageLoaded(request, result) => self.core.image_loaded(request, result),
                 Command::Report(to) => {
                     // The asking thread may have given up.
                     let _ = to.send(self.core.report());

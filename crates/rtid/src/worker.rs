@@ -15,7 +15,7 @@ use hemiola_units::Policy;
 
 use crate::mailbox::{Command, Mailbox};
 
-type Job = Box<dyn FnOnce() + Send>;
+pub(crate) type Job = Box<dyn FnOnce() + Send>;
 
 /// One thread per lane. They end after their present job when this is dropped.
 #[derive(Debug)]
@@ -63,7 +63,7 @@ impl Workers {
 }
 
 /// Starts a thread that runs jobs until their sender is dropped.
-fn start(name: &str) -> io::Result<Sender<Job>> {
+pub(crate) fn start(name: &str) -> io::Result<Sender<Job>> {
     let (jobs, queue) = channel::<Job>();
     thread::Builder::new().name(name.into()).spawn(move || {
         // It is less urgent than the RTI, which may run at a real-time priority. Lowering it needs no privilege.

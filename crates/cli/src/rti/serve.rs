@@ -113,6 +113,7 @@ fn options(args: &RtiServe) -> Result<Options, Failure> {
         SlowReader::Conflate => SlowReaderPolicy::Conflate,
         SlowReader::Drop => SlowReaderPolicy::Drop,
     };
+    options.saves.clone_from(&args.saves);
     options.spool.clone_from(&args.spool);
     if args.spool.is_some() {
         let Bytes(len) = args.spool_max.unwrap_or(SPOOL_MAX);
@@ -220,6 +221,9 @@ fn cannot_serve(error: &ServeError) -> Failure {
         }
         ServeError::Spool { .. } => {
             "\nhint: choose an existing directory with --spool DIR in which this user can write"
+        }
+        ServeError::Saves { .. } => {
+            "\nhint: choose an existing directory with --saves DIR that no other RTI uses"
         }
         _ => "",
     };

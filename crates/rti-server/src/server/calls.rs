@@ -4,7 +4,7 @@ use hemiola_fedpro as fedpro;
 use hemiola_fedpro::session::End;
 use hemiola_fedpro::{Event, RequestId, Ticket, message};
 use hemiola_hla::{Call, Data, Exception, Reply};
-use hemiola_rti::{CallId, ConnectSettings, Effect, Input, Milestone, SessionId};
+use hemiola_rti::{CallId, ConnectSettings, Effect, Input, Milestone, SaveName, SessionId};
 
 use super::Server;
 use crate::network::Network;
@@ -206,7 +206,7 @@ impl Server {
     }
 
     /// Passes effects to the sessions. The sender is the session that caused them. Returns the cost.
-    fn deliver(&mut self, sender: Option<SessionId>) -> u64 {
+    pub(super) fn deliver(&mut self, sender: Option<SessionId>) -> u64 {
         let (mut bytes, mut callbacks) = (0, 0);
         let mut effects = std::mem::take(&mut self.buffers.effects);
         for effect in effects.drain(..) {
@@ -241,6 +241,12 @@ impl Server {
                         session.ending.is_dismissed = true;
                         self.mark(id, PendingOutput::Callback);
                     }
+                }
+                Effect::Failed(SaveName { federation, label }, reason) => {
+                    tracing::warn!(federation, label, reason, "no save or restore");
+                }
+                request @ (Effect::Store(..) | Effect::Load(..)) => {
+                    self.schedule.images.push(request);
                 }
             }
         }

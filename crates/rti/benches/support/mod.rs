@@ -39,13 +39,17 @@ impl World {
 
     /// With an object model that has a class `Car` with an attribute of its own.
     pub(crate) fn with_model(text: &str) -> Self {
+        Self::with(Kernel::new(Limits::default()), text)
+    }
+
+    /// The same in this kernel.
+    pub(crate) fn with(kernel: Kernel, text: &str) -> Self {
         let (modules, _) = hemiola_fom::read("bench.xml", text.as_bytes()).expect("it is sound");
         let (model, _) = hemiola_fom::merge(&modules, None).expect("it is sound");
         let class = model.object_class_named("Car").expect("it is there");
         let parent = model.object_class_named("HLAobjectRoot").expect("it is there");
         let inherited = model.object_class(parent).expect("it is there").attributes.len();
         let attribute = model.object_class(class).expect("it is there").attributes[inherited];
-        let kernel = Kernel::new(Limits::default());
         let mut world = Self { kernel, out: Vec::new(), model, class, attribute };
         world.connect(0);
         world.create(NAME, text);

@@ -4,6 +4,7 @@ use hemiola_hla::{FederateHandle, Switch};
 
 use crate::federate::Federate;
 use crate::federation::Federation;
+use crate::image::{Reader, Stored, Taken, Writer};
 
 /// The attributes, each with its value: all of them are enumerated with 32 bits.
 const ATTRIBUTES: [(&str, Value); 14] = [
@@ -57,5 +58,19 @@ impl Conditions {
     /// Whether an attribute has another value than before.
     pub(super) fn differs(&self, before: &Self, name: &str) -> bool {
         self.value(name) != before.value(name)
+    }
+}
+
+impl Stored for Conditions {
+    fn put(&self, to: &mut Writer) {
+        self.0.iter().for_each(|value| value.put(to));
+    }
+
+    fn take(from: &mut Reader) -> Taken<Self> {
+        let mut values = [0; ATTRIBUTES.len()];
+        for value in &mut values {
+            *value = Stored::take(from)?;
+        }
+        Ok(Self(values))
     }
 }

@@ -9,6 +9,7 @@ use hemiola_hla::{
 };
 
 use crate::federation::Federation;
+use crate::image::stored;
 use crate::memory::entry_len;
 
 /// Counts by transportation type and class.
@@ -217,3 +218,19 @@ impl Counts {
         self.reflected.present.remove(&instance);
     }
 }
+
+stored!(Tally { by_class, present });
+stored!(Counts {
+    updates,
+    reflections,
+    interactions_sent,
+    interactions_received,
+    directed_sent,
+    directed_received,
+    updated,
+    reflected,
+    registered,
+    discovered,
+    deleted,
+    removed
+});

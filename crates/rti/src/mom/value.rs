@@ -109,9 +109,10 @@ fn of_federation(federation: &Federation, name: &str) -> Option<Data> {
         "HLAFOMmoduleDesignatorList" => designators(modules(federation)),
         "HLAcurrentFDD" => text(&hemiola_fom::fdd(&federation.model)),
         "HLAtimeImplementationName" => text(federation.implementation.name()),
-        // Federations are not saved yet.
-        "HLAlastSaveName" | "HLAnextSaveName" => text(""),
-        "HLAlastSaveTime" | "HLAnextSaveTime" => time(None),
+        "HLAlastSaveName" => text(federation.saving.last_label()),
+        "HLAlastSaveTime" => time(federation.saving.last_time()),
+        "HLAnextSaveName" => text(federation.saving.next_label()),
+        "HLAnextSaveTime" => time(federation.saving.next_time()),
         "HLAautoProvide" => switch(Switch::AutoProvide),
         "HLAadvisoriesUseKnownClass" => switch(Switch::AdvisoriesUseKnownClass),
         "HLAdelaySubscriptionEvaluation" => switch(Switch::DelaySubscriptionEvaluation),

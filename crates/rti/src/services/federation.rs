@@ -4,6 +4,8 @@ mod connection;
 mod execution;
 mod membership;
 mod resignation;
+mod restore;
+mod save;
 mod synchronization;
 
 use std::ops::ControlFlow;
@@ -11,7 +13,7 @@ use std::ops::ControlFlow;
 use hemiola_hla::FederateHandle;
 use hemiola_hla::call::FederationCall;
 
-use super::{Answer, not_offered};
+use super::Answer;
 use crate::federation::Federation;
 use crate::input::SessionId;
 use crate::kernel::Kernel;
@@ -22,6 +24,14 @@ use execution::{
 };
 use membership::join_federation_execution;
 use resignation::resign_federation_execution;
+use restore::{
+    abort_federation_restore, federate_restore_complete, federate_restore_not_complete,
+    query_federation_restore_status, request_federation_restore,
+};
+use save::{
+    abort_federation_save, federate_save_begun, federate_save_complete, federate_save_not_complete,
+    query_federation_save_status, request_federation_save, request_federation_save_with_time,
+};
 use synchronization::{register_federation_synchronization_point, synchronization_point_achieved};
 
 pub(crate) use execution::{does_not_exist, may_create};
@@ -132,7 +142,6 @@ pub(crate) fn call(
     call: FederationCall,
 ) -> Answer {
     use FederationCall as C;
-    let name = call.entry().name;
     match call {
         C::RegisterFederationSynchronizationPoint {
             synchronization_point_label: label,
@@ -146,6 +155,20 @@ pub(crate) fn call(
         C::SynchronizationPointAchieved { synchronization_point_label: label, successfully } => {
             synchronization_point_achieved(federation, me, label, successfully)
         }
-        _ => Err(not_offered(name)),
+        C::RequestFederationSave { label } => request_federation_save(federation, label),
+        C::RequestFederationSaveWithTime { label, time } => {
+            request_federation_save_with_time(federation, me, label, time)
+        }
+        C::FederateSaveBegun => federate_save_begun(federation, me),
+        C::FederateSaveComplete => federate_save_complete(federation, me),
+        C::FederateSaveNotComplete => federate_save_not_complete(federation, me),
+        C::AbortFederationSave => abort_federation_save(federation),
+        C::QueryFederationSaveStatus => query_federation_save_status(federation, me),
+        C::RequestFederationRestore { label } => request_federation_restore(federation, me, label),
+        C::FederateRestoreComplete => federate_restore_complete(federation, me),
+        C::FederateRestoreNotComplete => federate_restore_not_complete(federation, me),
+        C::AbortFederationRestore => abort_federation_restore(federation),
+        C::QueryFederationRestoreStatus => query_federation_restore_status(federation, me),
+        call => unreachable!("{} needs no joined federate", call.entry().name),
     }
 }

@@ -15,7 +15,7 @@ use hemiola_hla::{
 };
 use hemiola_rti::Limits;
 
-use crate::world::{MODEL, World};
+use crate::world::{Fed, MODEL, World, YARD};
 
 /// An argument that means nothing.
 trait Empty {
@@ -114,4 +114,46 @@ fn every_service_is_offered_or_says_that_it_is_not() {
         let fed = w.federate(&format!("federate {number}"));
         let _ = w.call(fed, call);
     }
+}
+
+/// Makes every call that raises this exception, which must come.
+fn all_raise(w: &mut World, joined: Fed, exception: Exception) {
+    let connected = w.connect();
+    for mut call in raising(exception) {
+        use FederationCall as C;
+        let caller = match &mut call {
+            Call::Federation(
+                C::JoinFederationExecution { federation_name, .. }
+                | C::JoinFederationExecutionWithModules { federation_name, .. }
+                | C::JoinFederationExecutionWithName { federation_name, .. }
+                | C::JoinFederationExecutionWithNameAndModules { federation_name, .. },
+            ) => {
+                *federation_name = YARD.into();
+                connected
+            }
+            _ => joined,
+        };
+        assert_eq!(w.refused(caller, call), exception);
+    }
+}
+
+#[test]
+fn services_are_refused_during_a_save_as_their_lists_say() {
+    let mut w = World::saving();
+    let fed = w.federate("a");
+    w.ok(fed, FederationCall::RequestFederationSave { label: "first".into() });
+    all_raise(&mut w, fed, Exception::SaveInProgress);
+    w.ok(fed, FederationCall::FederateSaveBegun);
+    all_raise(&mut w, fed, Exception::SaveInProgress);
+}
+
+#[test]
+fn services_are_refused_during_a_restore_as_their_lists_say() {
+    let mut w = World::saving();
+    let fed = w.federate("a");
+    w.ok(fed, FederationCall::RequestFederationSave { label: "first".into() });
+    w.ok(fed, FederationCall::FederateSaveBegun);
+    w.ok(fed, FederationCall::FederateSaveComplete);
+    w.ok(fed, FederationCall::RequestFederationRestore { label: "first".into() });
+    all_raise(&mut w, fed, Exception::RestoreInProgress);
 }

@@ -1,6 +1,7 @@
 //! One world: federates that act at random, one after the other.
 
 mod manager;
+mod saving;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,7 +16,9 @@ use hemiola_hla::{
     MessageRetractionHandle, ObjectClassHandle, ObjectInstanceHandle, OrderType, ParameterHandle,
     Refusal, Reply, ResignAction,
 };
-use hemiola_rti::{CallId, Effect, Input, Kernel, Limits, Milestone, Notice, SessionId, Status};
+use hemiola_rti::{
+    CallId, Effect, Image, Input, Kernel, Limits, Milestone, Notice, SessionId, Status, StorageId,
+};
 use hemiola_units::{Instant, Random};
 
 use super::checker::{Asked, Asks, Messages, Peer, Sent, WHOLE};
@@ -25,6 +28,9 @@ use manager::Manager;
 
 /// After every so many events, discoveries are checked.
 const DISCOVERIES: usize = 8;
+
+/// One of so many events is followed by a save and a restore.
+const SAVES: u64 = 100;
 
 /// The time that all federates request in the end.
 const END: i64 = 1 << 40;
@@ -70,6 +76,12 @@ pub(super) struct Run {
     pub(super) slices: u64,
     /// In some worlds, a federate that manages the others.
     manager: Option<Manager>,
+    /// Decides about saves and restores, so that the other events of a seed do not depend on them.
+    saves: Random,
+    /// An image for the storage.
+    storing: Option<(StorageId, Image)>,
+    /// A request for an image.
+    loading: Option<StorageId>,
     /// Whether inputs and effects are printed.
     pub(super) is_shown: bool,
 }
@@ -92,7 +104,7 @@ impl Run {
         let class = |name| model.object_class_named(name).unwrap();
         let interaction = |name| model.interaction_class_named(name).unwrap();
         let mut run = Self {
-            kernel: Kernel::new(Limits::default()),
+            kernel: Kernel::new(Limits { image_len: 1 << 24, ..Limits::default() }),
             classes: vec![class("Vehicle"), class("Vehicle.Car")],
             interactions: vec![interaction("Command"), interaction("Command.Stop")],
             privilege: model
@@ -122,6 +134,9 @@ impl Run {
             resigning: BTreeSet::new(),
             slices: 0,
             manager: None,
+            saves: Random::from_seed(seed.wrapping_add(1 << 32)),
+            storing: None,
+            loading: None,
         };
         let creator = run.open();
         let create = FederationCall::CreateFederationExecutionWithTime {
@@ -249,6 +264,9 @@ impl Run {
                     self.inbox.push((session, notice));
                 }
                 Effect::Close(session) => panic!("{session:?} is closed"),
+                Effect::Store(id, _, image) => self.storing = Some((id, image)),
+                Effect::Load(id, _) => self.loading = Some(id),
+                Effect::Failed(name, reason) => panic!("{name:?}: {reason}"),
             }
         }
         answer
@@ -323,6 +341,9 @@ impl Run {
             self.event();
             self.achieve_as_manager();
             self.drain();
+            if self.saves.below(SAVES) == 0 {
+                self.save_and_restore();
+            }
             match self.slicing {
                 Slicing::Whole => {}
                 Slicing::Apart(_) => self.work_off(),

@@ -79,6 +79,7 @@ pub(super) fn create_federation_execution(
     federation.model_charges.push(Charge::new(&creator, len));
     kernel.federation_count += 1;
     let id = FederationId(kernel.federation_count);
+    federation.id = id;
     kernel.federations.insert(id, federation);
     kernel.names.insert(name, id);
     Ok(Reply::Done)

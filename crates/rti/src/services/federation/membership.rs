@@ -30,6 +30,9 @@ pub(super) fn join_federation_execution(
     if kernel.sessions.get(&session).is_some_and(|state| state.member.is_some()) {
         return Err(Exception::FederateAlreadyExecutionMember.into());
     }
+    if let Some(id) = kernel.names.get(federation_name) {
+        kernel.federations[id].saving.is_open()?;
+    }
     are_few(kernel.limits, modules)?;
     let prepared = (!modules.is_empty())
         .then(|| kernel.prepared(session, federation_name, modules, None, true));

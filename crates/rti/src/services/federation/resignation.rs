@@ -14,6 +14,7 @@ use crate::input::{Effect, SessionId};
 use crate::job::{All, DONE, Step, Task};
 use crate::kernel::Kernel;
 use crate::mom;
+use crate::saving;
 use crate::services::{declaration, follow_up, object, ownership};
 use crate::session::{Member, Session};
 
@@ -167,6 +168,7 @@ fn tell_evicted(federation: &mut Federation, federate: FederateHandle, reason: &
 /// owns and limits time until it has left.
 fn begin(federation: &mut Federation, me: FederateHandle, presence: Presence) -> Phase {
     federation.federate_mut(me).presence = presence;
+    saving::left(federation, me);
     federation.overflowed.remove(&me);
     declaration::forget(federation, me);
     Phase::Advise(FederateHandle::INVALID)

@@ -10,7 +10,8 @@ use hemiola_hla::{Callback, Exception, FederateHandle, Reply};
 
 use super::Answer;
 use crate::federation::Federation;
-use crate::memory::{ALLOCATION, Charge, entry_len, has_room, name_len, node_len};
+use crate::image::{Reader, Stored, Taken, Writer};
+use crate::memory::{ALLOCATION, Account, Charge, entry_len, has_room, name_len, node_len};
 use crate::notice::Notice;
 use crate::services::{beyond, kept_tag};
 
@@ -46,6 +47,28 @@ impl SynchronizationPoint {
             + tag.len()
             + ALLOCATION
             + members * Self::MEMBER_LEN
+    }
+
+    /// Writes everything but its charge.
+    pub(crate) fn put(&self, to: &mut Writer) {
+        self.tag.put(to);
+        self.for_all.put(to);
+        self.members.put(to);
+    }
+
+    /// Reads the same. This account pays for it.
+    pub(crate) fn take(label: &str, from: &mut Reader, account: &Arc<Account>) -> Taken<Self> {
+        let tag = Stored::take(from)?;
+        let for_all = Stored::take(from)?;
+        let members: BTreeMap<FederateHandle, Option<bool>> = Stored::take(from)?;
+        let charge = Charge::new(account, Self::own_len(label, &tag, members.len()));
+        let point = Self { tag, for_all, members, charge };
+        if point.is_reached() { Err("a synchronization point is reached") } else { Ok(point) }
+    }
+
+    /// Its federates.
+    pub(crate) fn members(&self) -> impl Iterator<Item = FederateHandle> {
+        self.members.keys().copied()
     }
 
     fn is_reached(&self) -> bool {

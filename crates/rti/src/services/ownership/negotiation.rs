@@ -1,14 +1,16 @@
 //! Negotiations of attribute ownership, and their results.
 
 use std::ops::{Bound, RangeInclusive};
+use std::sync::Arc;
 
 use hemiola_hla::data::Data;
 use hemiola_hla::{AttributeHandle, Callback, FederateHandle, ObjectInstanceHandle, Refusal};
 
 use crate::federation::Federation;
 use crate::group::Groups;
+use crate::image::{Reader, Stored, Taken, Writer};
 use crate::instance::InstanceAttribute;
-use crate::memory::{self, ALLOCATION, Charge, entry_len};
+use crate::memory::{self, ALLOCATION, Account, Charge, entry_len};
 use crate::services::{beyond, kept_tag, object};
 
 /// An attribute of an instance.
@@ -59,6 +61,34 @@ impl Negotiation {
     pub(crate) fn charged_len(&self) -> usize {
         let offer = self.offer.iter().map(|offer| offer.charge.len());
         offer.chain(self.seekers.iter().map(|seeker| seeker.charge.len())).sum()
+    }
+
+    /// Writes the offer and the seekers, without their charges.
+    pub(crate) fn put(&self, to: &mut Writer) {
+        self.offer.as_ref().map(|offer| (offer.tag.clone(), offer.asked)).put(to);
+        (self.seekers.len() as u32).put(to);
+        for Seeker { federate, tag, if_available, .. } in &self.seekers {
+            (*federate, tag.clone(), *if_available).put(to);
+        }
+    }
+
+    /// Reads the same. This account pays for it.
+    pub(crate) fn take(from: &mut Reader, account: &Arc<Account>) -> Taken<Self> {
+        let charge = |tag: &Data| Charge::new(account, kept_len(tag));
+        let offer: Option<(Data, bool)> = Stored::take(from)?;
+        let offer = offer.map(|(tag, asked)| Offer { charge: charge(&tag), tag, asked });
+        let mut seekers = Vec::new();
+        for _ in 0..u32::take(from)? {
+            let (federate, tag, if_available): (FederateHandle, Data, bool) = Stored::take(from)?;
+            seekers.push(Seeker { federate, charge: charge(&tag), tag, if_available });
+        }
+        let negotiation = Self { offer, seekers };
+        if negotiation.is_over() { Err("a negotiation is about nothing") } else { Ok(negotiation) }
+    }
+
+    /// The federates that seek the attribute.
+    pub(crate) fn seekers(&self) -> impl Iterator<Item = FederateHandle> {
+        self.seekers.iter().map(|seeker| seeker.federate)
     }
 
     const fn is_over(&self) -> bool {

@@ -150,6 +150,7 @@ pub(crate) fn grant(federation: &mut Federation) {
         }
         if federation.is_busy(federate)
             || !is_due(federation, federate, galts)
+            || federation.saving.holds(&federation.federate(federate).time)
             || skips_unwanted(federation, federate)
         {
             continue;

@@ -64,7 +64,8 @@ pub(crate) fn check_invariants(federation: &Federation) {
             );
         }
         // A federate with jobs is granted when they have ended.
-        let waits_for_work = federation.time_changed || federation.is_busy(handle);
+        let waits_for_work =
+            federation.time_changed || federation.is_busy(handle) || federation.saving.holds(time);
         assert!(
             waits_for_work || !super::advance::is_due(federation, handle, galts),
             "{} waits although it can be granted",

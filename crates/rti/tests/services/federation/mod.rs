@@ -4,4 +4,5 @@ mod connection;
 mod execution;
 mod membership;
 mod preparation;
+mod saving;
 mod synchronization;

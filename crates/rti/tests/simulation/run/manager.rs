@@ -32,6 +32,12 @@ pub(super) struct Manager {
     points: Vec<String>,
 }
 
+impl Manager {
+    pub(super) const fn session(&self) -> SessionId {
+        self.session
+    }
+}
+
 impl Run {
     /// Adds a manager that subscribes to everything.
     pub(super) fn add_manager(&mut self) {
