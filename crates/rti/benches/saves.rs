@@ -47,10 +47,9 @@ fn world() -> World {
     let mut world = World::with(Kernel::new(limits), &model());
     world.join(PUBLISHER);
     world.join(SUBSCRIBER);
-    let first = world.attribute.number();
-    let attributes: Vec<AttributeHandle> =
-        (0..ATTRIBUTES).map(|number| AttributeHandle::new(first + number)).collect();
     let object_class = world.class;
+    let named = |number| world.model.attribute_named(object_class, &format!("a{number}"));
+    let attributes: Vec<AttributeHandle> = (0..ATTRIBUTES).filter_map(named).collect();
     let all = attributes.clone();
     let publish = DeclarationCall::PublishObjectClassAttributes { object_class, attributes: all };
     world.call(PUBLISHER, publish);
