@@ -46,6 +46,7 @@ const RULES: &[fn(&Tree) -> Vec<Violation>] = &[
     modules::modules_with_children_are_named,
     lines::files_say_what_they_hold,
     lines::lines_are_short,
+    lines::merges_are_finished,
     lines::libraries_do_not_print,
     lines::unsafe_stays_in_its_two_modules,
     lines::todos_say_until_when,

@@ -103,6 +103,14 @@ pub(super) fn todos_say_until_when(tree: &Tree) -> Vec<Violation> {
 
 /// No sentence opens with a free relative such as "Who reads slowly": it names its subject. `cargo xtask prose` lists
 /// further findings.
+pub(super) fn merges_are_finished(tree: &Tree) -> Vec<Violation> {
+    let marks = ["<".repeat(7), ">".repeat(7)];
+    each_line(tree, &[""], |text| {
+        let is_mark = marks.iter().any(|mark| text.starts_with(mark));
+        is_mark.then(|| "the mark of a merge: keep one side, or both".to_owned())
+    })
+}
+
 pub(super) fn sentences_name_their_subject(tree: &Tree) -> Vec<Violation> {
     let findings = prose::findings(tree).into_iter();
     findings
@@ -217,6 +225,12 @@ mod tests {
     fn leftover_dbg_is_caught_everywhere() {
         check(libraries_do_not_print, "crates/x/tests/main.rs", "\nf(dbg!(3));", &[2]);
         check(libraries_do_not_print, "crates/x/tests/main.rs", "my_dbg!(3);", &[]);
+    }
+
+    #[test]
+    fn marks_of_a_merge_are_found() {
+        let text = format!("{} HEAD\none\n=======\ntwo\n{} main\n", "<".repeat(7), ">".repeat(7));
+        check(merges_are_finished, "docs/a.md", &text, &[1, 5]);
     }
 
     #[test]
