@@ -60,17 +60,18 @@ const LINTS: &str = "clippy --locked --workspace --all-targets -- -D warnings";
 const DOCS: &str = "doc --locked --workspace --no-deps";
 const LOOM: &str = "test --locked --package hemiola-rt --release --lib --target-dir target/loom";
 const TESTS: &str = "test --locked --workspace";
-/// What differs with the sandbox: its own tests, the runs with sandboxed units, and the ladder. The whole workspace is
-/// selected, because a few packages alone would have other features, and nearly everything would be compiled again.
-const SANDBOX: &str = "test --locked --workspace --features hemiola/sandbox --lib --bins --test main \
+/// What differs with the sandbox: its own tests, the runs with sandboxed units, and the ladder. Its dependencies change
+/// features of those that all crates share, so the packages are compiled again, and no others are selected.
+const SANDBOX: &str = "test --locked --package hemiola-sandbox --package hemiola-world-sandbox --package hemiola \
+     --features hemiola-sandbox/engine,hemiola/sandbox --lib --bins --test main \
      -- sandbox ladder:: module:: call:: values:: tiers::";
 /// Without capture, skips become visible.
 const UNCAPTURED: &[(&str, &str)] = &[("RUST_TEST_NOCAPTURE", "1")];
 
 /// Runs all steps, also after one has failed, and ends with a table. True if every step is sound.
 pub(crate) fn run(root: &Path, options: Options<'_>) -> bool {
-    // Loom has a target directory of its own, for its flags would rebuild everything in the usual one. The sandbox and
-    // the page on conformance come after the tests, most of whose programs they use.
+    // Loom has a target directory of its own, for its flags would rebuild everything in the usual one. The page on
+    // conformance comes after the tests, whose programs it uses.
     let steps: [(&str, &dyn Fn() -> Vec<Outcome>); 14] = [
         ("format", &|| vec![cargo(root, "format", "fmt --all --check", &[])]),
         ("tidy", &|| vec![run_step("tidy", |_| tidy::run(root))]),
