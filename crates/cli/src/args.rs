@@ -471,7 +471,7 @@ pub(crate) struct UniverseRun {
     #[arg(long, value_name = "SECONDS", default_value_t = 0.01)]
     pub(crate) dt: f64,
     /// Create COUNT entities. A property has its default, this value, or a random one from this range; values are
-    /// expressions of the language, such as [0,0]..[1<km>,1<km>]
+    /// expressions of the language, such as `[0,0]..[1<km>,1<km>]`
     #[arg(long, value_name = "ELEMENT:COUNT:PROPERTY=LOW..HIGH")]
     pub(crate) populate: Vec<String>,
     /// Seed of random values
