@@ -70,8 +70,10 @@ pub(super) struct Run {
     slicing: Slicing,
     /// Draws budgets, so that the events of a seed do not depend on them.
     budgets: Random,
-    /// The federates whose resignation has not been answered.
+    /// The federates that are still among the peers although they have asked to resign.
     pub(super) resigning: BTreeSet<SessionId>,
+    /// Those of them that have resigned. They are removed between events, because an event refers to its peer by place.
+    resigned: Vec<SessionId>,
     /// Number of slices that did not finish all work.
     pub(super) slices: u64,
     /// In some worlds, a federate that manages the others.
@@ -132,6 +134,7 @@ impl Run {
             slicing,
             budgets: Random::from_seed(!seed),
             resigning: BTreeSet::new(),
+            resigned: Vec::new(),
             slices: 0,
             manager: None,
             saves: Random::from_seed(seed.wrapping_add(1 << 32)),
@@ -200,8 +203,14 @@ impl Run {
         self.effects(out)
     }
 
-    /// Does all work that is left.
+    /// Does all work that is left, between two events.
     fn work_off(&mut self) {
+        self.finish_work();
+        self.remove_resigned();
+    }
+
+    /// Does all work that is left.
+    fn finish_work(&mut self) {
         self.notice_idle();
         while self.kernel.has_work() {
             let answer = self.work();
@@ -223,7 +232,7 @@ impl Run {
         self.effects(out)
     }
 
-    /// Takes the answers of resignations, and records what must be true for federates whose jobs have ended.
+    /// Records what must be true for federates whose jobs have ended.
     fn notice_idle(&mut self) {
         self.drain();
         for at in 0..self.peers.len() {
@@ -253,8 +262,11 @@ impl Run {
         let mut answer = None;
         for output in out {
             match output {
-                Effect::Reply(session, _, reply) if self.resigning.remove(&session) => {
-                    self.resigned(session, reply.is_ok());
+                Effect::Reply(session, _, reply) if self.resigning.contains(&session) => {
+                    match reply {
+                        Ok(_) => self.resigned.push(session),
+                        Err(_) => drop(self.resigning.remove(&session)),
+                    }
                 }
                 Effect::Reply(_, _, reply) => assert!(answer.replace(reply).is_none()),
                 Effect::Callback(session, notice) => {
@@ -289,7 +301,7 @@ impl Run {
         let call = call.into();
         let entry = call.entry();
         if self.kernel.is_busy(session) {
-            self.work_off();
+            self.finish_work();
         }
         let mut answer = self.input(Input::Called(session, CallId(self.calls), call));
         while answer.is_none() {
@@ -366,6 +378,7 @@ impl Run {
     }
 
     fn event(&mut self) {
+        self.remove_resigned();
         if self.peers.len() < 2 || (self.peers.len() < 6 && self.one_in(20)) {
             return self.join();
         }
@@ -445,6 +458,7 @@ impl Run {
         self.resigning.insert(session);
         let answer = self.input(Input::Called(session, CallId(self.calls), resign.into()));
         assert!(answer.is_none(), "its answer is taken elsewhere");
+        self.remove_resigned();
         assert!(!self.resigning.contains(&session) || self.kernel.is_busy(session));
     }
 
@@ -455,9 +469,10 @@ impl Run {
         self.forget_peer(peer.fed.handle);
     }
 
-    /// A resignation is answered.
-    fn resigned(&mut self, session: SessionId, is_done: bool) {
-        if is_done {
+    /// Removes the peers that have resigned.
+    fn remove_resigned(&mut self) {
+        for session in std::mem::take(&mut self.resigned) {
+            self.resigning.remove(&session);
             let at = self.peers.iter().position(|peer| peer.fed.session == session);
             let peer = self.peers.remove(at.expect("it has resigned"));
             self.forget_peer(peer.fed.handle);
