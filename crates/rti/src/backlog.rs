@@ -1,6 +1,7 @@
 //! Messages that are queued for a federate until it may receive them.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::mem::take;
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -41,6 +42,11 @@ pub(crate) enum Content {
 }
 
 impl QueuedMessage {
+    /// Whether it was retracted and only its place is left.
+    pub(crate) const fn is_retracted(&self) -> bool {
+        matches!(self.content, Content::Retracted)
+    }
+
     /// Writes it. The content is written once for all queues.
     pub(crate) fn put(&self, to: &mut Writer) {
         match &self.content {
@@ -97,11 +103,18 @@ impl QueuedMessage {
     }
 }
 
+/// The room of an empty queue that is kept, in messages.
+const SPARE_LEN: usize = 8;
+
 /// All messages queued for a federate.
 #[derive(Debug, Default)]
 pub(crate) struct Backlog {
-    /// Messages in time stamp order; messages of the same time are in sending order.
-    ordered: BTreeMap<(LogicalTime, u64), QueuedMessage>,
+    /// Messages in time stamp order; messages of the same time are in sending order. No queue is empty.
+    ordered: BTreeMap<LogicalTime, VecDeque<QueuedMessage>>,
+    /// The number of messages in time stamp order that have not been retracted.
+    ordered_count: usize,
+    /// An empty queue, small enough to keep for the next time.
+    spare: VecDeque<QueuedMessage>,
     /// Messages in receive order, which a constrained federate receives only while it advances. First in, first out.
     held: VecDeque<QueuedMessage>,
     len: usize,
@@ -110,7 +123,7 @@ pub(crate) struct Backlog {
 impl Backlog {
     /// Returns the number of messages.
     pub(crate) fn count(&self) -> usize {
-        self.ordered.len() + self.held.len()
+        self.ordered_count + self.held.len()
     }
 
     /// Returns the number of messages in receive order.
@@ -134,12 +147,20 @@ impl Backlog {
 
     /// Returns the message with the least time stamp.
     pub(crate) fn first(&self) -> Option<(LogicalTime, &QueuedMessage)> {
-        self.ordered.first_key_value().map(|((time, _), message)| (*time, message))
+        let (time, messages) = self.ordered.first_key_value()?;
+        Some((*time, &messages[0]))
     }
 
+    /// Queues a message in time stamp order. Its sequence number is the greatest of its time.
     pub(crate) fn push_ordered(&mut self, time: LogicalTime, message: QueuedMessage) {
         self.len += message.len;
-        self.ordered.insert((time, message.sequence), message);
+        self.ordered_count += usize::from(!message.is_retracted());
+        let messages = self.ordered.entry(time).or_insert_with(|| take(&mut self.spare));
+        // The room doubles from one, because often there is only one message of a time.
+        if messages.len() == messages.capacity() {
+            messages.reserve_exact(messages.len().max(1));
+        }
+        messages.push_back(message);
     }
 
     pub(crate) fn push_held(&mut self, message: QueuedMessage) {
@@ -152,40 +173,51 @@ impl Backlog {
         &mut self,
         is_due: impl FnOnce(LogicalTime) -> bool,
     ) -> Option<QueuedMessage> {
-        let entry = self.ordered.first_entry().filter(|entry| is_due(entry.key().0))?;
-        let message = entry.remove();
-        self.len -= message.len;
-        Some(message)
+        self.pop_first_if(|time, _| is_due(time))
     }
 
     /// Removes the message with the least time stamp up to `until`, unless it was sent after `newest`.
     pub(crate) fn pop_due(&mut self, until: LogicalTime, newest: u64) -> Option<QueuedMessage> {
-        let entry = self.ordered.first_entry()?;
-        let (time, sequence) = *entry.key();
-        if time > until || sequence > newest {
-            return None;
+        self.pop_first_if(|time, message| time <= until && message.sequence <= newest)
+    }
+
+    fn pop_first_if(
+        &mut self,
+        is_due: impl FnOnce(LogicalTime, &QueuedMessage) -> bool,
+    ) -> Option<QueuedMessage> {
+        let mut entry = self.ordered.first_entry()?;
+        let time = *entry.key();
+        let message = entry.get_mut().pop_front_if(|message| is_due(time, message))?;
+        if entry.get().is_empty() {
+            self.spare = small(entry.remove());
         }
-        let message = entry.remove();
-        self.len -= message.len;
+        self.note_popped(&message);
         Some(message)
     }
 
-    /// Looks at the message behind `after` in time stamp order. Removes it, unless it was sent after `newest`. Returns
-    /// `None` at the end.
+    fn note_popped(&mut self, message: &QueuedMessage) {
+        self.len -= message.len;
+        self.ordered_count -= usize::from(!message.is_retracted());
+    }
+
+    /// Looks at the first message behind the time `after`. Removes it, unless it was sent after `newest`; then it and
+    /// all others of its time stay. Returns `None` at the end.
     pub(crate) fn pop_after(
         &mut self,
-        after: &mut Option<(LogicalTime, u64)>,
+        after: &mut Option<LogicalTime>,
         newest: u64,
     ) -> Option<Option<QueuedMessage>> {
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);
-        let (key, _) = self.ordered.range((from, Bound::Unbounded)).next()?;
-        let key = *key;
-        *after = Some(key);
-        if key.1 > newest {
+        let (time, messages) = self.ordered.range_mut((from, Bound::Unbounded)).next()?;
+        let time = *time;
+        let Some(message) = messages.pop_front_if(|message| message.sequence <= newest) else {
+            *after = Some(time);
             return Some(None);
+        };
+        if messages.is_empty() {
+            self.ordered.remove(&time);
         }
-        let message = self.ordered.remove(&key).expect("just seen");
-        self.len -= message.len;
+        self.note_popped(&message);
         Some(Some(message))
     }
 
@@ -202,49 +234,47 @@ impl Backlog {
         self.pop_held()
     }
 
-    /// Removes the parts of a retracted message, given their time stamp and the range of their sequence numbers.
-    /// Returns whether there were any.
+    /// Empties the parts of a retracted message, given their time stamp and the range of their sequence numbers. Parts
+    /// between other messages keep their places, because a queue may be long. Returns whether there were any.
     pub(crate) fn retract(
         &mut self,
         retraction: MessageRetractionHandle,
         time: LogicalTime,
-        (first, last): (u64, u64),
+        sequence: (u64, u64),
     ) -> bool {
-        let before = self.ordered.len();
-        // The sequence numbers in between may belong to other messages.
-        let parts = self.ordered.range((time, first)..=(time, last));
-        let parts = parts.filter(|(_, message)| message.retraction == Some(retraction));
-        let parts: Vec<(LogicalTime, u64)> = parts.map(|(key, _)| *key).collect();
-        for part in parts {
-            if let Some(message) = self.ordered.remove(&part) {
-                self.len -= message.len;
+        if let Some(messages) = self.ordered.get_mut(&time) {
+            let (count, len) = empty_parts(messages, retraction, sequence);
+            self.ordered_count -= count;
+            self.len -= len;
+            trim(messages, count);
+            if messages.is_empty() {
+                self.ordered.remove(&time);
+            }
+            if count > 0 {
+                return true;
             }
         }
-        self.ordered.len() < before || self.retract_held(retraction, (first, last))
+        let (count, len) = empty_parts(&mut self.held, retraction, sequence);
+        self.len -= len;
+        count > 0
     }
 
-    /// Empties the parts of a retracted message that are queued in receive order. They keep their places, because the
-    /// queue may be long.
-    fn retract_held(
-        &mut self,
-        retraction: MessageRetractionHandle,
-        (first, last): (u64, u64),
-    ) -> bool {
-        let at = self.held.partition_point(|message| message.sequence < first);
-        let parts = self.held.range_mut(at..).take_while(|message| message.sequence <= last);
-        let mut is_found = false;
-        for message in parts.filter(|message| message.retraction == Some(retraction)) {
-            is_found = true;
-            self.len -= message.len;
-            (message.content, message.len) = (Content::Retracted, 0);
-            (message.removes, message.retraction) = (false, None);
-        }
-        is_found
+    /// Returns the message behind this time stamp and sequence number, in time stamp order.
+    pub(crate) fn ordered_behind(
+        &self,
+        last: Option<(LogicalTime, u64)>,
+    ) -> Option<(LogicalTime, &QueuedMessage)> {
+        let Some((time, sequence)) = last else { return self.first() };
+        self.ordered.range(time..).find_map(|(one, messages)| {
+            let is_before = |message: &QueuedMessage| *one == time && message.sequence <= sequence;
+            Some((*one, messages.get(messages.partition_point(is_before))?))
+        })
     }
 
-    /// The messages in time stamp order.
-    pub(crate) const fn ordered(&self) -> &BTreeMap<(LogicalTime, u64), QueuedMessage> {
-        &self.ordered
+    /// Whether this message may follow the ones that are queued with this time stamp.
+    pub(crate) fn may_follow(&self, time: LogicalTime, message: &QueuedMessage) -> bool {
+        let newest = self.ordered.get(&time).and_then(VecDeque::back);
+        newest.is_none_or(|newest| newest.sequence < message.sequence)
     }
 
     /// The messages in receive order.
@@ -254,13 +284,59 @@ impl Backlog {
 
     /// The memory of the queued messages.
     pub(crate) fn shares(&self) -> impl Iterator<Item = &Share> {
-        self.ordered.values().chain(&self.held).filter_map(|message| message.share.as_ref())
+        self.all().filter_map(|message| message.share.as_ref())
+    }
+
+    fn all(&self) -> impl Iterator<Item = &QueuedMessage> {
+        self.ordered.values().flatten().chain(&self.held)
     }
 
     /// Checks the size and returns the time stamps in order.
     pub(crate) fn check_invariants(&self) -> impl Iterator<Item = LogicalTime> {
-        let all = self.ordered.values().chain(&self.held);
-        assert_eq!(all.map(|message| message.len).sum::<usize>(), self.len);
-        self.ordered.keys().map(|(time, _)| *time)
+        assert_eq!(self.all().map(|message| message.len).sum::<usize>(), self.len);
+        let is_kept = |message: &&QueuedMessage| !message.is_retracted();
+        assert_eq!(self.ordered.values().flatten().filter(is_kept).count(), self.ordered_count);
+        for messages in self.ordered.values() {
+            assert!(!messages.is_empty() && messages.iter().is_sorted_by_key(|one| one.sequence));
+        }
+        self.ordered.keys().copied()
+    }
+}
+
+/// Returns an empty queue in the memory of this one, which is empty, or without memory if that one has much.
+fn small(emptied: VecDeque<QueuedMessage>) -> VecDeque<QueuedMessage> {
+    if emptied.capacity() <= SPARE_LEN { emptied } else { VecDeque::new() }
+}
+
+/// Empties the parts of a retracted message in a queue whose sequence numbers increase. Returns their number and their
+/// size.
+fn empty_parts(
+    messages: &mut VecDeque<QueuedMessage>,
+    retraction: MessageRetractionHandle,
+    (first, last): (u64, u64),
+) -> (usize, usize) {
+    let (mut count, mut len) = (0, 0);
+    let at = messages.partition_point(|message| message.sequence < first);
+    let parts = messages.range_mut(at..).take_while(|message| message.sequence <= last);
+    // The sequence numbers in between may belong to other messages.
+    for message in parts.filter(|message| message.retraction == Some(retraction)) {
+        count += 1;
+        len += message.len;
+        (message.content, message.len) = (Content::Retracted, 0);
+        (message.removes, message.retraction) = (false, None);
+    }
+    (count, len)
+}
+
+/// Removes empty places from the ends of a queue: at most twice as many as have just been emptied. So retractions catch
+/// up with what they leave, and none of them takes long.
+fn trim(messages: &mut VecDeque<QueuedMessage>, emptied: usize) {
+    for _ in 0..2 * emptied {
+        let is_retracted = |message: &mut QueuedMessage| message.is_retracted();
+        if messages.pop_back_if(is_retracted).is_none()
+            && messages.pop_front_if(is_retracted).is_none()
+        {
+            return;
+        }
     }
 }

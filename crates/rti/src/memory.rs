@@ -16,6 +16,7 @@
 //!
 //! The charges of a session that has ended still count for the federation.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -279,7 +280,9 @@ pub(crate) struct Share {
 
 impl Share {
     /// The estimated memory of a place in the queue in time stamp order.
-    const ORDERED: usize = entry_len::<(LogicalTime, u64), QueuedMessage>();
+    const ORDERED: usize = entry_len::<LogicalTime, VecDeque<QueuedMessage>>()
+        + ALLOCATION
+        + size_of::<QueuedMessage>();
     /// The estimated memory of a place in the queue in receive order.
     const HELD: usize = size_of::<QueuedMessage>() * 3 / 2;
 

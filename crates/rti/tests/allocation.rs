@@ -220,6 +220,9 @@ fn estimates_are_close_to_what_is_allocated_and_everything_is_given_back() {
         world.compare(&format!("messages of {len} bytes in time stamp order"), |world| {
             (0..2000).for_each(|number| world.update(1, cars[0], len, Some(1000 + number)));
         });
+        world.compare(&format!("messages of {len} bytes and one time stamp"), |world| {
+            (0..2000).for_each(|_| world.update(1, cars[0], len, Some(100 + len as i64)));
+        });
         world.compare(&format!("messages of {len} bytes that are held back"), |world| {
             (0..2000).for_each(|_| world.update(1, cars[0], len, None));
         });

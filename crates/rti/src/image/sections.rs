@@ -562,8 +562,9 @@ fn put_ordered(
     key: &mut Key,
     to: &mut Writer,
 ) -> bool {
-    let queue = federation.federate(of).time.backlog.ordered();
-    let Some(((time, _), message)) = key.next(queue) else { return false };
+    let backlog = &federation.federate(of).time.backlog;
+    let Some((time, message)) = backlog.ordered_behind(key.get()) else { return false };
+    key.set((time, message.sequence));
     time.put(to);
     message.put(to);
     true
@@ -576,8 +577,8 @@ fn take_ordered(into: &mut Federation, of: FederateHandle, from: &mut Reader) ->
     if !state.constrained {
         return Err("a federate that is not time-constrained has messages in time stamp order");
     }
-    if state.backlog.ordered().contains_key(&(time, message.sequence)) {
-        return Err("a message is queued twice");
+    if !state.backlog.may_follow(time, &message) {
+        return Err("messages of one time are not in sending order");
     }
     state.backlog.push_ordered(time, message);
     Ok(())

@@ -78,7 +78,7 @@ enum Phase {
     /// Messages that the federate does not want must not limit the granted time.
     DropUnwanted,
     /// Messages up to the number `newest` are delivered: those in receive order, then the others.
-    Deliver { newest: u64, after: Option<(LogicalTime, u64)>, optimistic: LogicalTime },
+    Deliver { newest: u64, after: Option<LogicalTime>, optimistic: LogicalTime },
 }
 
 impl Flush {
@@ -129,6 +129,7 @@ fn conclude_flush(
 ) -> Step {
     let advance = federation.federate(me).time.advance().expect("it was decided");
     let granted = advance.until;
+    drop_stale(federation, me);
     federation.time_mut(me).arrive(granted, Bound::from(granted));
     federation.time_changed = true;
     retraction::prune(federation, me);
@@ -212,7 +213,8 @@ pub(crate) struct Grant {
 impl Grant {
     pub(crate) fn step(&mut self, federation: &mut Federation, me: FederateHandle) -> Step {
         let Self { time, newest } = *self;
-        if let Some(waiting) = federation.time_mut(me).backlog.pop_due(time, newest) {
+        // The federate waits for exactly this time, so its place in the schedule does not depend on its messages.
+        if let Some(waiting) = federation.federate_mut(me).time.backlog.pop_due(time, newest) {
             deliver(federation, me, waiting);
             return Step::Continue(());
         }

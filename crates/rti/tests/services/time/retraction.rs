@@ -45,6 +45,23 @@ fn a_retracted_queued_message_is_never_delivered() {
 }
 
 #[test]
+fn messages_of_one_time_keep_their_order_around_retracted_ones() {
+    let mut w = World::new();
+    let (a, b) = (w.in_time("a", 1), w.in_time("b", 1));
+    w.publish_interaction(a, "Command.Stop");
+    w.subscribe_interaction(b, "Command.Stop");
+    let sent = [5, 5, 5, 6, 5].map(|at| w.send_at(a, "Command.Stop", at));
+    retract(&mut w, a, sent[2]);
+    retract(&mut w, a, sent[0]);
+    w.tar(a, 10);
+    w.nmr(b, 20);
+    let received = "receive Command.Stop at 5";
+    assert_eq!(w.callbacks(b), [received, received, "grant 5"]);
+    w.nmr(b, 20);
+    assert_eq!(w.callbacks(b), ["receive Command.Stop at 6", "grant 6"]);
+}
+
+#[test]
 fn a_waiting_federate_advances_past_a_retracted_message() {
     let mut w = World::new();
     let (a, b, c) = (w.in_time("a", 1), w.in_time("b", 1), w.in_time("c", 1));
