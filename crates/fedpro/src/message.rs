@@ -2,8 +2,8 @@
 //!
 //! A body is a message with one case: the field number says which call, callback or reply it is. `fedpro.proto`, beside
 //! this crate's manifest, defines all of them. There are no generated structures: `hemiola-hla` lists the arguments of
-//! every call in the order of their field numbers. The messages that federates exchange most have a reader of
-//! their own, with the same results.
+//! every call in the order of their field numbers. The messages that federates exchange most have readers and writers
+//! of their own, with the same results.
 
 mod fast;
 #[cfg(test)]
@@ -26,6 +26,11 @@ const BODY_LEN: usize = 120;
 
 /// Encodes a call.
 pub fn encode_call(call: &Call) -> Data {
+    let frequent = if let Call::Object(call) = call { fast::of_call(call) } else { None };
+    frequent.unwrap_or_else(|| encode_any_call(call))
+}
+
+fn encode_any_call(call: &Call) -> Data {
     body(|out| match call {
         Call::Federation(call) => call.put(out),
         Call::Declaration(call) => call.put(out),
@@ -70,6 +75,10 @@ fn decode_any_call(body: &Data) -> Result<Call, MessageError> {
 
 /// Encodes a callback. All receivers can share the body.
 pub fn encode_callback(callback: &Callback) -> Data {
+    fast::of_callback(callback).unwrap_or_else(|| encode_any_callback(callback))
+}
+
+fn encode_any_callback(callback: &Callback) -> Data {
     body(|out| callback.put(out))
 }
 

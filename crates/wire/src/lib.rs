@@ -226,9 +226,27 @@ pub fn put_fixed64(out: &mut Vec<u8>, field: u32, value: u64) {
 /// Appends a field that holds a text, an encoded message or a packed list.
 #[inline]
 pub fn put_bytes(out: &mut Vec<u8>, field: u32, bytes: &[u8]) {
-    put_key(out, field, BYTES);
-    put_varint(out, bytes.len() as u64);
+    put_head(out, field, bytes.len());
     out.extend_from_slice(bytes);
+}
+
+/// Begins a field that holds a text, an encoded message or a packed list. The caller appends its `len` bytes.
+#[inline]
+pub fn put_head(out: &mut Vec<u8>, field: u32, len: usize) {
+    put_key(out, field, BYTES);
+    put_varint(out, len as u64);
+}
+
+/// Returns the number of bytes that such a field occupies, with its head.
+#[inline]
+#[must_use]
+pub const fn field_len(field: u32, len: usize) -> usize {
+    varint_len((field as u64) << 3) + varint_len(len as u64) + len
+}
+
+/// Returns the number of bytes of a varint: one for each seven bits that count, and one for zero.
+const fn varint_len(value: u64) -> usize {
+    (value | 1).ilog2() as usize / 7 + 1
 }
 
 /// Appends a field that holds a message, which `content` writes in place.
@@ -267,6 +285,20 @@ mod tests {
             prop_assert_eq!(fields.field(), Ok(Some((field, Value::Bytes(&bytes)))));
             prop_assert_eq!(fields.field(), Ok(Some((field, Value::Fixed64(number)))));
             prop_assert_eq!(fields.field(), Ok(None));
+        }
+
+        #[test]
+        fn the_length_of_a_field_is_known_before_it_is_written(
+            field in 1..1_000_000_u32,
+            len in prop_oneof![0..300_usize, 16_000..17_000_usize],
+            value: u64,
+        ) {
+            let mut out = Vec::new();
+            put_bytes(&mut out, field, &vec![0; len]);
+            prop_assert_eq!(field_len(field, len), out.len());
+            for value in [0, 1, 127, 128, value, value >> 40, u64::MAX] {
+                prop_assert_eq!(varint_len(value), varint(value).1);
+            }
         }
 
         #[test]

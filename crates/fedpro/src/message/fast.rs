@@ -1,11 +1,13 @@
-//! Reads the messages that federates exchange most: updates, interactions and their callbacks.
+//! Reads and writes the messages that federates exchange most: updates, interactions and their callbacks.
 //!
 //! ```text
 //! 1: the instance or class · 2: pairs of a handle and a value · 3: the tag, perhaps · the rest
 //! ```
 //!
-//! These functions know only the form in which this crate and most clients write: each field once, in order. They
-//! return `None` for everything else, valid or not, and the generic decoder judges it. A property test compares both.
+//! The readers know only the form in which this crate and most clients write: each field once, in order. They
+//! return `None` for everything else, valid or not, and the generic decoder judges it. The writers know the length of a
+//! message beforehand, so its values are copied once, into memory of the right size. A property test compares both with
+//! the generic ones.
 
 use hemiola_hla::call::ObjectCall;
 use hemiola_hla::data::ConveyedRegion;
@@ -14,8 +16,9 @@ use hemiola_hla::{
     MessageRetractionHandle, ObjectInstanceHandle, OrderType, ParameterHandle,
     TransportationTypeHandle,
 };
-use hemiola_wire::WireReader;
+use hemiola_wire::{WireReader, field_len, put_head};
 
+use crate::field::Content;
 use crate::wire::ELEMENTS_MAX;
 
 /// Returns the number of a body's only case.
@@ -23,16 +26,52 @@ pub(super) fn number(body: &Data) -> Option<u64> {
     Cursor::of_case(body).map(|(number, _)| number)
 }
 
-/// Reads a body if it is one of these messages. Their fields are numbered from 1, in the order listed.
+/// Updates and interactions. Their fields are numbered from 1, in the order listed.
+macro_rules! calls {
+    ($do:ident $body:ident) => {
+        $do!($body: ObjectCall
+            62 UpdateAttributeValues { object_instance attribute_values user_supplied_tag }
+            63 UpdateAttributeValuesWithTime { object_instance attribute_values user_supplied_tag time }
+            64 SendInteraction { interaction_class parameter_values user_supplied_tag }
+            65 SendInteractionWithTime { interaction_class parameter_values user_supplied_tag time }
+        )
+    };
+}
+
+/// The callbacks for them.
+macro_rules! callbacks {
+    ($do:ident $body:ident) => {
+        $do!($body: Callback
+            31 ReflectAttributeValues {
+                object_instance attribute_values user_supplied_tag transportation_type producing_federate
+                sent_regions
+            }
+            32 ReflectAttributeValuesWithTime {
+                object_instance attribute_values user_supplied_tag transportation_type producing_federate
+                sent_regions time sent_order_type received_order_type retraction
+            }
+            33 ReceiveInteraction {
+                interaction_class parameter_values user_supplied_tag transportation_type producing_federate
+                sent_regions
+            }
+            34 ReceiveInteractionWithTime {
+                interaction_class parameter_values user_supplied_tag transportation_type producing_federate
+                sent_regions time sent_order_type received_order_type retraction
+            }
+        )
+    };
+}
+
+/// Reads a body if it is one of the listed messages.
 macro_rules! read {
-    ($body:ident: $($number:literal $enum:ident $name:ident { $($field:ident)* })*) => {{
+    ($body:ident: $enum:ident $($number:literal $name:ident { $($field:ident)* })*) => {{
         let (number, mut fields) = Cursor::of_case($body)?;
         let message = match number {
             $($number => {
                 let mut number = 0;
                 $(
                     number += 1;
-                    let $field = Content::read(&mut fields, number)?;
+                    let $field = Frequent::read(&mut fields, number)?;
                 )*
                 $enum::$name { $($field),* }
             })*
@@ -42,78 +81,113 @@ macro_rules! read {
     }};
 }
 
+/// Writes a message if it is a listed one.
+macro_rules! write {
+    ($message:ident: $enum:ident $($number:literal $name:ident { $($field:ident)* })*) => {
+        match $message {
+            $($enum::$name { $($field),* } => {
+                let len = 0 $(+ Frequent::len($field)?)*;
+                let mut out = Vec::with_capacity(field_len($number, len));
+                put_head(&mut out, $number, len);
+                let mut number = 0;
+                $(
+                    number += 1;
+                    Frequent::write($field, number, &mut out);
+                )*
+                Some(Data::from(out))
+            })*
+            _ => None,
+        }
+    };
+}
+
 /// Reads an update or interaction.
 pub(super) fn call(body: &Data) -> Option<Call> {
-    let call = read!(body:
-        62 ObjectCall UpdateAttributeValues { object_instance attribute_values user_supplied_tag }
-        63 ObjectCall UpdateAttributeValuesWithTime { object_instance attribute_values user_supplied_tag time }
-        64 ObjectCall SendInteraction { interaction_class parameter_values user_supplied_tag }
-        65 ObjectCall SendInteractionWithTime { interaction_class parameter_values user_supplied_tag time }
-    );
-    call.map(Call::Object)
+    calls!(read body).map(Call::Object)
 }
 
 /// Reads the callback for an update or interaction without regions.
 pub(super) fn callback(body: &Data) -> Option<Callback> {
-    read!(body:
-        31 Callback ReflectAttributeValues {
-            object_instance attribute_values user_supplied_tag transportation_type producing_federate sent_regions
-        }
-        32 Callback ReflectAttributeValuesWithTime {
-            object_instance attribute_values user_supplied_tag transportation_type producing_federate sent_regions
-            time sent_order_type received_order_type retraction
-        }
-        33 Callback ReceiveInteraction {
-            interaction_class parameter_values user_supplied_tag transportation_type producing_federate sent_regions
-        }
-        34 Callback ReceiveInteractionWithTime {
-            interaction_class parameter_values user_supplied_tag transportation_type producing_federate sent_regions
-            time sent_order_type received_order_type retraction
-        }
-    )
+    callbacks!(read body)
 }
 
-/// A type that a field of these messages can hold.
-trait Content: Sized {
+/// Writes an update or interaction.
+pub(super) fn of_call(call: &ObjectCall) -> Option<Data> {
+    calls!(write call)
+}
+
+/// Writes the callback for an update or interaction without regions.
+pub(super) fn of_callback(callback: &Callback) -> Option<Data> {
+    callbacks!(write callback)
+}
+
+/// A type that a field of these messages can hold. The numbers of the fields are below 16.
+trait Frequent: Content {
     /// Reads the field with this number; `None` if the next field is not in the expected form.
     fn read(fields: &mut Cursor<'_>, number: u8) -> Option<Self>;
+
+    /// Returns the number of bytes that the field occupies; `None` if messages with this value are not frequent.
+    fn len(&self) -> Option<usize>;
+
+    /// Appends the field.
+    fn write(&self, number: u32, out: &mut Vec<u8>) {
+        self.put(number, out);
+    }
 }
 
-/// Handles and times.
-macro_rules! opaque {
-    ($($type:ident $read:ident)*) => {$(
-        impl Content for $type {
+/// Returns the number of bytes of a field that holds so many.
+const fn len_of(bytes: usize) -> usize {
+    field_len(1, bytes)
+}
+
+macro_rules! handles {
+    ($($type:ident)*) => {$(
+        impl Frequent for $type {
             #[inline]
             fn read(fields: &mut Cursor<'_>, number: u8) -> Option<Self> {
-                fields.$read(number).map(Self::new)
+                fields.opaque(number).map(Self::from_bytes)
+            }
+
+            #[inline]
+            fn len(&self) -> Option<usize> {
+                Some(if *self == Self::INVALID { len_of(0) } else { len_of(len_of(Self::LEN)) })
             }
         }
     )*};
 }
 
-opaque! {
-    ObjectInstanceHandle long
-    MessageRetractionHandle long
-    AttributeHandle short
-    ParameterHandle short
-    InteractionClassHandle short
-    TransportationTypeHandle short
-    FederateHandle short
-    EncodedTime opaque
+handles! {
+    ObjectInstanceHandle MessageRetractionHandle AttributeHandle ParameterHandle InteractionClassHandle
+    TransportationTypeHandle FederateHandle
+}
+
+impl Frequent for EncodedTime {
+    fn read(fields: &mut Cursor<'_>, number: u8) -> Option<Self> {
+        fields.opaque(number).map(Self::new)
+    }
+
+    fn len(&self) -> Option<usize> {
+        Some(len_of(len_of(self.bytes().len())))
+    }
 }
 
 /// Data share the memory of the body. They are empty if the field is absent.
-impl Content for Data {
+impl Frequent for Data {
     fn read(fields: &mut Cursor<'_>, number: u8) -> Option<Self> {
         if !fields.is_next(number, 2) {
             return Some(Self::new());
         }
         fields.bytes(number).map(|bytes| fields.whole.slice_ref(bytes))
     }
+
+    #[inline]
+    fn len(&self) -> Option<usize> {
+        Some(if self.is_empty() { 0 } else { len_of(self[..].len()) })
+    }
 }
 
 /// The first order type is not written.
-impl Content for OrderType {
+impl Frequent for OrderType {
     fn read(fields: &mut Cursor<'_>, number: u8) -> Option<Self> {
         if !fields.is_next(number, 0) {
             return Some(Self::ALL[0]);
@@ -123,27 +197,39 @@ impl Content for OrderType {
         fields.rest = reader.rest();
         Self::from_number(value as i32)
     }
+
+    fn len(&self) -> Option<usize> {
+        Some(if *self == Self::ALL[0] { 0 } else { 2 })
+    }
 }
 
 /// A retraction handle is the last field, or absent.
-impl Content for Option<MessageRetractionHandle> {
+impl Frequent for Option<MessageRetractionHandle> {
     fn read(fields: &mut Cursor<'_>, number: u8) -> Option<Self> {
         if fields.rest.is_empty() {
             return Some(None);
         }
         MessageRetractionHandle::read(fields, number).map(Some)
     }
+
+    fn len(&self) -> Option<usize> {
+        self.as_ref().map_or(Some(0), Frequent::len)
+    }
 }
 
 /// Messages with regions are not frequent.
-impl Content for Option<Vec<ConveyedRegion>> {
+impl Frequent for Option<Vec<ConveyedRegion>> {
     fn read(fields: &mut Cursor<'_>, number: u8) -> Option<Self> {
         (!fields.is_next(number, 2)).then_some(None)
+    }
+
+    fn len(&self) -> Option<usize> {
+        self.is_none().then_some(0)
     }
 }
 
 /// Pairs of a handle and a value.
-impl<H: Content> Content for Vec<(H, Data)> {
+impl<H: Frequent> Frequent for Vec<(H, Data)> {
     fn read(fields: &mut Cursor<'_>, number: u8) -> Option<Self> {
         let mut list = Cursor { whole: fields.whole, rest: fields.bytes(number)? };
         let mut values = Self::new();
@@ -162,6 +248,28 @@ impl<H: Content> Content for Vec<(H, Data)> {
         }
         Some(values)
     }
+
+    fn len(&self) -> Option<usize> {
+        Some(len_of(list_len(self)))
+    }
+
+    fn write(&self, number: u32, out: &mut Vec<u8>) {
+        put_head(out, number, list_len(self));
+        for pair in self {
+            put_head(out, 1, pair_len(pair));
+            pair.0.put(1, out);
+            pair.1.put(2, out);
+        }
+    }
+}
+
+fn list_len<H: Frequent>(list: &[(H, Data)]) -> usize {
+    list.iter().map(|pair| len_of(pair_len(pair))).sum()
+}
+
+fn pair_len<H: Frequent>((handle, value): &(H, Data)) -> usize {
+    let lens = [handle.len(), Frequent::len(value)];
+    lens.iter().flatten().sum()
 }
 
 /// The fields of a message that have not been read.
@@ -208,18 +316,5 @@ impl<'a> Cursor<'a> {
             }
             _ => None,
         }
-    }
-
-    /// Reads the number of a handle of four bytes.
-    #[inline]
-    fn short(&mut self, field: u8) -> Option<u32> {
-        let bytes = self.opaque(field)?;
-        Some(bytes.try_into().map_or(0, u32::from_be_bytes))
-    }
-
-    /// Reads the number of a handle of eight bytes.
-    fn long(&mut self, field: u8) -> Option<u64> {
-        let bytes = self.opaque(field)?;
-        Some(bytes.try_into().map_or(0, u64::from_be_bytes))
     }
 }
