@@ -69,8 +69,7 @@ const fn excuse(
     Excuse { exception, entries, reason }
 }
 
-const EXCUSES: [Excuse; 15] = [
-    excuse("Unauthorized", &[], "the RTI admits every federate that can reach it"),
+const EXCUSES: [Excuse; 14] = [
     excuse("UnsupportedCallbackModel", &[], "the client evokes the callbacks and raises this"),
     excuse(
         "CouldNotCreateLogicalTimeFactory",

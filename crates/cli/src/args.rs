@@ -579,6 +579,9 @@ pub(crate) struct RtiServe {
     /// Keep the saves of federations in this directory; without one, saves and restores are refused
     #[arg(long, value_name = "DIR")]
     pub(crate) saves: Option<PathBuf>,
+    /// Admit only federates with the credentials in this file, and let them do only what it says
+    #[arg(long, value_name = "FILE")]
+    pub(crate) credentials: Option<PathBuf>,
     /// The longest time that a slow federate with a full queue may delay one call of a sender [default: 250ms; with
     /// --priority 20ms]
     #[arg(long, value_name = "T", value_parser = span)]

@@ -1,6 +1,7 @@
 //! `hemiola rti`: serves federations, and inspects and controls a running RTI.
 
 mod ask;
+mod credentials;
 mod log;
 mod metrics;
 mod serve;

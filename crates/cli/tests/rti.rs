@@ -1,6 +1,7 @@
-//! `hemiola rti`: its output, its end, and hostile or failing clients.
+//! `hemiola rti`: its output, its end, passwords, and hostile or failing clients.
 
 mod calls;
+mod credentials;
 mod doors;
 mod frames;
 mod lives;

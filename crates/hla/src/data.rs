@@ -86,6 +86,10 @@ pub const REPLACES: &str = "Hemiola.replaces";
 /// value is a length of time such as `2s`.
 pub const RESUME_WINDOW: &str = "Hemiola.resume-window";
 
+/// The name of the additional setting with the password of a federate of 1516-2010, whose `connect` has no credentials.
+/// Its value stands for credentials of the type `HLAplainTextPassword`.
+pub const PASSWORD: &str = "Hemiola.password";
+
 /// The result of a federate's configuration (clause 4.2).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigurationResult {

@@ -17,7 +17,7 @@ mod turn;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use hemiola_fedpro as fedpro;
-use hemiola_rti::{Effect, Kernel, SessionId};
+use hemiola_rti::{Authority, Effect, Kernel, SessionId};
 use hemiola_units::{Instant, Span};
 use turn::Due;
 
@@ -221,6 +221,13 @@ impl Server {
                 effects: Vec::new(),
             },
         }
+    }
+
+    /// Sets what federates may do with which credentials. Without permits, every federate may do everything.
+    #[must_use]
+    pub fn with_authority(mut self, authority: Authority) -> Self {
+        self.kernel = self.kernel.with_authority(authority);
+        self
     }
 
     /// Returns the counters so far.

@@ -7,6 +7,7 @@ use std::ops::{Bound, ControlFlow};
 use hemiola_hla::{Call, Exception};
 use hemiola_units::Instant;
 
+use crate::authority::Authority;
 use crate::federate::Presence;
 use crate::federation::Federation;
 use crate::input::{CallId, Effect, Input, SessionId, StorageId};
@@ -24,6 +25,7 @@ pub struct Kernel {
     pub(crate) limits: Limits,
     /// Whether modules may name what no module defines.
     pub(crate) partial_models: bool,
+    pub(crate) authority: Authority,
     pub(crate) now: Instant,
     pub(crate) sessions: BTreeMap<SessionId, Session>,
     pub(crate) federations: BTreeMap<FederationId, Federation>,
@@ -63,6 +65,13 @@ impl Kernel {
     #[must_use]
     pub const fn with_partial_models(mut self, are_allowed: bool) -> Self {
         self.partial_models = are_allowed;
+        self
+    }
+
+    /// Sets what federates may do. Without permits, every federate may do everything.
+    #[must_use]
+    pub fn with_authority(mut self, authority: Authority) -> Self {
+        self.authority = authority;
         self
     }
 

@@ -99,6 +99,7 @@
 
 #![forbid(unsafe_code)]
 
+mod authority;
 mod backlog;
 mod creation;
 mod federate;
@@ -128,6 +129,7 @@ mod settings;
 mod status;
 mod time;
 
+pub use authority::{Authority, Permit, Right};
 pub use creation::Owner;
 pub use image::Image;
 pub use input::{CallId, Effect, Input, SaveName, SessionId, StorageId};

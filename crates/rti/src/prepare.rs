@@ -19,6 +19,7 @@ use hemiola_hla::call::FederationCall as C;
 use hemiola_hla::data::FomModule;
 use hemiola_hla::{Call, Exception, Refusal};
 
+use crate::authority::{Right, may};
 use crate::federation::Federation;
 use crate::input::SessionId;
 use crate::kernel::Kernel;
@@ -373,6 +374,7 @@ impl Kernel {
             if state.connected.is_none() || state.member.is_some() || modules.is_empty() {
                 return None;
             }
+            may(self, session, Right::Join, name).ok()?;
         } else {
             may_create(self, session, name, mim).ok()?;
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use hemiola_hla::{Exception, FederateHandle};
 
+use crate::authority::Permit;
 use crate::creation::Owner;
 use crate::federate::Edition;
 use crate::input::{CallId, Effect, SessionId};
@@ -16,6 +17,8 @@ use crate::services::Answer;
 pub(crate) struct Session {
     /// The edition the client connected with, if it is connected.
     pub(crate) connected: Option<Edition>,
+    /// What its credentials allow, if there are permits.
+    pub(crate) permit: Option<Arc<Permit>>,
     pub(crate) member: Option<Member>,
     /// The federations that it creates count against the quota of this owner.
     pub(crate) owner: Owner,

@@ -3,9 +3,14 @@
 use hemiola_hla::Call;
 use hemiola_hla::call::FederationCall;
 use hemiola_hla::data::{
-    ANSWERS_GATHERED, ANSWERS_LATER, REPLACES, RESUME_WINDOW, RtiConfiguration,
+    ANSWERS_GATHERED, ANSWERS_LATER, Credentials, PASSWORD, REPLACES, RESUME_WINDOW,
+    RtiConfiguration,
 };
+use hemiola_hla::encoding::{HLAunicodeString, encode};
 use hemiola_units::Span;
+
+/// The type of credentials that consist of a password.
+pub(crate) const PLAIN_TEXT_PASSWORD: &str = "HLAplainTextPassword";
 
 /// The first setting that clients of 1516-2010 send.
 const SETTING_OF_2010: &str = "API.version=IEEE 1516-2010";
@@ -23,6 +28,8 @@ pub struct ConnectSettings {
     pub replaces: Option<u64>,
     /// How long its session is kept without a connection ([`RESUME_WINDOW`]).
     pub resume_window: Option<Span>,
+    /// The credentials of a client whose edition passes none with `connect` ([`PASSWORD`]).
+    pub credentials: Option<Credentials>,
     /// The names of settings that are unknown, or whose values cannot be read. Values may be secret.
     pub unknown: Vec<String>,
     /// Whether there are any settings.
@@ -79,6 +86,10 @@ impl ConnectSettings {
             RESUME_WINDOW => {
                 self.resume_window =
                     Some(value.parse().ok().filter(|window| *window >= Span::ZERO)?);
+            }
+            PASSWORD => {
+                let data = encode(&HLAunicodeString::from(value)).into();
+                self.credentials = Some(Credentials { kind: PLAIN_TEXT_PASSWORD.into(), data });
             }
             _ => return None,
         }

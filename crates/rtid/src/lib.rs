@@ -24,7 +24,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Its only protection is the choice of addresses: every program that can connect can join.
+//! Its protection is the choice of addresses, and [`Options::authority`]. Without permits, every program that can
+//! connect can join.
 
 #![forbid(unsafe_code)]
 
@@ -42,6 +43,7 @@ mod token;
 mod worker;
 
 pub use error::{ConnectError, ServeError, Stopped};
+pub use hemiola_rti::{Authority, Permit, Right};
 pub use hemiola_rti_server::{
     REAL_TIME_HOLD_MAX, Report, Settings, SlowReaderPolicy, Summary, report,
 };

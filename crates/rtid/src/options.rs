@@ -3,6 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
+use hemiola_rti::Authority;
 use hemiola_rti_server::Settings;
 use hemiola_units::{Bytes, Instant};
 
@@ -11,13 +12,15 @@ pub const PORT: u16 = 15164;
 
 /// The addresses of an RTI, and its limits.
 pub struct Options {
-    /// The addresses for TCP connections of federates. Every program that can reach one of them can join: there is no
-    /// other protection.
+    /// The addresses for TCP connections of federates. Without permits, every program that can reach one of them can
+    /// join.
     pub listen: Vec<SocketAddr>,
     /// The name for federates of the same user on the same machine, as in `shm:NAME`.
     pub local: Option<String>,
     /// The limits and timeouts.
     pub settings: Settings,
+    /// What federates may do with which credentials.
+    pub authority: Authority,
     /// The limit of the system to which the memory limit was lowered, for reports.
     pub memory_limited_by: Option<String>,
     /// The directory for the files of spools; `None` if they stay in memory.
@@ -37,6 +40,7 @@ impl Default for Options {
             listen: vec![SocketAddr::from((Ipv4Addr::LOCALHOST, PORT))],
             local: Some(PORT.to_string()),
             settings: Settings::default(),
+            authority: Authority::default(),
             memory_limited_by: None,
             spool: None,
             saves: None,

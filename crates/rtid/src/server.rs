@@ -124,7 +124,7 @@ impl Server {
             memory_limited_by: options.memory_limited_by,
         };
         Ok(Self {
-            core: Core::new(settings, identity, now()),
+            core: Core::new(settings, identity, now()).with_authority(options.authority),
             network,
             listeners,
             paused: Vec::new(),

@@ -15,6 +15,7 @@ use hemiola_rtid::{
 };
 use hemiola_units::{Bytes, Policy, Priority, Profile};
 
+use super::credentials;
 use super::log::Log;
 use super::metrics;
 use crate::args::{RtiServe, SlowReader};
@@ -51,11 +52,16 @@ pub(super) fn serve(args: &RtiServe) -> Result<ExitCode, Failure> {
         tracing::info!(%limit, "the memory limit was lowered to {memory_max}");
     }
     for address in &addresses.tcp {
-        let can = "create, join and destroy federations, and read and change their data";
-        warn_if_reachable(*address, can);
+        if args.credentials.is_some() {
+            let missing = "encryption: passwords and data can be read on the way";
+            warn_if_reachable(*address, missing, "use up memory, up to the limits of the RTI");
+        } else {
+            let can = "create, join and destroy federations, and read and change their data";
+            warn_if_reachable(*address, UNPROTECTED, can);
+        }
     }
     if let Some(address) = metrics {
-        warn_if_reachable(address, "read the names of federations and federates");
+        warn_if_reachable(address, UNPROTECTED, "read the names of federations and federates");
     }
     let summary = server.run();
     if let Ok(summary) = &summary {
@@ -113,6 +119,9 @@ fn options(args: &RtiServe) -> Result<Options, Failure> {
         SlowReader::Conflate => SlowReaderPolicy::Conflate,
         SlowReader::Drop => SlowReaderPolicy::Drop,
     };
+    if let Some(path) = &args.credentials {
+        options.authority = credentials::read(path)?;
+    }
     options.saves.clone_from(&args.saves);
     options.spool.clone_from(&args.spool);
     if args.spool.is_some() {
@@ -283,13 +292,15 @@ fn announce(addresses: &Addresses, metrics: Option<SocketAddr>) {
     print!("{}", lines.concat());
 }
 
-fn warn_if_reachable(address: SocketAddr, can: &str) {
+const UNPROTECTED: &str = "password or encryption";
+
+fn warn_if_reachable(address: SocketAddr, missing: &str, can: &str) {
     if address.ip().is_loopback() {
         return;
     }
     eprintln!(
-        "warning: {address} can be reached from other machines, without password or encryption. Any client that \
-         connects can {can}.\n\
+        "warning: {address} can be reached from other machines, without {missing}. Any client that connects can \
+         {can}.\n\
          hint: use a separate network or a firewall, or listen on loopback and connect through ssh -L"
     );
 }

@@ -62,20 +62,27 @@ impl Peer {
     /// Joined to a federation, which it creates if it is the first.
     pub(super) fn joined(address: SocketAddr, federation: &str) -> Self {
         let mut peer = Self::connected(address);
-        let created = peer.call(FederationCall::CreateFederationExecution {
-            federation_name: federation.into(),
-            fom_module: fom(),
-        });
-        assert!(created.is_ok_and_already());
+        assert!(peer.create(federation).is_ok_and_already());
         peer.join(federation);
         peer
     }
 
-    pub(super) fn join(&mut self, federation: &str) {
-        let joined = self.call(FederationCall::JoinFederationExecution {
+    pub(super) fn create(&mut self, federation: &str) -> Result<Reply, Refusal> {
+        self.call(FederationCall::CreateFederationExecution {
+            federation_name: federation.into(),
+            fom_module: fom(),
+        })
+    }
+
+    pub(super) fn try_join(&mut self, federation: &str) -> Result<Reply, Refusal> {
+        self.call(FederationCall::JoinFederationExecution {
             federate_type: "Test".into(),
             federation_name: federation.into(),
-        });
+        })
+    }
+
+    pub(super) fn join(&mut self, federation: &str) {
+        let joined = self.try_join(federation);
         assert!(matches!(joined, Ok(Reply::Joined(_))), "{joined:?}");
     }
 

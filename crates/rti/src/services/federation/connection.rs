@@ -9,7 +9,7 @@ use super::Answer;
 use crate::federate::Edition;
 use crate::input::SessionId;
 use crate::kernel::Kernel;
-use crate::settings::ConnectSettings;
+use crate::settings::{ConnectSettings, PLAIN_TEXT_PASSWORD};
 
 /// Clause 4.2.
 pub(super) fn connect(
@@ -24,35 +24,42 @@ pub(super) fn connect(
     if state.connected.is_some() {
         return Err(Exception::AlreadyConnected.into());
     }
-    credentials.map_or(Ok(()), check_credentials)?;
-    let (edition, result) = configuration.map_or_else(Default::default, apply_settings);
+    let settings = configuration.map(ConnectSettings::of).unwrap_or_default();
+    let edition = if settings.is_evolved { Edition::Evolved } else { Edition::Hla4 };
+    let password = credentials.or(settings.credentials.as_ref()).map_or(Ok(None), password)?;
+    // A session that is not connected has no edition yet for which its replies would be translated.
+    let translated =
+        |refusal: Refusal| if settings.is_evolved { refusal.of_2010() } else { refusal };
+    state.permit = kernel.authority.admit(password.as_deref()).map_err(translated)?;
     state.connected = Some(edition);
+    let result = configuration.map_or_else(ConfigurationResult::default, |_| outcome(&settings));
     Ok(Reply::Configured(result))
 }
 
-/// Checks that credentials are well-formed. This RTI admits every federate that can reach it.
-fn check_credentials(credentials: &Credentials) -> Result<(), Refusal> {
-    let good = match credentials.kind.as_str() {
-        "HLAnoCredentials" => credentials.data.is_empty(),
-        "HLAplainTextPassword" => decode::<HLAunicodeString>(&credentials.data).is_ok(),
+/// Returns the password in well-formed credentials, if they contain one.
+fn password(credentials: &Credentials) -> Result<Option<String>, Refusal> {
+    let password = match credentials.kind.as_str() {
+        "HLAnoCredentials" => credentials.data.is_empty().then_some(None),
+        PLAIN_TEXT_PASSWORD => {
+            decode::<HLAunicodeString>(&credentials.data).ok().map(|text| Some(text.0))
+        }
         kind => {
             let details = format!("unknown type of credentials: {kind}");
             return Err(Exception::InvalidCredentials.because(details));
         }
     };
     let details = || format!("the data does not match the type {}", credentials.kind);
-    if good { Ok(()) } else { Err(Exception::InvalidCredentials.because(details())) }
+    password.ok_or_else(|| Exception::InvalidCredentials.because(details()))
 }
 
-fn apply_settings(configuration: &RtiConfiguration) -> (Edition, ConfigurationResult) {
-    let settings = ConnectSettings::of(configuration);
-    let edition = if settings.is_evolved { Edition::Evolved } else { Edition::Hla4 };
+/// Says what became of the settings.
+fn outcome(settings: &ConnectSettings) -> ConfigurationResult {
     let message = match &settings.unknown[..] {
         [] => String::new(),
         unknown => format!("unknown settings: {}", unknown.join(", ")),
     };
     let applied = settings.has_any && settings.unknown.is_empty();
-    let result = ConfigurationResult {
+    ConfigurationResult {
         additional_settings_result: if applied {
             AdditionalSettingsResultCode::SettingsApplied
         } else {
@@ -60,8 +67,7 @@ fn apply_settings(configuration: &RtiConfiguration) -> (Edition, ConfigurationRe
         },
         message,
         ..ConfigurationResult::default()
-    };
-    (edition, result)
+    }
 }
 
 /// Clause 4.3. Disconnecting without a connection succeeds, because clients wait for a reply before they end the
@@ -72,6 +78,7 @@ pub(super) fn disconnect(kernel: &mut Kernel, session: SessionId) -> Answer {
             return Err(Exception::FederateIsExecutionMember.into());
         }
         state.connected = None;
+        state.permit = None;
     }
     Ok(Reply::Done)
 }

@@ -6,6 +6,7 @@ use hemiola_hla::data::{FederationExecutionInformation, FederationExecutionMembe
 use hemiola_hla::{Callback, Exception, Refusal, Reply, TimeImplementation};
 
 use super::Answer;
+use crate::authority::{Right, may};
 use crate::federate::Edition;
 use crate::federation::Federation;
 use crate::input::{Effect, SessionId};
@@ -29,6 +30,7 @@ pub(crate) fn may_create(
     mim: Option<&FomModule>,
 ) -> Result<(), Refusal> {
     connected(kernel, session)?;
+    may(kernel, session, Right::Create, name)?;
     if kernel.names.contains_key(name) {
         return Err(Exception::FederationExecutionAlreadyExists.because(name));
     }
@@ -92,6 +94,7 @@ pub(super) fn destroy_federation_execution(
     name: &str,
 ) -> Answer {
     connected(kernel, session)?;
+    may(kernel, session, Right::Destroy, name)?;
     if !kernel.names.contains_key(name) {
         return Err(does_not_exist(name));
     }

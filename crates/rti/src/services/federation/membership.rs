@@ -7,6 +7,7 @@ use hemiola_hla::{Exception, Reply};
 
 use super::execution::{connected, does_not_exist};
 use super::{Answer, synchronization};
+use crate::authority::{Right, may};
 use crate::federate::Federate;
 use crate::federation::Federation;
 use crate::input::SessionId;
@@ -27,6 +28,7 @@ pub(super) fn join_federation_execution(
     modules: &[FomModule],
 ) -> Answer {
     let edition = connected(kernel, session)?;
+    may(kernel, session, Right::Join, federation_name)?;
     if kernel.sessions.get(&session).is_some_and(|state| state.member.is_some()) {
         return Err(Exception::FederateAlreadyExecutionMember.into());
     }

@@ -1,5 +1,6 @@
 //! Clause 4.
 
+mod authority;
 mod connection;
 mod execution;
 mod membership;
