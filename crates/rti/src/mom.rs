@@ -529,6 +529,12 @@ pub(crate) fn saves_changed(federation: &mut Federation) {
     });
 }
 
+/// A save or a restore has begun or ended, and with it the state of every federate has changed.
+pub(crate) fn states_changed(federation: &mut Federation) {
+    let Some(mom) = &mut federation.mom else { return };
+    mom.touched.extend(mom.members.keys());
+}
+
 /// Whether a periodic update is due.
 pub(crate) fn is_due(federation: &Federation) -> bool {
     let mom = federation.mom.as_ref().filter(|_| !federation.saving.is_frozen());

@@ -308,6 +308,7 @@ fn thaw(federation: &mut Federation) {
     federation.saving.progress = Progress::Nothing;
     federation.saving.is_frozen = false;
     federation.time_changed = true;
+    mom::states_changed(federation);
 }
 
 /// Does the next step of what is scheduled or in progress. Returns whether there was one.
@@ -354,6 +355,7 @@ pub(crate) fn begin_save(federation: &mut Federation, label: String, time: Optio
     saving.scheduled = None;
     saving.progress = Progress::Save(Box::new(save));
     saving.is_frozen = true;
+    mom::states_changed(federation);
 }
 
 /// Begins the scheduled save if every time-constrained federate has reached its time, and gives it up if one has passed
@@ -545,6 +547,7 @@ fn proceed_restore(
                     let callback = Callback::RequestFederationRestoreSucceeded { label };
                     federation.send_callback(restore.requested_by, callback);
                     federation.saving.is_frozen = true;
+                    mom::states_changed(federation);
                     RestorePhase::Draining(reading.into_federation())
                 }
                 Some(Err(reason)) => {
@@ -670,6 +673,7 @@ fn replace(
     }
     federation.take_over(before);
     tell_all(federation, Callback::FederationRestored);
+    mom::states_changed(federation);
     mom::saves_changed(federation);
 }
 

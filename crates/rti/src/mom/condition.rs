@@ -8,27 +8,33 @@ use crate::image::{Reader, Stored, Taken, Writer};
 
 /// The attributes, each with its value: all of them are enumerated with 32 bits.
 const ATTRIBUTES: [(&str, Value); 14] = [
-    ("HLAtimeConstrained", |one| i32::from(one.time.constrained)),
-    ("HLAtimeRegulating", |one| i32::from(one.time.regulation().is_some())),
-    ("HLAasynchronousDelivery", |one| i32::from(one.time.asynchronous_delivery)),
-    ("HLAfederateState", |_| ACTIVE),
-    ("HLAtimeManagerState", |one| i32::from(one.time.advance().is_some())),
-    ("HLAobjectClassRelevanceAdvisory", |one| on(one, Switch::ObjectClassRelevanceAdvisory)),
-    ("HLAattributeRelevanceAdvisory", |one| on(one, Switch::AttributeRelevanceAdvisory)),
-    ("HLAattributeScopeAdvisory", |one| on(one, Switch::AttributeScopeAdvisory)),
-    ("HLAinteractionRelevanceAdvisory", |one| on(one, Switch::InteractionRelevanceAdvisory)),
-    ("HLAconveyRegionDesignatorSets", |one| on(one, Switch::ConveyRegionDesignatorSets)),
-    ("HLAautomaticResignAction", |one| one.resign_action.number()),
-    ("HLAserviceReporting", |one| on(one, Switch::ServiceReporting)),
-    ("HLAexceptionReporting", |one| on(one, Switch::ExceptionReporting)),
-    ("HLAsendServiceReportsToFile", |one| on(one, Switch::SendServiceReportsToFile)),
+    ("HLAtimeConstrained", |_, one| i32::from(one.time.constrained)),
+    ("HLAtimeRegulating", |_, one| i32::from(one.time.regulation().is_some())),
+    ("HLAasynchronousDelivery", |_, one| i32::from(one.time.asynchronous_delivery)),
+    ("HLAfederateState", |federation, _| state(federation)),
+    ("HLAtimeManagerState", |_, one| i32::from(one.time.advance().is_some())),
+    ("HLAobjectClassRelevanceAdvisory", |_, one| on(one, Switch::ObjectClassRelevanceAdvisory)),
+    ("HLAattributeRelevanceAdvisory", |_, one| on(one, Switch::AttributeRelevanceAdvisory)),
+    ("HLAattributeScopeAdvisory", |_, one| on(one, Switch::AttributeScopeAdvisory)),
+    ("HLAinteractionRelevanceAdvisory", |_, one| on(one, Switch::InteractionRelevanceAdvisory)),
+    ("HLAconveyRegionDesignatorSets", |_, one| on(one, Switch::ConveyRegionDesignatorSets)),
+    ("HLAautomaticResignAction", |_, one| one.resign_action.number()),
+    ("HLAserviceReporting", |_, one| on(one, Switch::ServiceReporting)),
+    ("HLAexceptionReporting", |_, one| on(one, Switch::ExceptionReporting)),
+    ("HLAsendServiceReportsToFile", |_, one| on(one, Switch::SendServiceReportsToFile)),
 ];
 
-/// Reads a value from the state of a federate.
-type Value = fn(&Federate) -> i32;
+/// Reads a value from the state of a federation and its federate.
+type Value = fn(&Federation, &Federate) -> i32;
 
-/// The federate neither saves nor restores.
-const ACTIVE: i32 = 1;
+/// An `HLAfederateState`: all federates save and restore together.
+fn state(federation: &Federation) -> i32 {
+    match &federation.saving {
+        saving if saving.is_saving() => 3,
+        saving if saving.is_restoring() => 5,
+        _ => 1,
+    }
+}
 
 fn on(federate: &Federate, switch: Switch) -> i32 {
     i32::from(federate.is_on(switch))
@@ -42,7 +48,7 @@ impl Conditions {
     /// The present values of a joined federate.
     pub(super) fn of(federation: &Federation, federate: FederateHandle) -> Self {
         let federate = federation.federate(federate);
-        Self(ATTRIBUTES.map(|(_, value)| value(federate)))
+        Self(ATTRIBUTES.map(|(_, value)| value(federation, federate)))
     }
 
     /// Returns the value of an attribute, if it is one of these.

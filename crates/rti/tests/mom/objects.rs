@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 
 use hemiola_hla::call::{FederationCall, OwnershipCall, SupportCall};
 use hemiola_hla::data::FomModule;
-use hemiola_hla::encoding::{HLAinteger32BE, HLAlogicalTime, HLAunicodeString, HLAvariableArray};
+use hemiola_hla::encoding::{
+    HLAinteger32BE, HLAlogicalTime, HLAunicodeString, HLAvariableArray, decode,
+};
 use hemiola_hla::{Callback, FederateHandle, ResignAction};
 
 use super::{FEDERATE, FEDERATION, editions, encoded, model};
-use crate::world::{World, time};
+use crate::world::{Fed, World, time};
 use hemiola_rti::Limits;
 
 #[test]
@@ -87,6 +89,49 @@ fn no_federate_produces_the_instances_and_the_rti_owns_their_attributes() {
     let answers = world.notices(manager);
     let expected = Callback::AttributeIsOwnedByRTI { object_instance, attributes };
     assert_eq!(answers[0].callback(), &expected);
+}
+
+/// The states that a federate has been told of, and what it was told in between.
+fn states(world: &mut World, manager: Fed) -> Vec<String> {
+    let class = world.class(FEDERATE);
+    let state = world.model.attribute_named(class, "HLAfederateState").unwrap();
+    let of = |callback: &Callback| match callback {
+        Callback::ReflectAttributeValues { attribute_values, .. } => {
+            let value = attribute_values.iter().find(|(one, _)| *one == state);
+            value.map(|(_, value)| decode::<HLAinteger32BE>(value).unwrap().0.to_string())
+        }
+        callback => Some(callback.name().to_owned()),
+    };
+    world.notices(manager).iter().filter_map(|one| of(one.callback())).collect()
+}
+
+#[test]
+fn the_state_of_every_federate_follows_saves_and_restores() {
+    use FederationCall as C;
+    let mut world = World::saving();
+    let feds @ [manager, car] = ["manager", "car"].map(|name| world.federate(name));
+    world.watch(manager, FEDERATE);
+    world.notices(manager);
+    world.ok(car, C::RequestFederationSave { label: "a".into() });
+    assert_eq!(states(&mut world, manager), ["3", "3", "InitiateFederateSave"]);
+    for call in [C::FederateSaveBegun, C::FederateSaveComplete] {
+        feds.iter().for_each(|fed| drop(world.ok(*fed, call.clone())));
+    }
+    assert_eq!(states(&mut world, manager), ["FederationSaved", "1", "1"]);
+    world.ok(car, C::RequestFederationRestore { label: "a".into() });
+    let begun = ["5", "5", "FederationRestoreBegun", "InitiateFederateRestore"];
+    assert_eq!(states(&mut world, manager), begun);
+    feds.iter().for_each(|fed| drop(world.ok(*fed, C::FederateRestoreComplete)));
+    assert_eq!(states(&mut world, manager), ["FederationRestored", "1", "1"]);
+    // The same if they fail.
+    world.ok(car, C::RequestFederationSave { label: "b".into() });
+    world.ok(car, C::AbortFederationSave);
+    let told = ["3", "3", "InitiateFederateSave", "FederationNotSaved", "1", "1"];
+    assert_eq!(states(&mut world, manager), told);
+    world.ok(car, C::RequestFederationRestore { label: "a".into() });
+    world.ok(car, C::AbortFederationRestore);
+    let told = [&begun[..], &["FederationNotRestored", "1", "1"]].concat();
+    assert_eq!(states(&mut world, manager), told);
 }
 
 #[test]
