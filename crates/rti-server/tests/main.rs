@@ -8,6 +8,7 @@ mod federate;
 mod gathering;
 mod memory;
 mod models;
+mod saves;
 mod shrink;
 mod slow;
 mod world;

@@ -53,6 +53,8 @@ enum FileJob {
     Store(SessionId, u64, SpoolChunk),
     Load(SessionId, u64),
     Discard(SessionId),
+    StoreImage(StorageId, SaveName, Image),
+    LoadImage(StorageId, SaveName),
 }
 
 #[derive(Default)]
@@ -66,6 +68,8 @@ pub(crate) struct Links {
     /// The files of spools, and what the thread that writes and reads them has to do.
     files: BTreeMap<(SessionId, u64), Vec<u8>>,
     file_jobs: VecDeque<FileJob>,
+    /// The saves of federations.
+    pub(crate) images: BTreeMap<SaveName, Image>,
     /// Whether files can be written.
     pub(crate) disk_is_full: bool,
     /// Bytes written by the server, over all links.
@@ -159,12 +163,12 @@ impl Network for Links {
         self.file_jobs.push_back(FileJob::Discard(session));
     }
 
-    fn store_image(&mut self, _: StorageId, name: SaveName, _: Image) {
-        panic!("no federate of these worlds saves, but {name:?}");
+    fn store_image(&mut self, request: StorageId, name: SaveName, image: Image) {
+        self.file_jobs.push_back(FileJob::StoreImage(request, name, image));
     }
 
-    fn load_image(&mut self, _: StorageId, name: SaveName) {
-        panic!("no federate of these worlds restores, but {name:?}");
+    fn load_image(&mut self, request: StorageId, name: SaveName) {
+        self.file_jobs.push_back(FileJob::LoadImage(request, name));
     }
 
     fn secret(&mut self) -> Option<u64> {
@@ -332,6 +336,17 @@ impl World {
                 self.server.loaded(session, chunk, Ok(chunk_read));
             }
             Some(FileJob::Discard(session)) => self.links.files.retain(|(of, _), _| *of != session),
+            Some(FileJob::StoreImage(request, ..)) if self.links.disk_is_full => {
+                self.server.image_stored(request, Err("no space left on device".into()));
+            }
+            Some(FileJob::StoreImage(request, name, image)) => {
+                self.links.images.insert(name, image);
+                self.server.image_stored(request, Ok(()));
+            }
+            Some(FileJob::LoadImage(request, name)) => {
+                let image = self.links.images.get(&name).cloned();
+                self.server.image_loaded(request, image.ok_or_else(|| "there is none".into()));
+            }
         }
     }
 

@@ -372,7 +372,7 @@ fn check_scheduled(federation: &mut Federation) -> bool {
     let has_reached = |(handle, federate): (FederateHandle, &Federate)| {
         let state = &federate.time;
         let is_beyond = state.advance().is_some_and(|one| state.destination(one) > time);
-        let is_complete = galts.galt(handle).is_none_or(|galt| galt.time() >= time);
+        let is_complete = galts.galt(handle).is_none_or(|galt| !galt.allows(time));
         state.now() == time || federate.jobs == 0 && is_beyond && is_complete
     };
     let is_passed = constrained().any(|(_, federate)| federate.time.now() > time);

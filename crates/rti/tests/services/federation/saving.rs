@@ -365,6 +365,27 @@ fn a_save_at_a_time_waits_for_the_federates_that_are_time_constrained() {
 }
 
 #[test]
+fn a_save_at_a_time_waits_for_messages_at_that_time() {
+    let (mut w, [a, b]) = pair();
+    w.constrain(a);
+    w.regulate(b, 1);
+    w.publish_interaction(b, "Command.Stop");
+    w.subscribe_interaction(a, "Command.Stop");
+    w.request_save_at(b, "at five", 5);
+    w.callbacks(a);
+    w.tar(a, 8);
+    w.tar(b, 4);
+    assert_eq!(w.callbacks(a), [""; 0], "a message at 5 can still come");
+    w.send_at(b, "Command.Stop", 5);
+    w.tar(b, 5);
+    assert!(w.last(a).starts_with("InitiateFederateSaveWithTime"));
+    w.all_save(&[a, b]);
+    w.restore(&[a, b], "at five");
+    w.tar(b, 9);
+    assert_eq!(w.callbacks(a), ["receive Command.Stop at 5", "grant 8"]);
+}
+
+#[test]
 fn no_federate_passes_the_time_of_a_save_before_it() {
     let mut w = World::saving();
     let [a, b] = ["a", "b"].map(|name| w.in_time(name, 1));
