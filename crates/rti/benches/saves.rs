@@ -73,22 +73,22 @@ fn world() -> World {
     world
 }
 
-/// The total time of an input and the work that follows, and the longest slice.
-fn feed(world: &mut World, input: Input) -> (Duration, Duration) {
+/// The times of an input and of each slice of the work that follows.
+fn feed(world: &mut World, input: Input) -> Vec<Duration> {
     world.out.clear();
     let begin = Instant::now();
     world.kernel.handle_within(input, SLICE, &mut world.out);
-    let mut longest = begin.elapsed();
+    let mut slices = vec![begin.elapsed()];
     while world.kernel.has_work() {
         let slice = Instant::now();
         world.kernel.work(SLICE, &mut world.out);
-        longest = longest.max(slice.elapsed());
+        slices.push(slice.elapsed());
     }
-    (begin.elapsed(), longest)
+    slices
 }
 
 /// Saves once. Returns the image too.
-fn save(world: &mut World) -> ((Duration, Duration), Image) {
+fn save(world: &mut World) -> (Vec<Duration>, Image) {
     world.call(PUBLISHER, FederationCall::RequestFederationSave { label: "bench".into() });
     for session in [PUBLISHER, SUBSCRIBER] {
         world.call(session, FederationCall::FederateSaveBegun);
@@ -102,7 +102,7 @@ fn save(world: &mut World) -> ((Duration, Duration), Image) {
 }
 
 /// Restores once: the time to read the image, and the time to replace the federation.
-fn restore(world: &mut World, image: &Image) -> [(Duration, Duration); 2] {
+fn restore(world: &mut World, image: &Image) -> [Vec<Duration>; 2] {
     world.call(PUBLISHER, FederationCall::RequestFederationRestore { label: "bench".into() });
     let requested = world.out.pop();
     let Some(Effect::Load(id, _)) = requested else { panic!("{requested:?}") };
@@ -113,12 +113,17 @@ fn restore(world: &mut World, image: &Image) -> [(Duration, Duration); 2] {
     [read, replaced]
 }
 
-/// Prints the median total and the greatest slice of several rounds.
-fn report(what: &str, mut rounds: Vec<(Duration, Duration)>) {
-    rounds.sort();
-    let longest = rounds.iter().map(|(_, longest)| *longest).max().unwrap_or_default();
-    let (median, _) = rounds[rounds.len() / 2];
-    println!("{what}: median {median:?}, longest slice {longest:?}");
+/// Prints the median of the rounds' totals, and the longest slice. The slices are the same in every round, so each
+/// counts with its shortest time: other programs take the processor away in some rounds, and not in all.
+fn report(what: &str, rounds: &[Vec<Duration>]) {
+    let mut totals: Vec<Duration> = rounds.iter().map(|round| round.iter().sum()).collect();
+    totals.sort();
+    let count = rounds[0].len();
+    assert!(rounds.iter().all(|round| round.len() == count), "the rounds differ");
+    let shortest = |slice: usize| rounds.iter().map(|round| round[slice]).min();
+    let longest = (0..count).filter_map(shortest).max().unwrap_or_default();
+    let median = totals[totals.len() / 2];
+    println!("{what}: median {median:?} in {count} slices, of which the longest takes {longest:?}");
 }
 
 fn main() {
@@ -134,7 +139,7 @@ fn main() {
             println!("an image of {} bytes", image.as_ref().len());
         }
     }
-    report("write", saves);
-    report("read", reads);
-    report("replace", replacements);
+    report("write", &saves);
+    report("read", &reads);
+    report("replace", &replacements);
 }
