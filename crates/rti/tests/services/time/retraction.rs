@@ -62,6 +62,24 @@ fn messages_of_one_time_keep_their_order_around_retracted_ones() {
 }
 
 #[test]
+fn the_memory_of_messages_that_are_retracted_one_after_the_other_comes_back() {
+    let mut w = World::new();
+    let (a, b) = (w.in_time("a", 1), w.in_time("b", 1));
+    w.publish_interaction(a, "Command.Stop");
+    w.subscribe_interaction(b, "Command.Stop");
+    w.send_at(a, "Command.Stop", 5);
+    let before = w.kernel.memory_len();
+    for _ in 0..100 {
+        let sent = [5, 5, 6].map(|at| w.send_at(a, "Command.Stop", at));
+        sent.into_iter().for_each(|message| retract(&mut w, a, message));
+    }
+    assert_eq!(w.kernel.memory_len(), before);
+    w.tar(a, 10);
+    w.nmr(b, 20);
+    assert_eq!(w.callbacks(b), ["receive Command.Stop at 5", "grant 5"]);
+}
+
+#[test]
 fn a_waiting_federate_advances_past_a_retracted_message() {
     let mut w = World::new();
     let (a, b, c) = (w.in_time("a", 1), w.in_time("b", 1), w.in_time("c", 1));
