@@ -141,11 +141,14 @@ const fn len_of(bytes: usize) -> usize {
 }
 
 macro_rules! handles {
-    ($($type:ident)*) => {$(
+    ($($type:ident $number:ident)*) => {$(
         impl Frequent for $type {
             #[inline]
             fn read(fields: &mut Cursor<'_>, number: u8) -> Option<Self> {
-                fields.opaque(number).map(Self::from_bytes)
+                let bytes = fields.opaque(number)?;
+                let number = bytes.try_into().map($number::from_be_bytes);
+                // A handle that was read in data may have the number of its bytes before it.
+                Some(number.map_or_else(|_| Self::from_bytes(bytes), Self::new))
             }
 
             #[inline]
@@ -157,8 +160,13 @@ macro_rules! handles {
 }
 
 handles! {
-    ObjectInstanceHandle MessageRetractionHandle AttributeHandle ParameterHandle InteractionClassHandle
-    TransportationTypeHandle FederateHandle
+    ObjectInstanceHandle u64
+    MessageRetractionHandle u64
+    AttributeHandle u32
+    ParameterHandle u32
+    InteractionClassHandle u32
+    TransportationTypeHandle u32
+    FederateHandle u32
 }
 
 impl Frequent for EncodedTime {
