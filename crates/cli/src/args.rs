@@ -420,9 +420,22 @@ pub(crate) struct New {
     /// Processor time that the unit may use in a cycle [default: that of the scenario's last unit]
     #[arg(long, value_name = "TIME")]
     pub(crate) budget: Option<Span>,
+    /// The user that the program runs as: one of its own, or that of the run, with its files [default: own where the
+    /// run may change user ids]
+    #[arg(long, value_enum, requires = "command")]
+    pub(crate) user: Option<UnitUser>,
     /// Run this program, which implements the unit contract (docs/guide/units.md), with its arguments
     #[arg(last = true, value_name = "PROGRAM", conflicts_with = "gain")]
     pub(crate) command: Vec<String>,
+}
+
+/// The user that the program of a unit runs as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum UnitUser {
+    /// One that no other process has
+    Own,
+    /// That of the run
+    Run,
 }
 
 #[derive(Debug, Subcommand)]

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use hemiola_runner::check_module;
 use hemiola_runner::control::{NewUnit, UnitAnswer, UnitPair, UnitRequest, ask, watch};
 
-use crate::args::{Action, New, Unit};
+use crate::args::{Action, New, Unit, UnitUser};
 use crate::diagnostics::Failure;
 
 pub(crate) fn unit(args: Unit) -> Result<ExitCode, Failure> {
@@ -81,12 +81,12 @@ fn another(words: &[String]) -> New {
         _ if program.contains('/') => (None, vec![program], None),
         _ => (Some(program), Vec::new(), None),
     };
-    New { name, gain, wasm, priority: None, budget: None, command }
+    New { name, gain, wasm, priority: None, budget: None, user: None, command }
 }
 
 /// Makes the program's path absolute, because the runner works in another folder than this command.
 fn described(new: New) -> Result<NewUnit, Failure> {
-    let New { name, gain, wasm, priority, budget, mut command } = new;
+    let New { name, gain, wasm, priority, budget, user, mut command } = new;
     let wasm = wasm.as_deref().map(module).transpose()?;
     if let Some(program) = command.first_mut().filter(|program| program.contains('/')) {
         let path = std::path::absolute(&*program)
@@ -96,7 +96,11 @@ fn described(new: New) -> Result<NewUnit, Failure> {
         }
         *program = path.to_string_lossy().into_owned();
     }
-    Ok(NewUnit { name, gain, command, wasm, priority, budget })
+    let user = user.map(|user| match user {
+        UnitUser::Own => hemiola_scenario::UnitUser::Own,
+        UnitUser::Run => hemiola_scenario::UnitUser::Run,
+    });
+    Ok(NewUnit { name, gain, command, wasm, priority, budget, user })
 }
 
 /// The absolute path of a module that can be a unit.

@@ -9,6 +9,7 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::time::Duration;
 
+use hemiola_scenario::UnitUser;
 use hemiola_units::Span;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -71,6 +72,9 @@ pub struct NewUnit {
     pub priority: Option<u8>,
     /// Processor time that it may use in a cycle; that of the scenario's last unit by default.
     pub budget: Option<Span>,
+    /// The user of a program: its own where permitted, by default.
+    #[serde(default)]
+    pub user: Option<UnitUser>,
 }
 
 /// A unit as `unit list` shows it.

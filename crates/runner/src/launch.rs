@@ -38,6 +38,8 @@ pub(crate) enum Message {
     Ready {
         /// The profile that the kernel granted.
         granted: Granted,
+        /// The user id of its own that it has.
+        user: Option<u32>,
         /// Where an RTI listens.
         rti: Option<RtiAddress>,
     },
@@ -100,9 +102,14 @@ impl Line {
         serde_json::from_str(&line).ok()
     }
 
-    /// Reports that this process is prepared, and waits for the instant of the first release.
-    pub(crate) fn await_start(&mut self, granted: Granted) -> Result<Instant, String> {
-        self.send(&Message::Ready { granted, rti: None });
+    /// Reports that this process is prepared, with the user id of its own if it has one, and waits for the instant of
+    /// the first release.
+    pub(crate) fn await_start(
+        &mut self,
+        granted: Granted,
+        user: Option<u32>,
+    ) -> Result<Instant, String> {
+        self.send(&Message::Ready { granted, user, rti: None });
         match self.receive() {
             Some(Message::Start(epoch)) => Ok(epoch),
             _ => Err("the runner gave no start".into()),

@@ -4,6 +4,7 @@
 //! profile, report to the runner what was granted. *Run*: release → receive → step → send → record, with no
 //! allocation and no system call but the channel's and the clock's.
 
+use std::io;
 use std::ops::Range;
 use std::process::ExitCode;
 
@@ -16,15 +17,19 @@ use hemiola_rt::periodic::Periodic;
 use hemiola_rt::sys;
 use hemiola_scenario::Release;
 use hemiola_trace::{Entry, EventKind};
-use hemiola_units::{Granted, Instant, Policy, Span};
+use hemiola_units::{Bytes, Granted, Instant, Policy, Span};
 
 use crate::launch::{Finished, Line, Message};
-use crate::spec::{Limits, NodeSpec};
+use crate::spec::{Limits, NodeSpec, OwnUser};
 use crate::task::{Job, Next, Ports, Task};
 use crate::tasks::{Body, TaskKind, kind};
 
 /// Pairs of marks measured before the first release.
 const PAIRS: u32 = 200;
+/// The longest file that a unit may write: hours of output, and a small part of a disk.
+const FILE_SIZE_MAX: Bytes = Bytes(64 << 20);
+/// Processes and threads of a unit with a user id of its own: enough for libraries that start a thread per processor.
+const TASKS_MAX: u64 = 32;
 
 /// The child process: receives its `NodeSpec` on standard input, runs its task, reports how it ended.
 #[must_use]
@@ -69,25 +74,74 @@ fn because<E: std::fmt::Display>(what: &str) -> impl Fn(E) -> String + '_ {
 
 impl Limits {
     /// Applies them to this process, and to a program executed in its place.
-    fn apply(self) -> std::io::Result<()> {
+    fn apply(self) -> io::Result<()> {
         sys::process::set_rt_time_limit(std::process::id(), self.unbroken)?;
         let at_most = |limit| Rlimit { current: Some(limit), maximum: Some(limit) };
         setrlimit(Resource::As, at_most(self.memory.0))?;
         // A unit that crashes is an everyday event here, and a core file takes time and space.
         setrlimit(Resource::Core, at_most(0))?;
-        Ok(())
+        // Its output, too, which is on the disk of the results.
+        setrlimit(Resource::Fsize, at_most(FILE_SIZE_MAX.0))?;
+        // With a user id of its own it has no privilege to lock memory. A refusal leaves a lower limit as it is.
+        let _ = setrlimit(Resource::Memlock, at_most(self.memory.0));
+        sys::process::end_first_without_memory()
     }
 
     /// Once the profile is known to be granted: gives up real-time priority until the decision module gives it back,
-    /// and the power to take it.
-    pub(crate) fn settle(self, granted: &Granted) -> Result<(), String> {
+    /// the power to take it, and the run's user. Returns the user id of its own that the process has then.
+    pub(crate) fn settle(self, granted: &Granted) -> Result<Option<u32>, String> {
+        // The power that is given up contains a part of this.
+        let may_change_user = sys::process::may_change_user();
         if !matches!(granted.scheduling, Policy::Other { .. }) {
             sys::sched::set_own_policy(None, &Policy::Other { nice: 0 })
                 .map_err(because("the policy of a starting unit"))?;
         }
         sys::process::give_up_power().map_err(because("the capabilities of a unit"))?;
-        Ok(())
+        self.user.map_or(Ok(None), |user| user.take(may_change_user))
     }
+}
+
+/// Keeps a program that is about to be executed from privileges, and from the one way in which read access to shared
+/// memory suffices to harm others.
+pub(crate) fn confine() -> Result<(), String> {
+    sys::process::take_no_privileges().map_err(because("no new privileges"))?;
+    match sys::filter::refuse_requeue() {
+        // A kernel without seccomp filters.
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+        done => done.map_err(because("the filter of system calls")),
+    }
+}
+
+impl OwnUser {
+    /// Gives this process the user id, if that is permitted, and limits that count for this user alone. Returns the id
+    /// that it has.
+    fn take(self, is_permitted: bool) -> Result<Option<u32>, String> {
+        let taken = if is_permitted {
+            sys::process::become_user(self.id)
+        } else {
+            Err(io::ErrorKind::PermissionDenied.into())
+        };
+        match taken {
+            Ok(()) => {}
+            // A user namespace does not have the id (user_namespaces(7)).
+            Err(error) if !self.is_required && is_refusal(&error) => return Ok(None),
+            Err(error) => {
+                return Err(format!(
+                    "a user id of its own was refused: {error}; the run needs CAP_SETUID, CAP_SETGID and CAP_KILL, as \
+                     root has them, or write user = \"run\""
+                ));
+            }
+        }
+        let tasks = Rlimit { current: Some(TASKS_MAX), maximum: Some(TASKS_MAX) };
+        setrlimit(Resource::Nproc, tasks).map_err(because("limit of its processes"))?;
+        sys::process::set_parent_death_signal(sys::process::Signal::KILL)
+            .map_err(because("parent-death signal"))?;
+        Ok(Some(self.id))
+    }
+}
+
+fn is_refusal(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::InvalidInput)
 }
 
 /// Opens the recorder that the runner made for this process.
@@ -124,10 +178,8 @@ fn run_task(
         jobs: 0,
     };
     node.recorder.measure_pair(PAIRS);
-    if let Some(limits) = spec.limits {
-        limits.settle(&granted)?;
-    }
-    let epoch = line.await_start(granted)?;
+    let user = spec.limits.map_or(Ok(None), |limits| limits.settle(&granted))?;
+    let epoch = line.await_start(granted, user)?;
 
     task.begin(epoch);
     let before = sys::usage::thread_switches();

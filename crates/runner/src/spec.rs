@@ -70,6 +70,16 @@ pub(crate) struct Limits {
     pub(crate) unbroken: Span,
     /// Address space (setrlimit(2), `RLIMIT_AS`).
     pub(crate) memory: Bytes,
+    /// The user id that it gets; `None` for the run's.
+    pub(crate) user: Option<OwnUser>,
+}
+
+/// A user id that no other process on the machine has.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct OwnUser {
+    pub(crate) id: u32,
+    /// Whether the process must not start without it.
+    pub(crate) is_required: bool,
 }
 
 impl NodeSpec {

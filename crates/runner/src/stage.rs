@@ -41,6 +41,8 @@ pub(crate) struct Member {
     pub(crate) kind: &'static TaskKind,
     pub(crate) launched: Launched,
     pub(crate) granted: Option<Granted>,
+    /// The user id of its own that it has.
+    user: Option<u32>,
     pub(crate) finished: Option<Finished>,
     pub(crate) exit: Option<String>,
     /// Time since the first release when it was found to have ended before the run.
@@ -188,6 +190,7 @@ impl<'r> Stage<'r> {
             kind,
             launched,
             granted: None,
+            user: None,
             finished: None,
             exit: None,
             ended_after: None,
@@ -257,8 +260,9 @@ impl<'r> Stage<'r> {
         let member = &mut self.members[index];
         let ended = member.launched.ended();
         let reason = match (member.launched.receive(timeout), ended) {
-            (Some(Message::Ready { granted, rti }), _) => {
+            (Some(Message::Ready { granted, user, rti }), _) => {
                 member.granted = Some(granted);
+                member.user = user;
                 self.rti = rti.or(self.rti.take());
                 return Ok(true);
             }

@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 
 use hemiola_rt::clock::{Clock, MonotonicClock};
 use hemiola_sandbox::LoadError;
-use hemiola_scenario::{Unit, UnitProgram, UnitState as Begin, Variant, sandboxed_budget};
+use hemiola_scenario::{
+    Unit, UnitProgram, UnitState as Begin, UnitUser, Variant, sandboxed_budget,
+};
 use hemiola_simplex::{
     Begun, Change, Effect, Gain, Replacement, Role, SLOTS, Ticket, UnitId, Upgrades, fault_name,
     reason_name, state_name, unit_policy,
@@ -126,6 +128,7 @@ impl Units {
             generation: launch.id.generation,
             asked: launch.unit.profile.clone(),
             ended_after: None,
+            user: None,
         });
         if let UnitProgram::Module { file } = program {
             let started = order_preparation(stage, launch, file);
@@ -308,7 +311,7 @@ impl Units {
     ) -> Result<(), String> {
         let (old, name) = (old.to_owned(), new.to_owned());
         let profile = self.profile.clone();
-        let unit = Self::later(name.clone(), UnitProgram::Gain(gain), profile, self.budget);
+        let unit = Self::later(name.clone(), UnitProgram::Gain(gain), profile, self.budget, None);
         let pairs = vec![Replacement { old, new: name, share: unit.share() }];
         let begun = self.begin_core(Change::Replace { pairs })?;
         self.launch_later(stage, UnitLaunch { id: begun.launches[0], unit, fault, may_end: true });
@@ -330,7 +333,13 @@ impl Units {
             (None, None, Some(file)) => {
                 let program = UnitProgram::Module { file: file.clone() };
                 let budget = new.budget.unwrap_or(self.sandboxed_budget);
-                return Ok(Self::later(new.name.clone(), program, Profile::ordinary(), budget));
+                return Ok(Self::later(
+                    new.name.clone(),
+                    program,
+                    Profile::ordinary(),
+                    budget,
+                    None,
+                ));
             }
             (Some(name), None, None) => UnitProgram::Gain(
                 Gain::named(name).ok_or_else(|| format!("no gain is called \"{name}\""))?,
@@ -348,13 +357,19 @@ impl Units {
                 .map_err(|refusal| refusal.to_string())?;
         }
         let budget = new.budget.unwrap_or(self.budget);
-        Ok(Self::later(new.name.clone(), program, profile, budget))
+        Ok(Self::later(new.name.clone(), program, profile, budget, new.user))
     }
 
     /// A unit that is started while the others run. It begins in shadow.
-    fn later(name: String, program: UnitProgram, profile: Profile, budget: Span) -> Unit {
+    fn later(
+        name: String,
+        program: UnitProgram,
+        profile: Profile,
+        budget: Span,
+        user: Option<UnitUser>,
+    ) -> Unit {
         let state = Begin::Shadow;
-        Unit { name, program, fault: None, state, budget, profile, profile_name: None }
+        Unit { name, program, fault: None, state, budget, profile, profile_name: None, user }
     }
 
     /// Reports the processes that are prepared, have ended, or are gone with everything they started.
@@ -368,7 +383,10 @@ impl Units {
         }
         for process in self.processes.iter_mut().flatten() {
             let UnitProcess { id, member: Some(member), .. } = *process else { continue };
-            if process.prepares && !process.ending {
+            // The reason of its end may have been received with its end.
+            if let Some(exit) = &stage.members()[member].exit {
+                self.upgrades.ended(id, exit);
+            } else if process.prepares && !process.ending {
                 match stage.receive_ready(member, std::time::Duration::ZERO) {
                     Ok(false) => {}
                     Ok(true) => {
@@ -379,9 +397,6 @@ impl Units {
                 }
             }
             let member = &mut stage.members()[member];
-            if let Some(exit) = &member.exit {
-                self.upgrades.ended(id, exit);
-            }
             if process.ending && !process.vacated && member.launched.end() && stage.end_strays() {
                 process.vacated = true;
                 self.upgrades.vacated(id);

@@ -6,7 +6,7 @@ use hemiola_simplex::{Gain, Settings as Rule};
 use hemiola_units::{Bytes, Delivery, Endpoint, Overrun, Rate, Span};
 
 use crate::document::{At, Named, OneOrMany, Shape, Word};
-use crate::plan::{Message, UnitState};
+use crate::plan::{Message, UnitState, UnitUser};
 use crate::{sections, words};
 
 pub(crate) mod federation;
@@ -94,7 +94,7 @@ sections! {
 
     /// `[decision]`
     pub(crate) struct DecisionKeys<'s> = "the decision rule" {
-        may safety: GainOrName<'s> = gain(Rule::default().safety), Shape::Gain, "The safety controller.";
+        may safety: GainOrName<'s> = gain(Rule::default().safety), Shape::Gain, "The safety controller; at the rate of each variant it must recover from its whole region.";
         may accept_below: f64 = Rule::default().accept_below, Shape::Number(0.01, 1.0),
             "Highest predicted Lyapunov value V of a command that is accepted; the recoverable region ends at 1.";
         may return_below: f64 = Rule::default().return_below, Shape::Number(0.01, 1.0),
@@ -226,6 +226,8 @@ sections! {
             "Initial state; at most one unit is active.";
         may budget: Span, Shape::Length, else "an eighth of answer_within; with wasm 100us, at most a sixteenth of it",
             "Processor time per cycle; on each processor those of all units together at most answer_within.";
+        may user: UnitUser, Shape::Word(UnitUser::WORDS), else "own where the run may change user ids, otherwise run",
+            "The user that a command runs as: one of its own, or that of the run, with its files.";
     }
 
     /// `[campaign]`
@@ -274,6 +276,7 @@ words!(Model { SeiFit "sei-fit", Ip01 "ip01" });
 words!(Message { Sensors "sensors", Command "command" });
 words!(Overrun { Skip "skip", CatchUp "catch-up", Stop "stop" });
 words!(UnitState { Active "active", Shadow "shadow" });
+words!(UnitUser { Own "own", Run "run" });
 words! {
     /// Reaction to a poor unit.
     pub(crate) enum RemedyWord { Report "report", Switch "switch", Off "off" }

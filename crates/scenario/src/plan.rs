@@ -412,6 +412,18 @@ pub struct Unit {
     pub profile: Profile,
     /// The name of that profile in the scenario; `None` for an ordinary process.
     pub profile_name: Option<String>,
+    /// The user of a program; `None` for its own where the run may change user ids, and the run's where not.
+    pub user: Option<UnitUser>,
+}
+
+/// The user that a unit's program runs as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UnitUser {
+    /// One that no other process has: it can act on no other process, and has limits of its own.
+    Own,
+    /// That of the run, with its files.
+    Run,
 }
 
 impl Unit {

@@ -286,6 +286,9 @@ pub struct UnitRun {
     pub asked: Profile,
     /// Time from the first release to the end of its process, if it ended before the run.
     pub ended_after: Option<Span>,
+    /// The user id that its process has for itself; `None` if it has the run's, or no process.
+    #[serde(default)]
+    pub user: Option<u32>,
 }
 
 /// One process in one run.
@@ -456,6 +459,7 @@ mod tests {
                         generation: 1,
                         asked: Profile::ordinary(),
                         ended_after: Some(Span::from_millis(1234)),
+                        user: Some(0x7000_0000),
                     }],
                 }],
                 mixed: None,

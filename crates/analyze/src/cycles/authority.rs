@@ -94,6 +94,9 @@ pub struct UnitEnd {
     pub state: String,
     /// Time in control, ns.
     pub commanded_ns: i64,
+    /// The user id that its process had for itself; `None` if it had the run's, or no process.
+    #[serde(default)]
+    pub user: Option<u32>,
 }
 
 impl Control {
@@ -316,14 +319,13 @@ impl Book<'_> {
             let code = source::unit(slot.into());
             let its = tenures.iter().filter(|tenure| tenure.source == (code, generation));
             let commanded_ns = its.map(Tenure::length_ns).sum();
-            units.push(UnitEnd { unit, slot, state, commanded_ns });
+            units.push(UnitEnd { unit, slot, state, commanded_ns, user: None });
         }
-        let has_ended = |name: &str| {
-            let unit = self.run.units.iter().find(|unit| unit.name == name);
-            unit.is_some_and(|unit| unit.ended_after.is_some())
-        };
         for unit in &mut units {
-            if !STATES_OVER.contains(&unit.state.as_str()) && has_ended(&unit.unit) {
+            let run = self.run.units.iter().find(|run| run.name == unit.unit);
+            unit.user = run.and_then(|run| run.user);
+            let has_ended = run.is_some_and(|run| run.ended_after.is_some());
+            if !STATES_OVER.contains(&unit.state.as_str()) && has_ended {
                 unit.state = DEAD.into();
             }
         }
@@ -429,6 +431,7 @@ pub(crate) mod tests {
                 generation,
                 asked: Profile::ordinary(),
                 ended_after: ended.map(Span::from_millis),
+                user: None,
             });
             self
         }

@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use rustix::fs::{
-    MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, ftruncate, memfd_create,
+    MemfdFlags, Mode, SealFlags, fchmod, fcntl_add_seals, fcntl_get_seals, ftruncate, memfd_create,
 };
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
@@ -60,7 +60,8 @@ impl Drop for Mapping {
 }
 
 impl Memory {
-    /// Creates an unnamed file of `len` zero bytes, sealed against changing its size, and maps it for writing.
+    /// Creates an unnamed file of `len` zero bytes, sealed against changing its size, and maps it for writing. Another
+    /// user with a read-only descriptor cannot open it again for writing, through `/proc/self/fd`.
     /// An error comes with the name of the system call that failed.
     pub(super) fn create(
         label: &str,
@@ -69,6 +70,7 @@ impl Memory {
         let failed = |call| move |error: Errno| (call, io::Error::from(error));
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         let fd = memfd_create(label, flags).map_err(failed("memfd_create"))?;
+        fchmod(&fd, Mode::RUSR | Mode::WUSR).map_err(failed("fchmod"))?;
         ftruncate(&fd, len as u64).map_err(failed("ftruncate"))?;
         fcntl_add_seals(&fd, SEALS).map_err(failed("fcntl(F_ADD_SEALS)"))?;
         let memory = Self::map(fd.as_fd(), len, true).map_err(|error| ("mmap", error))?;

@@ -12,11 +12,14 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
 use rustix::process::{
-    Pid, PidfdFlags, Resource, Rlimit, WaitOptions, getpid, kill_process, kill_process_group,
-    pidfd_open, pidfd_send_signal, prlimit, set_child_subreaper, set_parent_process_death_signal,
-    setrlimit, test_kill_process, waitpid,
+    Gid, Pid, PidfdFlags, Resource, Rlimit, Uid, WaitOptions, getpid, kill_process,
+    kill_process_group, pidfd_open, pidfd_send_signal, prlimit, set_child_subreaper,
+    set_parent_process_death_signal, setrlimit, test_kill_process, waitpid,
 };
-use rustix::thread::{CapabilitySet, remove_capability_from_bounding_set};
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, remove_capability_from_bounding_set, set_no_new_privs,
+    set_thread_groups, set_thread_res_gid, set_thread_res_uid,
+};
 use rustix::time::Timespec;
 
 use super::sched;
@@ -245,6 +248,52 @@ pub fn give_up_power() -> io::Result<bool> {
     sets.inheritable.remove(POWER);
     rustix::thread::set_capabilities(None, sets)?;
     Ok(true)
+}
+
+/// Whether this process may take any user id ([`become_user`]), and can still end a process that did.
+///
+/// Source: capabilities(7).
+#[must_use]
+pub fn may_change_user() -> bool {
+    let needed = CapabilitySet::SETUID.union(CapabilitySet::SETGID).union(CapabilitySet::KILL);
+    rustix::thread::capabilities(None).is_ok_and(|sets| sets.effective.contains(needed))
+}
+
+/// Makes the calling thread, and a program executed in its place, one of user and group `id`, for ever: without other
+/// groups and without capabilities. A process with several threads must not call it. The parent-death signal is lost.
+///
+/// # Errors
+/// `EPERM` without the capabilities; `EINVAL` in a user namespace that does not have `id`, with no user changed.
+///
+/// Source: setgroups(2), setresuid(2), PR_SET_PDEATHSIG(2const).
+pub fn become_user(id: u32) -> io::Result<()> {
+    let (user, group) = (Uid::from_raw(id), Gid::from_raw(id));
+    set_thread_groups(&[])?;
+    set_thread_res_gid(group, group, group)?;
+    set_thread_res_uid(user, user, user)?;
+    let none = CapabilitySet::empty();
+    let none = CapabilitySets { effective: none, permitted: none, inheritable: none };
+    Ok(rustix::thread::set_capabilities(None, none)?)
+}
+
+/// Makes programs that grant privileges (set-user-ID, file capabilities) grant none to this process and its children.
+///
+/// # Errors
+/// None known.
+///
+/// Source: PR_SET_NO_NEW_PRIVS(2const).
+pub fn take_no_privileges() -> io::Result<()> {
+    Ok(set_no_new_privs(true)?)
+}
+
+/// Makes this process, and its children, the first that the kernel ends when memory runs out.
+///
+/// # Errors
+/// If `/proc` cannot be written.
+///
+/// Source: proc_pid_oom_score_adj(5). With `CAP_SYS_RESOURCE` now, and without it later, it cannot be undone.
+pub fn end_first_without_memory() -> io::Result<()> {
+    fs::write("/proc/self/oom_score_adj", "1000")
 }
 
 /// The capabilities that reach beyond a process.

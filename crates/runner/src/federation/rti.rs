@@ -63,7 +63,7 @@ fn run(spec: NodeSpec, line: &mut Line) -> Result<Finished, String> {
         .map_err(|error| format!("a thread: {error}"))?;
     let before = thread_switches();
     let granted = hemiola_rt::profile::apply(&spec.process.profile);
-    line.send(&Message::Ready { granted, rti: Some(address) });
+    line.send(&Message::Ready { granted, user: None, rti: Some(address) });
     let summary = server.run().map_err(|error| error.to_string())?;
     let after = thread_switches();
     Ok(Finished {

@@ -72,11 +72,12 @@ impl Stage<'_> {
 
     /// Every unit that was started, with the end of its process, if that came before the end of the run.
     fn started_units(&self) -> Vec<UnitRun> {
-        let ended = |unit: &UnitRun| {
-            let member = self.members.iter().find(|member| member.name == unit.name)?;
-            member.ended_after
+        let member = |unit: &UnitRun| self.members.iter().find(|member| member.name == unit.name);
+        let with_end = |unit: &UnitRun| {
+            let member = member(unit);
+            let ended_after = member.and_then(|member| member.ended_after);
+            UnitRun { ended_after, user: member.and_then(|member| member.user), ..unit.clone() }
         };
-        let with_end = |unit: &UnitRun| UnitRun { ended_after: ended(unit), ..unit.clone() };
         self.units.iter().flat_map(Units::started).map(with_end).collect()
     }
 

@@ -1,5 +1,6 @@
 //! Any other program: the child applies the profile and executes the program in its place.
 
+use std::io::ErrorKind;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -11,6 +12,7 @@ use hemiola_trace::result::Role;
 
 use super::{Body, EarlyEnd, Equipment, StopBy, Supplies, TaskKind};
 use crate::launch::{Finished, Line};
+use crate::node::confine;
 use crate::spec::NodeSpec;
 
 /// The program as it is executed.
@@ -56,17 +58,26 @@ fn equip<'w>(supplies: &Supplies<'w>) -> Equipment<'w> {
     Equipment::new(&Foreign::new(supplies.scenario_folder, program, arguments, Vec::new()), [])
 }
 
+/// The usual reason why a unit with a user id of its own ends at once.
+const NOT_READABLE: &str = "; it has a user id of its own, which files and folders that are not open to all users \
+                            refuse: open them, or write user = \"run\"";
+
 fn run(spec: NodeSpec, line: &mut Line) -> Result<Finished, String> {
     let foreign: Foreign = spec.facts()?;
     let granted = hemiola_rt::profile::apply(&spec.process.profile);
-    if let Some(limits) = spec.limits {
-        limits.settle(&granted)?;
+    let user = spec.limits.map_or(Ok(None), |limits| limits.settle(&granted))?;
+    if spec.limits.is_some() {
+        confine()?;
     }
-    line.await_start(granted)?;
+    line.await_start(granted, user)?;
     let error = Command::new(&foreign.program)
         .args(&foreign.arguments)
         .envs(foreign.environment)
         .stdin(Stdio::null())
         .exec();
-    Err(format!("{} cannot be executed: {error}", foreign.program))
+    let remedy = match user {
+        Some(_) if error.kind() == ErrorKind::PermissionDenied => NOT_READABLE,
+        _ => "",
+    };
+    Err(format!("{} cannot be executed: {error}{remedy}", foreign.program))
 }

@@ -3,15 +3,15 @@
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 use hemiola_bus::End;
-use hemiola_scenario::{Process, Release, Task, Unit, UnitProgram, Variant};
-use hemiola_simplex::UnitId;
+use hemiola_scenario::{Process, Release, Task, Unit, UnitProgram, UnitUser, Variant};
+use hemiola_simplex::{SLOTS, UnitId};
 use hemiola_trace::result::Role;
 use hemiola_units::{Bytes, Span};
 
 use super::command::Foreign;
 use super::controller::{ControllerFacts, Fault};
 use super::{EarlyEnd, Equipment, StopBy, Supplies, TaskKind, command, controller};
-use crate::spec::{Limits, Port};
+use crate::spec::{Limits, OwnUser, Port};
 
 /// Port indices of the slots in a record, beyond those of channels.
 const SLOT_PORT: u16 = 0x100;
@@ -19,6 +19,26 @@ const SLOT_PORT: u16 = 0x100;
 const MEMORY: Bytes = Bytes(1 << 30);
 /// The kernel checks once per tick, 4 ms at 250 Hz: a tighter limit would be chance.
 const UNBROKEN_MIN: Span = Span::from_millis(20);
+
+/// The first of the user ids that units get. systemd, containers and subuid(5) use none from here to 2³¹ − 1.
+const FIRST_USER: u32 = 0x7000_0000;
+/// User ids for each process number, which is below 2²² (proc_sys_kernel(5), `pid_max`).
+const USERS_EACH: u32 = 64;
+const _: () = assert!(SLOTS <= USERS_EACH as usize);
+
+/// The user id of the unit in this slot: no other unit on the machine has it while the run lasts.
+fn user_of(slot: u8) -> u32 {
+    let run = std::process::id() % (1 << 22);
+    FIRST_USER + run * USERS_EACH + u32::from(slot)
+}
+
+/// The user id that a unit gets: a program of its own has one, unless it is not wanted.
+fn own_user(unit: &Unit, slot: u8) -> Option<OwnUser> {
+    let is_wanted = unit.user != Some(UnitUser::Run);
+    let is_foreign = matches!(unit.program, UnitProgram::Command { .. });
+    let is_required = unit.user == Some(UnitUser::Own);
+    (is_foreign && is_wanted).then(|| OwnUser { id: user_of(slot), is_required })
+}
 
 /// The kind of a unit's process: that of its program, with another role, and its end is the decision module's business.
 /// A sandboxed unit has no process.
@@ -102,7 +122,49 @@ pub(crate) fn equipment<'w>(launch: &UnitLaunch, supplies: &Supplies<'w>) -> Equ
     };
     Equipment {
         sends: Some(Port { index: SLOT_PORT + u16::from(number), handle: slot.handle() }),
-        limits: Some(Limits { unbroken: (unit.budget * 4).max(UNBROKEN_MIN), memory: MEMORY }),
+        limits: Some(Limits {
+            unbroken: (unit.budget * 4).max(UNBROKEN_MIN),
+            memory: MEMORY,
+            user: own_user(unit, number),
+        }),
         ..gear
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hemiola_scenario::UnitState;
+    use hemiola_units::Profile;
+
+    use super::*;
+
+    fn unit(program: UnitProgram, user: Option<UnitUser>) -> Unit {
+        Unit {
+            name: "unit".into(),
+            program,
+            fault: None,
+            state: UnitState::Shadow,
+            budget: Span::from_micros(100),
+            profile: Profile::ordinary(),
+            profile_name: None,
+            user,
+        }
+    }
+
+    #[test]
+    fn each_program_gets_another_user_id_and_only_programs_get_one() {
+        let command = || UnitProgram::Command { program: "unit".into(), arguments: Vec::new() };
+        let id = |slot| own_user(&unit(command(), None), slot).unwrap().id;
+        let mut ids: Vec<u32> = (0..SLOTS as u8).map(id).collect();
+        assert!(ids.iter().all(|id| (FIRST_USER..1 << 31).contains(id)), "{ids:?}");
+        ids.dedup();
+        assert_eq!(ids.len(), SLOTS);
+        assert!(!own_user(&unit(command(), None), 0).unwrap().is_required);
+        assert!(own_user(&unit(command(), Some(UnitUser::Own)), 0).unwrap().is_required);
+        assert!(own_user(&unit(command(), Some(UnitUser::Run)), 0).is_none());
+        let module = UnitProgram::Module { file: "unit.wat".into() };
+        assert!(own_user(&unit(module, None), 0).is_none());
+        let greatest = FIRST_USER + ((1 << 22) - 1) * USERS_EACH + USERS_EACH - 1;
+        assert_eq!(greatest, i32::MAX as u32);
     }
 }

@@ -11,7 +11,7 @@ use super::mixed::Step;
 use crate::document::{At, Entry, OneOrMany, Section};
 use crate::keys::{OrderWord, ProcessKeys, TaskWord, UnitKeys};
 use crate::plan::{
-    InjectedFault, Message, Order, Process, Release, Task, Unit, UnitProgram, UnitState,
+    InjectedFault, Message, Order, Process, Release, Task, Unit, UnitProgram, UnitState, UnitUser,
     sandboxed_budget,
 };
 
@@ -311,7 +311,20 @@ impl Checker<'_> {
                 .unwrap_or_else(|| cycle.budget(keys.wasm.is_present)),
             profile: chosen.profile,
             profile_name: chosen.name,
+            user: self.user(name, keys),
         }
+    }
+
+    /// The user of a unit's program. Other units are code of ours, or have no process.
+    fn user(&mut self, name: &str, keys: &UnitKeys<'_>) -> Option<UnitUser> {
+        if keys.user.is_present && !keys.command.is_present {
+            self.wrong(
+                &keys.user.key_at,
+                format!("unit \"{name}\" has a user but no command"),
+                "only a program of yours can have a user of its own; leave user out",
+            );
+        }
+        keys.user.get().copied()
     }
 
     fn unit_program(&mut self, name: &str, keys: &UnitKeys<'_>) -> UnitProgram {

@@ -840,6 +840,32 @@ fn a_missing_program_is_refused() {
 }
 
 #[test]
+fn an_argument_that_no_program_can_get_is_refused() {
+    let edits = [("\"fast\"]", "\"fa\\u0000st\"]")];
+    insta::assert_snapshot!(problems_of(SIMPLEX, &edits), @r#"
+    error: the argument "fa\0st" contains a NUL character
+      --> scenario.toml:32:23
+       |
+    32 | command = ["./unit", "fa\u0000st"]
+       |                      ^^^^^^^^^^^^
+       = hint: no program can be given such an argument; remove \u0000
+    "#);
+}
+
+#[test]
+fn a_safety_controller_that_does_not_recover_is_refused_before_anything_starts() {
+    let edits = [("[decision]", "[decision]\nsafety = [0, 0, 0, 0]")];
+    insta::assert_snapshot!(problems_of(SIMPLEX, &edits), @r#"
+    error: variant "simplex" cannot be supervised in cycles of 20ms: the safety controller: the region is not invariant under the controller: some state in it leads further out
+     --> scenario.toml:6:10
+      |
+    6 | safety = [0, 0, 0, 0]
+      |          ^^^^^^^^^^^^
+      = hint: choose a gain that recovers from its whole region at this rate; safety is the default
+    "#);
+}
+
+#[test]
 fn names_are_unique() {
     let twice = format!("{PAIR}{}", &PAIR[PAIR.find("[[variant]]").unwrap()..]);
     insta::assert_snapshot!(problems_of(&twice, &[]), @r#"
@@ -939,6 +965,22 @@ fn a_unit_has_a_lower_priority_than_its_supervisor() {
     31 | name = "second"
        |        ^^^^^^^^
        = hint: give units a lower priority than io and decision
+    "#);
+}
+
+#[test]
+fn only_a_program_has_a_user() {
+    let edits = [
+        ("profile = \"low\"\n[[", "user = \"own\"\n[["),
+        ("\"fast\"]", "\"fast\"]\nuser = \"run\""),
+    ];
+    insta::assert_snapshot!(problems_of(SIMPLEX, &edits), @r#"
+    error: unit "first" has a user but no command
+      --> scenario.toml:29:1
+       |
+    29 | user = "own"
+       | ^^^^
+       = hint: only a program of yours can have a user of its own; leave user out
     "#);
 }
 

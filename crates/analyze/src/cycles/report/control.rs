@@ -123,8 +123,9 @@ fn units(summary: &Summary) -> Table {
             unit.slot.to_string(),
             unit.state.clone(),
             seconds(unit.commanded_ns),
+            unit.user.map_or("the run's".into(), |user| user.to_string()),
         ]
     };
-    let heads = "Program|Run|Unit|Slot|State at the end|Commanded, s".split('|');
+    let heads = "Program|Run|Unit|Slot|State at the end|Commanded, s|User".split('|');
     Table::new("Units", heads, rows(summary, |control| &control.units, row)).with_prose(&[2, 4])
 }
