@@ -327,6 +327,16 @@ impl Checker<'_> {
             };
             self.wrong(&program.at, format!("\"{name}\" is not an executable program"), hint);
         }
+        // The system ends an argument at its first NUL.
+        for argument in arguments.iter().filter(|argument| argument.value.contains('\0')) {
+            let shown = argument.value.escape_debug();
+            let message = format!("the argument \"{shown}\" contains a NUL character");
+            self.wrong(
+                &argument.at,
+                message,
+                "no program can be given such an argument; remove \\u0000",
+            );
+        }
         let arguments = arguments.iter().map(|argument| argument.value.to_owned()).collect();
         (program.value.to_owned(), arguments)
     }

@@ -94,7 +94,8 @@ sections! {
 
     /// `[decision]`
     pub(crate) struct DecisionKeys<'s> = "the decision rule" {
-        may safety: GainOrName<'s> = gain(Rule::default().safety), Shape::Gain, "The safety controller; at the rate of each variant it must recover from its whole region.";
+        may safety: GainOrName<'s> = gain(Rule::default().safety), Shape::Gain,
+            "The safety controller; at the rate of each variant it must recover from its whole region.";
         may accept_below: f64 = Rule::default().accept_below, Shape::Number(0.01, 1.0),
             "Highest predicted Lyapunov value V of a command that is accepted; the recoverable region ends at 1.";
         may return_below: f64 = Rule::default().return_below, Shape::Number(0.01, 1.0),

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use hemiola_simplex::Settings;
 use hemiola_simplex::performance::{Remedy, Settings as PerformanceSettings};
+use hemiola_simplex::{Decision, Settings};
 use hemiola_units::Span;
 
 use super::Checker;
@@ -17,6 +17,8 @@ pub(super) struct Rule {
     settings: Settings,
     /// Where `answer_within` is stated.
     answer_at: Option<Range<usize>>,
+    /// Where the safety controller is stated, until it is found wrong: once is enough for all variants.
+    safety_at: Option<Range<usize>>,
 }
 
 impl Checker<'_> {
@@ -47,6 +49,7 @@ impl Checker<'_> {
         }
         Rule {
             settings,
+            safety_at: Some(keys.safety.at().clone()),
             answer_at: keys.answer_within.stated.as_ref().map(|stated| stated.at.clone()),
         }
     }
@@ -77,7 +80,19 @@ impl Checker<'_> {
                 }
             }
         }
+        self.recovers(&settings, period, name);
         settings
+    }
+
+    /// Checks that the safety controller recovers from its whole region in cycles of `period`.
+    fn recovers(&mut self, settings: &Settings, period: Span, name: &str) {
+        let Err(error) = Decision::new(settings.clone(), period) else { return };
+        let Some(at) = self.rule.safety_at.take() else { return };
+        self.wrong(
+            &at,
+            format!("{name} cannot be supervised in cycles of {period}: {error}"),
+            "choose a gain that recovers from its whole region at this rate; safety is the default",
+        );
     }
 }
 

@@ -844,7 +844,7 @@ fn an_argument_that_no_program_can_get_is_refused() {
     let edits = [("\"fast\"]", "\"fa\\u0000st\"]")];
     insta::assert_snapshot!(problems_of(SIMPLEX, &edits), @r#"
     error: the argument "fa\0st" contains a NUL character
-      --> scenario.toml:32:23
+      --> scenario.toml:32:22
        |
     32 | command = ["./unit", "fa\u0000st"]
        |                      ^^^^^^^^^^^^
