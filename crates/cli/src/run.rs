@@ -108,6 +108,7 @@ fn read(text: &str, path: &Path, folder: &Path, overrides: &Overrides) -> Result
         priority_max: priority_max(),
         executable: &|program| executable(folder, program),
         module: hemiola_runner::HAS_SANDBOX.then_some(&module),
+        universe: &|settings| hemiola_runner::check_universe(folder, settings),
     };
     hemiola_scenario::read(text, &facts, overrides).map_err(|problems| {
         Failure::bad_input(hemiola_diagnostic::render(&problems, text, &path.display().to_string()))

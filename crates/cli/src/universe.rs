@@ -1,6 +1,5 @@
 //! `hemiola universe`: checks, formats, shows and runs definitions of simulated worlds.
 
-mod given;
 mod run;
 
 use std::fs;

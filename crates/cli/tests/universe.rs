@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use crate::command::PROGRAM;
+use crate::machine::Machine;
+use crate::results::Results;
 
 fn worlds() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../world-lang/examples/worlds")
@@ -152,6 +154,69 @@ fn every_catch_of_the_example_is_told_once() {
     assert_eq!(monitors[1]["sent"], 201 * 2000);
 }
 
+/// The thirty steps of this run and those of `hemiola universe run` are the same.
+#[test]
+fn a_universe_of_a_scenario_makes_a_step_at_each_release_with_its_phases() {
+    let machine = Machine::take("universe");
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/12-flockers");
+    for file in ["flock.uml", "scenario.toml"] {
+        machine.write(file, &fs::read_to_string(example.join(file)).unwrap());
+    }
+    let arguments = ["run", "scenario.toml", "--duration", "1s", "--output", "result"];
+    let ended = machine.hemiola(&arguments).with_code(0);
+    machine.nothing_is_left();
+    let results = Results::open(machine.folder().join(ended.folder()));
+    let run = &results.run().variants[0].runs[0];
+    let [world] = &run.universes[..] else { panic!("{:?}", run.universes) };
+    assert_eq!((&*world.process, &*world.universe), ("world", "flock"));
+    assert_eq!((world.steps, world.entities, world.faults), (30, 2001, 0));
+    let birds =
+        "bird:2000:position=[0,0]..[400<m>,400<m>]:velocity=[-1<m/s>,-1<m/s>]..[1<m/s>,1<m/s>]";
+    let monitor = "bird:position:near([0,0], [200<m>,200<m>], 1<m>)";
+    let steps = ["flock.uml", "--steps", "30", "--dt", "0.05", "--seed", "2"];
+    let fast = run_example(
+        "12-flockers",
+        &[&steps[..], &["--populate", birds, "--monitor", monitor]].concat(),
+    );
+    let counts = &world.monitors[0];
+    for (name, rows) in
+        [("sent", counts.sent), ("outside", counts.outside), ("unchanged", counts.unchanged)]
+    {
+        assert_eq!(fast["monitors"][0][name], rows, "{name}");
+    }
+    assert_ne!(counts.sent, 0);
+    let summary = results.summary();
+    let variant = &summary["variants"][0];
+    let phases = variant["combined"]["phases"].as_array().unwrap();
+    let names: Vec<&str> = phases.iter().map(|phase| phase["phase"].as_str().unwrap()).collect();
+    assert_eq!(names, ["begin", "update", "filter", "apply", "close"]);
+    assert_eq!(variant["runs"][0]["universes"][0]["steps"], 30);
+    let page = fs::read_to_string(results.path().join("report.html")).unwrap();
+    assert!(page.contains("Phases of a step") && page.contains("Rows of the monitors"));
+    assert!(!page.contains("Pendulum"), "a universe has no pendulum");
+}
+
+#[test]
+fn a_universe_that_is_not_sound_is_refused_before_anything_starts() {
+    let machine = Machine::take("unsound");
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/12-flockers");
+    let scenario = fs::read_to_string(example.join("scenario.toml")).unwrap();
+    machine.write("scenario.toml", &scenario);
+    let refused = |expected: &str| {
+        let ended = machine.hemiola(&["run", "scenario.toml", "--output", "result"]).with_code(2);
+        assert!(ended.stderr.contains(expected), "{}", ended.stderr);
+        assert!(!machine.folder().join("result").exists());
+    };
+    refused("flock.uml cannot be read");
+    machine.write(
+        "flock.uml",
+        "universe flock {\n  element bird { property p : real<m> = 1<s>; }\n}\n",
+    );
+    refused("flock.uml:2:");
+    machine.write("flock.uml", "universe flock { element bird { property p : real; } }");
+    refused("`bird` has no property `position`");
+}
+
 #[test]
 fn wrong_populations_and_monitors_are_named() {
     let refused = |arguments: &[&str], expected: &str| {
@@ -165,7 +230,7 @@ fn wrong_populations_and_monitors_are_named() {
     refused(&["--populate", "body:none"], "\"none\" is not a number of entities");
     refused(&["--populate", "body:5:weight=1"], "`body` has no property `weight`");
     refused(&["--populate", "body:5:mass"], "\"mass\" is not PROPERTY=VALUE");
-    refused(&["--populate", "body:5:mass=1<m>..2<m>"], "--> command line:");
+    refused(&["--populate", "body:5:mass=1<m>..2<m>"], "--> populations and monitors:");
     refused(&["--monitor", "body::near([0])"], "`body` has no constraint `near`");
     refused(&["--monitor", "body::near"], "\"near\" is not CONSTRAINT(ARGUMENTS)");
     let (code, _, err) =

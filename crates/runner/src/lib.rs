@@ -59,6 +59,7 @@ pub use node::node_main;
 pub use run::{Options, Outcome, Progress, RunError, run};
 pub use run_id::RunId;
 pub use sandboxed::check_module;
+pub use tasks::check_universe;
 
 /// Whether this build can run units as WebAssembly.
 pub const HAS_SANDBOX: bool = hemiola_sandbox::IS_AVAILABLE;

@@ -11,6 +11,7 @@ mod io;
 mod monolithic;
 mod plant;
 mod timer;
+mod universe;
 mod workload;
 
 pub(crate) mod unit;
@@ -33,6 +34,7 @@ use crate::spec::{Limits, NodeSpec, Port, RunSpec};
 use crate::wiring::Wiring;
 
 pub(crate) use controller::Fault;
+pub use universe::check_universe;
 pub(crate) use workload::compute;
 
 /// The kind of a task. Adding a task adds a line here, and the compiler asks for it.
@@ -48,6 +50,7 @@ pub(crate) fn kind(task: &Task) -> &'static TaskKind {
         Task::Command { .. } => &command::KIND,
         Task::Rti { .. } => &federation::RTI,
         Task::Federate(_) => &federation::FEDERATE,
+        Task::Universe(_) => &universe::KIND,
         Task::Timer => &timer::KIND,
     }
 }

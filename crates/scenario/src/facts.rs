@@ -4,8 +4,13 @@ use std::fmt;
 
 use hemiola_units::{CpuSet, Rate, Span};
 
+use crate::plan::UniverseSettings;
+
 /// Judges the file of a WebAssembly module; the error says why it cannot be a unit.
 pub type ModuleCheck<'f> = dyn Fn(&str) -> Result<(), String> + 'f;
+
+/// Judges the texts of a universe; the error says in one sentence why they make no world.
+pub type UniverseCheck<'f> = dyn Fn(&UniverseSettings) -> Result<(), String> + 'f;
 
 /// The machine that a scenario is checked for.
 #[derive(Clone)]
@@ -19,6 +24,8 @@ pub struct Facts<'f> {
     pub executable: &'f dyn Fn(&str) -> bool,
     /// Whether a file, as written in the scenario, is a module that can be a unit. `None` if this build has no sandbox.
     pub module: Option<&'f ModuleCheck<'f>>,
+    /// Whether the texts of a universe, whose paths start in the scenario's folder, make a world.
+    pub universe: &'f UniverseCheck<'f>,
 }
 
 impl fmt::Debug for Facts<'_> {

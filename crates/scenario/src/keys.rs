@@ -191,13 +191,23 @@ sections! {
         may turn: Span = Span::from_millis(100), Shape::Length, of ["benchmark"],
             "Interval over which work is counted: at least 10 ms, and four fit into the duration.";
         must command: Texts<'s>, Shape::Texts, of ["command"], "Program and arguments.";
+        must definition: Texts<'s>, Shape::Texts, of ["universe"],
+            "The texts of one universe, as files from the scenario's folder.";
+        may populate: Texts<'s>, Shape::Texts, of ["universe"],
+            "Entities beside those of the texts: ELEMENT:COUNT:PROPERTY=LOW..HIGH, see the guide to worlds.";
+        may monitor: Texts<'s>, Shape::Texts, of ["universe"],
+            "Monitors: ELEMENT:PROPERTIES:CONSTRAINT(ARGUMENTS), see the guide to worlds.";
+        may step: Span, Shape::Length, of ["universe"], else "the period", "Simulated length of a step.";
         may rate: OneOrMany<Rate>, Shape::Rates(STEPS_MAX), of ["workload"], else "the variant's",
             "Rate of its jobs. A list runs the variant once per value.";
-        may deadline: Span, Shape::Length, of ["io", "monolithic", "controller", "decision", "workload"],
+        may deadline: Span, Shape::Length, of ["io", "monolithic", "controller", "decision", "workload", "universe"],
             else "the period", "From the release; at most the period.";
-        may overrun: Overrun = Overrun::Skip, Shape::Word(Overrun::WORDS), of ["io", "monolithic", "workload"],
-            "What a late job does to releases that have passed: drop and count them, run them at once, or end.";
-        may lead: Span = Span::ZERO, Shape::LengthOrZero, of ["io", "monolithic", "decision", "workload"],
+        may overrun: Overrun = Overrun::Skip, Shape::Word(Overrun::WORDS),
+            of ["io", "monolithic", "workload", "universe"],
+            "What a late job does to releases that have passed: drop and count them, run them at once, or end. A \
+             universe makes no step for a release that is dropped.";
+        may lead: Span = Span::ZERO, Shape::LengthOrZero,
+            of ["io", "monolithic", "decision", "workload", "universe"],
             "Time before each release at which the process wakes and warms its caches, if the period has room.";
         may after: Texts<'s>, Shape::Texts, "Processes that are started before it.";
         may profile: &'s str, Shape::Text, else "an ordinary process", "A name in [profiles].";
@@ -296,6 +306,7 @@ words! {
         Workload "workload",
         Benchmark "benchmark",
         Command "command",
+        Universe "universe",
     }
 }
 words! {

@@ -19,6 +19,7 @@
 //!     priority_max: 99,
 //!     executable: &|program| program == "/bin/true",
 //!     module: None,
+//!     universe: &|_| Ok(()),
 //! };
 //! let source = r#"
 //! title = "One process"
@@ -52,6 +53,6 @@ mod schema;
 mod section;
 mod shape;
 
-pub use facts::{Facts, ModuleCheck, Overrides};
+pub use facts::{Facts, ModuleCheck, Overrides, UniverseCheck};
 pub use plan::*;
 pub use read::{TABLE, read};

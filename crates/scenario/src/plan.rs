@@ -329,6 +329,8 @@ pub enum Task {
     },
     /// A federate of the variant's federation.
     Federate(FederateSettings),
+    /// Makes a step of a simulated world at each release.
+    Universe(UniverseSettings),
     /// Wakes at every release and does nothing, to measure the cost of waiting alone.
     Timer,
 }
@@ -348,9 +350,23 @@ impl Task {
             Self::Command { .. } => "command",
             Self::Rti { .. } => "rti",
             Self::Federate(_) => "federate",
+            Self::Universe(_) => "universe",
             Self::Timer => "timer",
         }
     }
+}
+
+/// A simulated world.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UniverseSettings {
+    /// The files of its definition, as written: paths relative to the scenario's folder.
+    pub definition: Vec<String>,
+    /// Entities beside those of the definition, as texts.
+    pub populate: Vec<String>,
+    /// Monitors, as texts.
+    pub monitor: Vec<String>,
+    /// The simulated length of a step.
+    pub step: Span,
 }
 
 /// The order of work in an I/O cycle.

@@ -4,6 +4,7 @@
 //! purpose: they are computed from the traces, so they can be computed again.
 
 mod federation;
+mod universe;
 
 use hemiola_units::{Granted, Profile, Span};
 use serde::{Deserialize, Serialize};
@@ -12,6 +13,8 @@ pub use federation::{
     BareRun, DEVIATION, EXCHANGED, FederateRecord, FederateRun, FederationRecord, FederationRun,
     PriorityMode, SYNCHRONIZED, Synchronization, TURN, Trajectory,
 };
+
+pub use universe::{MonitorRun, PHASE_ENDED, PHASES, UniverseRun};
 
 /// The version of this format; a reader rejects a larger one. Format 1 called variants `rungs`; it is still read.
 pub const FORMAT: u32 = 2;
@@ -234,6 +237,8 @@ pub enum Role {
     Federate,
     /// A periodic task that does nothing, to measure what waiting costs.
     Timer,
+    /// A simulated world.
+    Universe,
     /// Any other command the scenario starts.
     Command,
 }
@@ -268,6 +273,9 @@ pub struct RunRecord {
     /// The outcome of the federation, if it is one.
     #[serde(default)]
     pub federation: Option<FederationRun>,
+    /// The outcomes of its universes.
+    #[serde(default)]
+    pub universes: Vec<UniverseRun>,
     /// Every replacement unit that was started, with or without a process.
     #[serde(default)]
     pub units: Vec<UnitRun>,
@@ -445,6 +453,10 @@ mod tests {
                     stopped_early: None,
                     disturbances: vec!["decision was stopped".into()],
                     kernel: Some(KernelRun { events: 7, lost: 0, gaps: 0 }),
+                    universes: vec![UniverseRun {
+                        monitors: vec![MonitorRun::default()],
+                        ..UniverseRun::default()
+                    }],
                     federation: Some(FederationRun {
                         trajectory: Some(Trajectory {
                             states: 100,

@@ -206,6 +206,19 @@ impl World {
         self.places.get(&entity).map(|(element, _)| *element)
     }
 
+    /// The name of an entity of the text; of another one, its element and its number.
+    #[must_use]
+    pub fn name(&self, entity: EntityId) -> String {
+        // The entities of the text have the first numbers, in its order.
+        let at = entity.0.checked_sub(1);
+        let of_text = at.and_then(|at| self.universe.entities.get(at as usize));
+        if let Some(entity) = of_text {
+            return entity.name.clone();
+        }
+        let element = self.element(entity).map(|id| &*self.universe.elements[id.index()].name);
+        format!("{} {}", element.unwrap_or("entity"), entity.0)
+    }
+
     /// The row of an entity.
     #[must_use]
     pub fn row(&self, entity: EntityId) -> Option<Value> {

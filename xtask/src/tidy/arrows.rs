@@ -80,13 +80,26 @@ const CRATES: [(&str, Nature, &[&str]); 32] = [
     ("rtid", Shell, &["units", "rt", "rti", "rti-server", "hla", "fedpro"]),
     // `rt` has the shared memory and its wake-ups. Its tests and benchmarks run against a real RTI.
     ("federate", Shell, &["units", "hla", "fedpro", "rt", "rtid"]),
-    // The RTI and the federates of a scenario are processes of its run.
+    // The RTI, the federates and the universes of a scenario are processes of its run.
     (
         "runner",
         Shell,
         &[
-            "units", "trace", "rt", "record", "bus", "plant", "simplex", "scenario", "probe",
-            "hla", "federate", "rtid", "sandbox",
+            "units",
+            "trace",
+            "rt",
+            "record",
+            "bus",
+            "plant",
+            "simplex",
+            "scenario",
+            "probe",
+            "hla",
+            "federate",
+            "rtid",
+            "sandbox",
+            "world",
+            "world-lang",
         ],
     ),
     (

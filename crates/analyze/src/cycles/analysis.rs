@@ -306,6 +306,7 @@ fn variant_summary(
                 fallen_after_ns: observed.fallen_after.map(Span::nanos),
                 disturbances: run.disturbances.clone(),
                 control: observed.control.clone(),
+                universes: run.universes.clone(),
                 figures: Figures::of(std::slice::from_ref(observed)),
             })
             .collect(),

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cycles::jobs::{Cycle, CycleRow, Job, Process, cycles};
 use crate::cycles::misses::{self, Miss, MissGroup};
+use crate::cycles::phases::{PhaseFigures, Phases};
 use crate::cycles::segments::{Segment, Segments};
 use crate::cycles::witness::{CycleDelay, Witness};
 use hemiola_stats::{self as stats, LEVEL, Spread};
@@ -34,6 +35,7 @@ pub struct Observed {
     delays: BTreeMap<String, [i64; 3]>,
     processes: BTreeMap<String, Jobs>,
     segments: Segments,
+    phases: Phases,
     context_switches: u64,
     /// Cycles during which those were counted.
     counted_cycles: u64,
@@ -156,13 +158,15 @@ impl Observed {
             delays,
             processes: jobs,
             segments: Segments::of(&cycles, processes),
+            phases: Phases::of(&cycles, processes),
             context_switches: looped()
                 .map(|run| run.voluntary_switches + run.involuntary_switches)
                 .sum(),
             counted_cycles: cycles.len() as u64 + record.warmup_cycles,
             pairs,
             pair_ns,
-            peak_v: Some(peak_v(processes, record)).filter(|v| v.is_finite()),
+            // 0 where no plant was recorded.
+            peak_v: Some(peak_v(processes, record)).filter(|v| v.is_finite() && *v > 0.0),
             fallen_after: record.fallen_after.or_else(|| fall(processes)),
             switches: record.switches,
             lost_events: record.processes.iter().map(|run| run.lost_events).sum(),
@@ -317,6 +321,9 @@ pub struct Figures {
     pub processes: Vec<ProcessFigures>,
     /// Where the time of a cycle goes, the longest segment first.
     pub segments: Vec<Segment>,
+    /// The phases of the steps of universes, in their order.
+    #[serde(default)]
+    pub phases: Vec<PhaseFigures>,
     /// Other threads that had the loop's processor between the release of a cycle and its end, longest total first;
     /// empty if the kernel was not recorded.
     pub delayed_by: Vec<CycleDelay>,
@@ -412,6 +419,7 @@ impl Figures {
             execution_per_cycle_ns: per_cycle(total(runs, |jobs| &jobs.execution)),
             processes: process_figures(runs),
             segments: Segments::combine(runs.iter().map(|run| &run.segments)),
+            phases: Phases::combine(runs.iter().map(|run| &run.phases)),
             delayed_by: CycleDelay::list(delays(runs)),
             peak_v: runs.iter().filter_map(|run| run.peak_v).max_by(f64::total_cmp),
             fallen: runs.iter().filter(|run| run.fallen_after.is_some()).count() as u64,

@@ -9,3 +9,4 @@ pub(super) mod mixed;
 pub mod page;
 mod tables;
 pub mod terminal;
+mod universe;

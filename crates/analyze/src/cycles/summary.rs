@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use hemiola_stats::{Estimate, Spread};
-use hemiola_trace::result::{Conditions, FaultFigures};
+use hemiola_trace::result::{Conditions, FaultFigures, UniverseRun};
 use hemiola_units::{Granted, Profile};
 use serde::{Deserialize, Serialize};
 
@@ -183,6 +183,9 @@ pub struct RunSummary {
     /// The time line of authority and the faults that were found; `None` without a decision module.
     #[serde(default)]
     pub control: Option<Control>,
+    /// The outcomes of its universes.
+    #[serde(default)]
+    pub universes: Vec<UniverseRun>,
     /// Its figures.
     #[serde(flatten)]
     pub figures: Figures,
@@ -245,9 +248,12 @@ pub struct KernelFigures {
 mod tests {
     use std::collections::BTreeSet;
 
+    use hemiola_stats::Spread;
+    use hemiola_trace::result::{MonitorRun, UniverseRun};
     use hemiola_units::Refusal;
     use serde_json::Value;
 
+    use crate::cycles::phases::PhaseFigures;
     use crate::cycles::synthetic::ladder_analysis;
     use crate::cycles::witness::CycleDelay;
 
@@ -280,6 +286,14 @@ mod tests {
         let delay = CycleDelay { name: "kworker/0:1".into(), cycles: 1, total_ns: 2, max_ns: 2 };
         summary.variants[0].combined.delayed_by.push(delay);
         summary.variants[3].runs[0].control = Some(crate::cycles::authority::tests::control());
+        summary.variants[0].combined.phases.push(PhaseFigures {
+            process: "world".into(),
+            phase: "update".into(),
+            ns: Spread::of(&[1]).unwrap(),
+            share: 1.0,
+        });
+        let monitors = vec![MonitorRun::default()];
+        summary.variants[0].runs[0].universes.push(UniverseRun { monitors, ..Default::default() });
         let mut written = BTreeSet::new();
         keys(&serde_json::to_value(&summary).unwrap(), &mut written);
         let mixed = crate::cycles::mixed::tests::summary();

@@ -145,6 +145,7 @@ pub(crate) fn run_record(number: u32, warmup_cycles: u64) -> RunRecord {
         disturbances: Vec::new(),
         kernel: None,
         federation: None,
+        universes: Vec::new(),
         units: Vec::new(),
     }
 }

@@ -8,12 +8,12 @@ use hemiola_report::json::pretty;
 use hemiola_report::table::Table;
 use hemiola_report::{terminal, text};
 use hemiola_stats::{Distribution, Stream};
-use hemiola_world::{EntityId, MonitorId, Output, Phase, World};
-use hemiola_world_lang::definition::{Type, Universe, Value};
-use hemiola_world_lang::{check, value_text};
+use hemiola_world::{EntityId, MonitorId, Output, Phase, Setup, SetupError, SetupPart, World};
+use hemiola_world_lang::definition::{Type, Value};
+use hemiola_world_lang::value_text;
 use serde::Serialize;
 
-use super::{given, read, refused};
+use super::{read, refused};
 use crate::args::UniverseRun;
 use crate::diagnostics::Failure;
 
@@ -26,17 +26,8 @@ pub(crate) fn run(args: &UniverseRun) -> Result<ExitCode, Failure> {
         return Err(Failure::bad_input(message));
     }
     let sources = read(&args.files)?;
-    let definition = check(&sources, None).map_err(|problems| refused(&problems, &sources))?;
-    let [universe] = <[Universe; 1]>::try_from(definition.universes).map_err(|universes| {
-        let count = universes.len();
-        Failure::bad_input(format!(
-            "error: the texts define {count} universes\nhint: name the texts of one universe"
-        ))
-    })?;
-    let mut world = World::new(universe).map_err(Failure::failed)?;
-    given::populate(&mut world, &sources, &args.populate, args.seed)?;
-    given::monitor(&mut world, &sources, &args.monitor)?;
-    world.apply(&mut |_| {});
+    let setup = Setup::read(&sources, &args.populate, &args.monitor);
+    let mut world = setup.and_then(|setup| setup.start(args.seed)).map_err(unsound)?;
     let report = Report::of(&mut world, args);
     if args.json {
         print!("{}", pretty(&report));
@@ -44,6 +35,24 @@ pub(crate) fn run(args: &UniverseRun) -> Result<ExitCode, Failure> {
         print!("{}", report.text());
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn unsound(error: SetupError) -> Failure {
+    match error {
+        SetupError::Problems { problems, sources } => refused(&problems, &sources),
+        SetupError::Text { part, text, reason } => {
+            let option = match part {
+                SetupPart::Population => "--populate",
+                SetupPart::Monitor => "--monitor",
+            };
+            let form = part.form();
+            Failure::bad_input(format!(
+                "error: {option} '{text}': {reason}\nhint: the form is {form}"
+            ))
+        }
+        SetupError::Universes(_) => Failure::bad_input(format!("error: {error}")),
+        _ => Failure::failed(error),
+    }
 }
 
 /// What became of the steps.
@@ -115,7 +124,7 @@ impl Report {
         }
         let elapsed_s = (last - began).as_secs_f64();
         let first_fault = first_fault
-            .map(|(step, entity, fault)| format!("step {step}, {}: {fault}", name(world, entity)));
+            .map(|(step, entity, fault)| format!("step {step}, {}: {fault}", world.name(entity)));
         let phases = Phase::ALL.iter().zip(&streams);
         Self {
             universe: world.universe().name.clone(),
@@ -198,17 +207,6 @@ impl Report {
         let heads = ["entity", "element", "properties at the end, in SI units"];
         Table::new("Entities of the text", heads, rows).with_prose(&[1, 2])
     }
-}
-
-/// The name of an entity of the text, or the element and the number of another one.
-fn name(world: &World, entity: EntityId) -> String {
-    let universe = world.universe();
-    let of_text = entity.0.checked_sub(1).and_then(|at| universe.entities.get(at as usize));
-    if let Some(entity) = of_text {
-        return entity.name.clone();
-    }
-    let element = world.element(entity).map(|id| &*universe.elements[id.index()].name);
-    format!("{} {}", element.unwrap_or("entity"), entity.0)
 }
 
 fn monitors(world: &World, texts: &[String]) -> Vec<Monitor> {

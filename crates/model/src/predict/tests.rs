@@ -13,6 +13,7 @@ fn plan(source: &str, overrides: &Overrides) -> Plan {
         priority_max: 99,
         executable: &|_| true,
         module: None,
+        universe: &|_| Ok(()),
     };
     read(source, &facts, overrides).unwrap()
 }

@@ -46,6 +46,7 @@ pub fn of(task: &Task) -> Option<Work> {
         | Task::Command { .. }
         | Task::Rti { .. }
         | Task::Federate(_)
+        | Task::Universe(_)
         | Task::Timer => None,
     }
 }

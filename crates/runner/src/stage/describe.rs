@@ -67,9 +67,11 @@ pub(crate) fn describe(plan: &Plan, variant: &Variant) -> VariantRecord {
 /// like the report, without the parts that every program shares (the plant, this runner). Tests at the end of a file
 /// are left out.
 fn lines_of_code(variant: &Variant) -> u32 {
-    let mut parts: Vec<&str> = vec![CARD, IO];
-    for process in &variant.processes {
-        parts.extend(kind(&process.task).sources);
+    let processes = variant.processes.iter();
+    let mut parts: Vec<&str> =
+        processes.flat_map(|process| kind(&process.task).sources).copied().collect();
+    if !parts.is_empty() {
+        parts.extend([CARD, IO]);
     }
     parts.extend(variant.channels.iter().filter_map(|channel| match channel.endpoint {
         Endpoint::Local(_) => None,

@@ -32,6 +32,7 @@ impl Stage<'_> {
             disturbances: Vec::new(),
             kernel: None,
             federation: None,
+            universes: Vec::new(),
             units: self.started_units(),
             processes: self.members.iter().filter_map(Member::record).collect(),
         }

@@ -12,7 +12,7 @@ use crate::document::{At, Entry, OneOrMany, Section};
 use crate::keys::{OrderWord, ProcessKeys, TaskWord, UnitKeys};
 use crate::plan::{
     InjectedFault, Message, Order, Process, Release, Task, Unit, UnitProgram, UnitState, UnitUser,
-    sandboxed_budget,
+    UniverseSettings, sandboxed_budget,
 };
 
 /// The time that a cycle needs after the answers are due: a lead that began within it would delay the voltage.
@@ -71,6 +71,7 @@ pub(super) const fn ports(task: &Task) -> Option<(Message, Message)> {
         | Task::Command { .. }
         | Task::Rti { .. }
         | Task::Federate(_)
+        | Task::Universe(_)
         | Task::Timer => None,
     }
 }
@@ -161,7 +162,31 @@ impl Checker<'_> {
                 let (program, arguments) = self.command(&keys.command);
                 Task::Command { program, arguments }
             }
+            TaskWord::Universe => Task::Universe(self.universe(keys, period)),
         }
+    }
+
+    fn universe(&mut self, keys: &ProcessKeys<'_>, period: Span) -> UniverseSettings {
+        let texts = |entry: &Entry<Vec<At<&str>>>| {
+            entry.items().iter().map(|text| text.value.into()).collect()
+        };
+        let settings = UniverseSettings {
+            definition: texts(&keys.definition),
+            populate: texts(&keys.populate),
+            monitor: texts(&keys.monitor),
+            step: keys.step.get().copied().unwrap_or(period),
+        };
+        if settings.definition.is_empty() {
+            if keys.definition.is_array {
+                let hint = "write the files of one universe: [\"world.uml\"]";
+                self.wrong(&keys.definition.key_at, "definition is empty", hint);
+            }
+        } else if let Err(reason) = (self.facts.universe)(&settings) {
+            let hint = "`hemiola universe check` shows every problem of a definition; `hemiola universe run` takes the \
+                        same populations and monitors";
+            self.wrong(&keys.definition.key_at, reason, hint);
+        }
+        settings
     }
 
     fn gain_of(&mut self, entry: &Entry<Result<Gain, &str>>) -> Gain {

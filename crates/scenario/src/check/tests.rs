@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Process, Release, Task, UnitState, read};
+use crate::{Process, Release, Task, UnitState, UniverseSettings, read};
 use hemiola_diagnostic::render;
 use hemiola_simplex::performance::Remedy;
 
@@ -74,12 +74,21 @@ fn module(file: &str) -> Result<(), String> {
     if file == "state-feedback.wat" { Ok(()) } else { Err("it imports \"now\" of \"env\"".into()) }
 }
 
+/// The judgement of a universe: only this one is sound.
+fn universe(settings: &UniverseSettings) -> Result<(), String> {
+    match settings.definition.as_slice() {
+        [file] if file == "flock.uml" => Ok(()),
+        _ => Err("flock.uml:3:32: length and time do not fit together in `+`".into()),
+    }
+}
+
 fn facts() -> Facts<'static> {
     Facts {
         cpus_online: "0-1".parse().unwrap(),
         priority_max: 99,
         executable: &|program| program == "./unit",
         module: Some(&module),
+        universe: &universe,
     }
 }
 
@@ -136,6 +145,28 @@ fn the_ladder_has_eight_variants_and_no_problems() {
     assert_eq!(plan.notes, Vec::<String>::new());
 }
 
+const FLOCK: &str = include_str!("../../../../examples/12-flockers/scenario.toml");
+
+#[test]
+fn a_universe_steps_at_the_rate_of_its_variant() {
+    let plan = plan(FLOCK);
+    let world = plan.variants[0].process("world").unwrap();
+    let Task::Universe(settings) = &world.task else { panic!("{:?}", world.task) };
+    assert_eq!((settings.step, world.period), (Span::from_millis(50), Span::from_millis(50)));
+    assert!(matches!(world.release, Release::Every { .. }));
+}
+
+#[test]
+fn a_universe_that_is_not_sound_is_a_problem_of_its_scenario() {
+    let problems = problems_of(FLOCK, &[("\"flock.uml\"", "\"other.uml\"")]);
+    assert!(problems.contains("flock.uml:3:32: length and time do not fit together"), "{problems}");
+    assert!(problems.contains("hemiola universe check"), "{problems}");
+    let problems = problems_of(FLOCK, &[("\"flock.uml\"", "")]);
+    assert!(problems.contains("definition is empty"), "{problems}");
+    let problems = problems_of(FLOCK, &[("definition = ", "definitions = ")]);
+    assert!(problems.contains("definition"), "{problems}");
+}
+
 #[test]
 fn the_campaign_has_all_kinds_and_no_problems() {
     let of = |classes: &[Class]| faults(classes).collect::<Vec<_>>();
@@ -151,7 +182,7 @@ fn the_campaign_has_all_kinds_and_no_problems() {
 
 #[test]
 fn a_plan_survives_a_round_trip_through_json() {
-    for source in [LADDER, CAMPAIGN, MIXED, PAIR, SIMPLEX] {
+    for source in [LADDER, CAMPAIGN, MIXED, PAIR, SIMPLEX, FLOCK] {
         let plan = plan(source);
         let json = serde_json::to_string(&plan).unwrap();
         assert_eq!(serde_json::from_str::<Plan>(&json).unwrap(), plan);

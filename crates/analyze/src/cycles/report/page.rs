@@ -68,12 +68,14 @@ fn cards(summary: &Summary) -> Vec<Card> {
         });
         let fallen: u64 = combined().map(|figures| figures.fallen).sum();
         let runs: usize = loops().map(|variant| variant.runs.len()).sum();
-        cards.push(Card {
-            name: "Pendulum fell".into(),
-            value: count(fallen),
-            note: format!("of {} runs", count(runs as u64)),
-            tone: if fallen == 0 { Tone::Good } else { Tone::Bad },
-        });
+        if combined().any(|figures| figures.peak_v.is_some()) {
+            cards.push(Card {
+                name: "Pendulum fell".into(),
+                value: count(fallen),
+                note: format!("of {} runs", count(runs as u64)),
+                tone: if fallen == 0 { Tone::Good } else { Tone::Bad },
+            });
+        }
     }
     if !summary.faults.is_empty() {
         let lost = |pick: fn(&FaultSummary) -> Option<(u64, u64)>| {

@@ -43,6 +43,7 @@ pub(super) fn tables(
     }
     tables.extend(super::mixed::tables(summary));
     tables.extend(super::federation::tables(summary, detail));
+    tables.extend(super::universe::tables(summary));
     tables.push(floors(summary));
     tables.push(misses(&loops));
     tables.push(miss_causes(&loops));

@@ -1,12 +1,165 @@
-//! The populations and monitors of a command line, whose values are expressions of the language.
+//! A world as it starts: a universe in texts, populations and monitors.
+//!
+//! Populations and monitors are short texts, those of a command line or a scenario:
+//!
+//! ```text
+//! population   ELEMENT:COUNT:PROPERTY=VALUE:PROPERTY=LOW..HIGH
+//! monitor      ELEMENT:PROPERTIES:CONSTRAINT(ARGUMENTS)
+//! ```
+//!
+//! Their values are expressions of the language, which its checker evaluates.
+
+use std::fmt;
 
 use hemiola_units::Random;
-use hemiola_world::{Change, ENTITIES_MAX, Interest, MonitorId, World};
-use hemiola_world_lang::definition::{ElementId, FunctionId, Type, Universe, Value};
-use hemiola_world_lang::{Sources, check};
+use hemiola_world_lang::definition::{Definition, ElementId, FunctionId, Type, Universe, Value};
+use hemiola_world_lang::{Problem, Sources, TooLong, check};
+use thiserror::Error;
 
-use super::refused;
-use crate::diagnostics::Failure;
+use crate::monitor::{Interest, MonitorId};
+use crate::world::{Change, ENTITIES_MAX, Refused, World, WorldError};
+
+/// Why a world cannot start.
+#[derive(Clone, Debug, Error)]
+#[non_exhaustive]
+pub enum SetupError {
+    /// The texts are no definition, or values of populations and monitors are no expressions of the right type.
+    #[error("{}", first(problems, sources))]
+    Problems {
+        /// At least one.
+        problems: Vec<Problem>,
+        /// The texts that they stand in.
+        sources: Sources,
+    },
+    /// A world has one universe.
+    #[error("the texts define {0} universes; name the texts of one universe")]
+    Universes(usize),
+    /// The universe cannot run.
+    #[error(transparent)]
+    World(#[from] WorldError),
+    /// The text of a population or a monitor is wrong.
+    #[error("{part} '{text}': {reason}; the form is {}", part.form())]
+    Text {
+        /// What the text is.
+        part: SetupPart,
+        /// The text.
+        text: String,
+        /// The reason.
+        reason: String,
+    },
+    /// The texts, with the values of populations and monitors, are too long.
+    #[error(transparent)]
+    TooLong(#[from] TooLong),
+    /// The world refuses an entity or a monitor.
+    #[error(transparent)]
+    Refused(#[from] Refused),
+}
+
+/// What a text of a [`Setup`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SetupPart {
+    /// Entities that are created.
+    Population,
+    /// A monitor.
+    Monitor,
+}
+
+impl SetupPart {
+    /// The form of such a text, with an example.
+    #[must_use]
+    pub const fn form(self) -> &'static str {
+        match self {
+            Self::Population => {
+                "ELEMENT:COUNT:PROPERTY=LOW..HIGH, such as 'bird:1000:position=[0,0]..[1<km>,1<km>]'"
+            }
+            Self::Monitor => {
+                "ELEMENT:PROPERTIES:CONSTRAINT(ARGUMENTS), such as 'bird:position:near([0,0], [1<km>,1<km>])'"
+            }
+        }
+    }
+
+    fn wrong(self, text: &str, reason: String) -> SetupError {
+        SetupError::Text { part: self, text: text.to_owned(), reason }
+    }
+}
+
+impl fmt::Display for SetupPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Population => "population",
+            Self::Monitor => "monitor",
+        })
+    }
+}
+
+/// The first problem in one line, with its place, and how many others there are.
+fn first(problems: &[Problem], sources: &Sources) -> String {
+    let Some(problem) = problems.first() else { return "the texts have problems".to_owned() };
+    let (file, _) = sources.locate(problem.span());
+    let start = sources.positions(problem.span()).start;
+    let (line, column) = (start.line + 1, start.character + 1);
+    let others = match problems.len() {
+        1 => String::new(),
+        many => format!(" (and {} more)", many - 1),
+    };
+    format!("{}:{line}:{column}: {}{others}", file.name, problem.message)
+}
+
+/// A checked world with its monitors, and the populations that it starts with.
+#[derive(Debug)]
+pub struct Setup {
+    world: World,
+    populations: Vec<Population>,
+}
+
+impl Setup {
+    /// Reads the texts of one universe, and those of populations and monitors. The monitors get the numbers from 0 in
+    /// their order.
+    ///
+    /// # Errors
+    /// If a text is wrong; see [`SetupError`].
+    pub fn read(
+        sources: &Sources,
+        populations: &[String],
+        monitors: &[String],
+    ) -> Result<Self, SetupError> {
+        let universe = universe(sources)?;
+        let mut world = World::new(universe)?;
+        let populations = read_populations(sources, world.universe(), populations)?;
+        for (id, interest) in
+            (0..).map(MonitorId).zip(interests(sources, world.universe(), monitors)?)
+        {
+            world.submit(Change::Register(id, interest))?;
+        }
+        Ok(Self { world, populations })
+    }
+
+    /// The world with its populations. Random values are drawn with the generator of this seed.
+    ///
+    /// # Errors
+    /// If there would be too many entities.
+    pub fn start(self, seed: u64) -> Result<World, SetupError> {
+        let Self { mut world, populations } = self;
+        let mut random = Random::from_seed(seed);
+        for population in populations {
+            population.submit(&mut world, &mut random)?;
+        }
+        world.apply(&mut |_| {});
+        Ok(world)
+    }
+}
+
+fn universe(sources: &Sources) -> Result<Universe, SetupError> {
+    let definition = checked(sources)?;
+    let universes = <[Universe; 1]>::try_from(definition.universes);
+    let [universe] = universes.map_err(|universes| SetupError::Universes(universes.len()))?;
+    Ok(universe)
+}
+
+fn checked(sources: &Sources) -> Result<Definition, SetupError> {
+    check(sources, None)
+        .map_err(|problems| SetupError::Problems { problems, sources: sources.clone() })
+}
 
 /// Expressions that the checker of the language evaluates, each with the type that it must have.
 #[derive(Default)]
@@ -20,26 +173,19 @@ impl Expressions {
     }
 
     /// Their values. The checker sees them as constants of the universe, so they may name its constants and need units.
-    fn values(&self, sources: &Sources, universe: &Universe) -> Result<Vec<Value>, Failure> {
+    fn values(&self, sources: &Sources, universe: &Universe) -> Result<Vec<Value>, SetupError> {
         if self.0.is_empty() {
             return Ok(Vec::new());
         }
-        let name = |at: usize| format!("command_line_value_{at}");
+        let name = |at: usize| format!("value_of_setup_{at}");
         let constants = self.0.iter().enumerate();
         let lines: String = constants
             .map(|(at, (ty, text))| format!("constant {} : {ty} = {text};\n", name(at)))
             .collect();
-        let mut all = Sources::default();
+        let mut all = sources.clone();
         let text = format!("universe {} {{\n{lines}}}\n", universe.name);
-        for (file, text) in sources
-            .files()
-            .iter()
-            .map(|file| (file.name.clone(), file.text.clone()))
-            .chain([("command line".to_owned(), text)])
-        {
-            all.add(file, text).map_err(Failure::failed)?;
-        }
-        let definition = check(&all, None).map_err(|problems| refused(&problems, &all))?;
+        all.add("populations and monitors", text)?;
+        let definition = checked(&all)?;
         let constants = &definition.universes[0].constants;
         let value = |at: usize| constants.iter().find(|constant| constant.name == name(at));
         Ok((0..self.0.len()).filter_map(|at| Some(value(at)?.value.clone())).collect())
@@ -47,47 +193,64 @@ impl Expressions {
 }
 
 /// `ELEMENT:COUNT:PROPERTY=VALUE:PROPERTY=LOW..HIGH…`
+#[derive(Debug)]
 struct Population {
     element: ElementId,
     count: usize,
-    /// Property, and the numbers of the expressions of its least and its greatest value.
-    ranges: Vec<(usize, usize, usize)>,
+    /// The properties that it states, with the least and the greatest value.
+    ranges: Vec<(usize, Value, Value)>,
 }
 
-/// Submits the entities of the populations.
-pub(super) fn populate(
-    world: &mut World,
-    sources: &Sources,
-    texts: &[String],
-    seed: u64,
-) -> Result<(), Failure> {
-    let mut expressions = Expressions::default();
-    let parsed = texts.iter().map(|text| population(world.universe(), text, &mut expressions));
-    let populations = parsed.collect::<Result<Vec<_>, _>>()?;
-    let values = expressions.values(sources, world.universe())?;
-    let mut random = Random::from_seed(seed);
-    for Population { element, count, ranges } in populations {
-        let properties = &world.universe().elements[element.index()].properties;
+impl Population {
+    fn submit(&self, world: &mut World, random: &mut Random) -> Result<(), Refused> {
+        let properties = &world.universe().elements[self.element.index()].properties;
         let defaults: Vec<Value> =
             properties.iter().map(|property| property.default.clone()).collect();
-        for _ in 0..count {
+        for _ in 0..self.count {
             let mut row = defaults.clone();
-            for (property, low, high) in &ranges {
-                row[*property] = between(&values[*low], &values[*high], &mut random);
+            for (property, low, high) in &self.ranges {
+                row[*property] = between(low, high, random);
             }
-            let change = Change::Construct(element, Value::Row(row));
-            world.submit(change).map_err(Failure::failed)?;
+            world.submit(Change::Construct(self.element, Value::Row(row)))?;
         }
+        Ok(())
     }
-    Ok(())
+}
+
+fn read_populations(
+    sources: &Sources,
+    universe: &Universe,
+    texts: &[String],
+) -> Result<Vec<Population>, SetupError> {
+    let mut expressions = Expressions::default();
+    let written = texts.iter().map(|text| population(universe, text, &mut expressions));
+    let written = written.collect::<Result<Vec<_>, _>>()?;
+    let values = expressions.values(sources, universe)?;
+    let read = |written: Written| Population {
+        element: written.element,
+        count: written.count,
+        ranges: written
+            .ranges
+            .into_iter()
+            .map(|(property, low, high)| (property, values[low].clone(), values[high].clone()))
+            .collect(),
+    };
+    Ok(written.into_iter().map(read).collect())
+}
+
+/// A population whose values are numbers of expressions.
+struct Written {
+    element: ElementId,
+    count: usize,
+    ranges: Vec<(usize, usize, usize)>,
 }
 
 fn population(
     universe: &Universe,
     text: &str,
     expressions: &mut Expressions,
-) -> Result<Population, Failure> {
-    let wrong = |reason: String| wrong("--populate", text, &reason);
+) -> Result<Written, SetupError> {
+    let wrong = |reason: String| SetupPart::Population.wrong(text, reason);
     let mut parts = text.split(':');
     let element = element(universe, parts.next().unwrap_or_default()).map_err(wrong)?;
     let count = parts.next().unwrap_or_default().trim();
@@ -117,7 +280,7 @@ fn population(
         };
         ranges.push((at, low, high));
     }
-    Ok(Population { element, count, ranges })
+    Ok(Written { element, count, ranges })
 }
 
 fn has_range(ty: &Type) -> bool {
@@ -146,23 +309,23 @@ fn between(low: &Value, high: &Value, random: &mut Random) -> Value {
     }
 }
 
-/// Submits the monitors, each `ELEMENT`, `ELEMENT:PROPERTIES` or `ELEMENT:PROPERTIES:CONSTRAINT(ARGUMENTS)`.
-pub(super) fn monitor(
-    world: &mut World,
+/// The interests of monitors, each `ELEMENT`, `ELEMENT:PROPERTIES` or `ELEMENT:PROPERTIES:CONSTRAINT(ARGUMENTS)`.
+fn interests(
     sources: &Sources,
+    universe: &Universe,
     texts: &[String],
-) -> Result<(), Failure> {
+) -> Result<Vec<Interest>, SetupError> {
     let mut expressions = Expressions::default();
-    let parsed = texts.iter().map(|text| interest(world.universe(), text, &mut expressions));
-    let interests = parsed.collect::<Result<Vec<_>, _>>()?;
-    let mut values = expressions.values(sources, world.universe())?.into_iter();
-    for (id, (mut interest, arguments)) in (0..).map(MonitorId).zip(interests) {
+    let parsed = texts.iter().map(|text| interest(universe, text, &mut expressions));
+    let parsed = parsed.collect::<Result<Vec<_>, _>>()?;
+    let mut values = expressions.values(sources, universe)?.into_iter();
+    let mut complete = |(mut interest, arguments): (Interest, usize)| {
         if let Some((_, constraint)) = &mut interest.constraint {
             constraint.extend(values.by_ref().take(arguments));
         }
-        world.submit(Change::Register(id, interest)).map_err(Failure::failed)?;
-    }
-    Ok(())
+        interest
+    };
+    Ok(parsed.into_iter().map(&mut complete).collect())
 }
 
 /// An interest whose arguments are still missing, and how many of the expressions are its arguments.
@@ -170,8 +333,8 @@ fn interest(
     universe: &Universe,
     text: &str,
     expressions: &mut Expressions,
-) -> Result<(Interest, usize), Failure> {
-    let wrong = |reason: String| wrong("--monitor", text, &reason);
+) -> Result<(Interest, usize), SetupError> {
+    let wrong = |reason: String| SetupPart::Monitor.wrong(text, reason);
     let mut parts = text.splitn(3, ':');
     let element = element(universe, parts.next().unwrap_or_default()).map_err(wrong)?;
     let all = 0..universe.elements[element.index()].properties.len();
@@ -258,18 +421,6 @@ fn property(universe: &Universe, element: ElementId, name: &str) -> Result<usize
     let data = &universe.elements[element.index()];
     let found = data.properties.iter().position(|property| property.name == name.trim());
     found.ok_or_else(|| format!("`{}` has no property `{}`", data.name, name.trim()))
-}
-
-fn wrong(option: &str, text: &str, reason: &str) -> Failure {
-    let form = match option {
-        "--populate" => {
-            "ELEMENT:COUNT:PROPERTY=LOW..HIGH, such as 'bird:1000:position=[0,0]..[1<km>,1<km>]'"
-        }
-        _ => {
-            "ELEMENT:PROPERTIES:CONSTRAINT(ARGUMENTS), such as 'bird:position:near([0,0], [1<km>,1<km>])'"
-        }
-    };
-    Failure::bad_input(format!("error: {option} '{text}': {reason}\nhint: the form is {form}"))
 }
 
 #[cfg(test)]

@@ -1,0 +1,92 @@
+//! The tables of universes: their steps, the phases of a step, and the rows of their monitors.
+
+use hemiola_report::table::Table;
+use hemiola_report::text::{NONE, count, micros, percent};
+use hemiola_stats::Spread;
+use hemiola_trace::result::{MonitorRun, UniverseRun};
+
+use crate::cycles::phases::PhaseFigures;
+use crate::cycles::summary::{RunSummary, Summary, VariantSummary};
+
+/// The tables of all universes; without rows if there are none.
+pub(super) fn tables(summary: &Summary) -> [Table; 3] {
+    [steps(summary), phases(summary), monitors(summary)]
+}
+
+/// Every universe of every run.
+fn universes(
+    summary: &Summary,
+) -> impl Iterator<Item = (&VariantSummary, &RunSummary, &UniverseRun)> {
+    let runs = summary
+        .variants
+        .iter()
+        .flat_map(|variant| variant.runs.iter().map(move |run| (variant, run)));
+    runs.flat_map(|(variant, run)| {
+        run.universes.iter().map(move |universe| (variant, run, universe))
+    })
+}
+
+/// The first cells of a row about a universe in a run, or about a part of it with this name.
+fn place(
+    variant: &VariantSummary,
+    run: &RunSummary,
+    universe: &UniverseRun,
+    name: &str,
+) -> [String; 4] {
+    [variant.name.clone(), run.number.to_string(), universe.process.clone(), name.to_owned()]
+}
+
+fn steps(summary: &Summary) -> Table {
+    let row = |(variant, run, universe): (&VariantSummary, &RunSummary, &UniverseRun)| {
+        let UniverseRun { steps, entities, births, deaths, faults, .. } = universe;
+        let counts = [steps, entities, births, deaths, faults].map(|number| count(*number));
+        let rest = [
+            universe.step.to_string(),
+            universe.first_fault.clone().unwrap_or_else(|| NONE.into()),
+        ];
+        [&place(variant, run, universe, &universe.universe)[..], &counts, &rest].concat()
+    };
+    let heads = "Program|Run|Process|Universe|Steps|Entities|Births|Deaths|Faults|Step|First fault"
+        .split('|');
+    Table::new("Universes", heads, universes(summary).map(row).collect()).with_prose(&[2, 3, 10]).with_note(
+        "Counted from the first release, warm-up included; entities at the end. Step: its simulated length. Faults: \
+         updates that left their row as it was.",
+    )
+}
+
+fn phases(summary: &Summary) -> Table {
+    let row = |(variant, phase): (&VariantSummary, &PhaseFigures)| {
+        let Spread { mean, p50, p99, max, .. } = phase.ns;
+        let times = [mean, p50 as f64, p99 as f64, max as f64];
+        let place = [variant.name.clone(), phase.process.clone(), phase.phase.clone()];
+        [&place[..], &times.map(micros), &[percent(phase.share)]].concat()
+    };
+    let rows = summary
+        .variants
+        .iter()
+        .flat_map(|variant| variant.combined.phases.iter().map(move |phase| (variant, phase)))
+        .map(row)
+        .collect();
+    let heads = "Program|Process|Phase|Mean|p50|p99|Max|Share".split('|');
+    Table::new("Phases of a step, all runs together, µs", heads, rows).with_prose(&[1, 2])
+}
+
+fn monitors(summary: &Summary) -> Table {
+    let rows = universes(summary).flat_map(|(variant, run, universe)| {
+        let row = move |monitor: &MonitorRun| {
+            let MonitorRun { sent, outside, unchanged, faults, .. } = monitor;
+            let offered = (sent + outside + unchanged + faults).max(1) as f64;
+            let counts = [sent, outside, unchanged, faults].map(|rows| count(*rows));
+            let saved = percent(1.0 - *sent as f64 / offered);
+            [&place(variant, run, universe, &monitor.monitor)[..], &counts, &[saved]].concat()
+        };
+        universe.monitors.iter().map(row)
+    });
+    let heads = "Program|Run|Process|Monitor|Sent|Outside|Unchanged|Faults|Saved".split('|');
+    Table::new("Rows of the monitors", heads, rows.collect())
+        .with_prose(&[2, 3])
+        .with_note(MONITORS_NOTE)
+}
+
+const MONITORS_NOTE: &str = "Outside: a condition on the row alone did not hold; unchanged: one that reads last_sent; \
+                             saved: rows that were not sent.";

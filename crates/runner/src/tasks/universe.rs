@@ -1,0 +1,129 @@
+//! A simulated world: one step for each release.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use hemiola_scenario::{Task as Settings, UniverseSettings};
+use hemiola_trace::EventKind;
+use hemiola_trace::result::{MonitorRun, PHASE_ENDED, PHASES, Role, UniverseRun};
+use hemiola_units::Span;
+use hemiola_world::{MonitorId, Output, Setup, World};
+use hemiola_world_lang::Sources;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{Body, Equipment, TaskKind, mismatch};
+use crate::spec::NodeSpec;
+use crate::task::{Job, Ports, Task, to_value};
+
+pub(super) const KIND: TaskKind = TaskKind {
+    is_in_cycle: true,
+    paces: |_, _| true,
+    equip: |supplies| Equipment::new(&supplies.scenario_folder, []),
+    name_marks: |names| {
+        for (mark, phase) in (PHASE_ENDED..).zip(PHASES) {
+            names.insert(EventKind::Mark, mark, phase);
+        }
+    },
+    // A universe that was killed has sent no report.
+    collect: |report, record| record.universes.extend(UniverseRun::deserialize(report)),
+    ..TaskKind::new(Role::Universe, Body::Loop(prepare))
+};
+
+fn prepare(spec: &NodeSpec) -> Result<Box<dyn Task>, String> {
+    let Settings::Universe(settings) = &spec.process.task else { return mismatch() };
+    let folder: PathBuf = spec.facts()?;
+    let world = setup(&folder, settings)?.start(spec.run.seed).map_err(|e| e.to_string())?;
+    let universe = world.universe().name.clone();
+    let record =
+        UniverseRun { process: spec.process.name.clone(), universe, ..UniverseRun::default() };
+    let UniverseSettings { step, monitor, .. } = settings.clone();
+    Ok(Box::new(Universe { world, step, monitor, record, first_fault: None }))
+}
+
+/// Whether the texts of a universe make a world; relative paths start in `folder`.
+///
+/// # Errors
+/// The reason why they do not, in one sentence.
+pub fn check_universe(folder: &Path, settings: &UniverseSettings) -> Result<(), String> {
+    setup(folder, settings).map(drop)
+}
+
+fn setup(folder: &Path, settings: &UniverseSettings) -> Result<Setup, String> {
+    let mut sources = Sources::default();
+    for file in &settings.definition {
+        let text = fs::read_to_string(folder.join(file))
+            .map_err(|error| format!("{file} cannot be read: {error}"))?;
+        sources.add(file.as_str(), text).map_err(|error| error.to_string())?;
+    }
+    Setup::read(&sources, &settings.populate, &settings.monitor).map_err(|error| error.to_string())
+}
+
+struct Universe {
+    world: World,
+    /// The simulated length of a step.
+    step: Span,
+    /// The texts of the monitors.
+    monitor: Vec<String>,
+    record: UniverseRun,
+    first_fault: Option<FirstFault>,
+}
+
+/// The first update that had a fault: step, entity, fault.
+type FirstFault = (u64, hemiola_world::EntityId, hemiola_world_lang::evaluate::Fault);
+
+impl Task for Universe {
+    fn step(&mut self, _job: &Job<'_>, ports: &mut dyn Ports) {
+        let (number, first_fault) = (self.record.steps + 1, &mut self.first_fault);
+        let report = self.world.step(
+            self.step.secs_f64(),
+            &mut |phase| ports.mark(EventKind::Mark, PHASE_ENDED + phase as u16, number, 0),
+            &mut |output| {
+                if let Output::Fault { entity, fault, .. } = output {
+                    first_fault.get_or_insert((number, entity, fault));
+                }
+            },
+        );
+        self.record.steps = number;
+        self.record.births += report.births;
+        self.record.deaths += report.deaths;
+        self.record.faults += report.faults;
+    }
+
+    fn report(&self) -> Value {
+        let monitors = (0..).map(MonitorId).zip(&self.monitor);
+        let monitor = |(id, text): (MonitorId, &String)| {
+            let counts = self.world.counts(id).unwrap_or_default();
+            MonitorRun {
+                monitor: text.clone(),
+                sent: counts.sent,
+                outside: counts.outside,
+                unchanged: counts.unchanged,
+                faults: counts.faults,
+            }
+        };
+        let first_fault = self.first_fault.map(|(step, entity, fault)| {
+            format!("step {step}, {}: {fault}", self.world.name(entity))
+        });
+        to_value(&UniverseRun {
+            step: self.step,
+            entities: self.world.len() as u64,
+            first_fault,
+            monitors: monitors.map(monitor).collect(),
+            ..self.record.clone()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hemiola_world::Phase;
+
+    use super::*;
+
+    #[test]
+    fn the_marks_are_named_after_the_phases_of_a_step() {
+        assert_eq!(Phase::ALL.map(Phase::name), PHASES);
+        assert_eq!(Phase::ALL.map(|phase| phase as usize), [0, 1, 2, 3, 4]);
+    }
+}
