@@ -7,7 +7,6 @@
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
@@ -132,7 +131,7 @@ impl Indexed {
         Self { updates, subscriptions, ranges }
     }
 
-    /// Moves all regions. Returns the number of pairs that they overlap, counted for each region.
+    /// Moves all regions. Returns the number of regions that they overlap before or after, counted for each region.
     fn step(&mut self, places: &Places) -> usize {
         let mut pairs = 0;
         for at in 0..self.ranges.len() {
@@ -142,14 +141,8 @@ impl Indexed {
                 (&mut self.subscriptions, &self.updates)
             };
             let (region, now) = (RegionHandle::of_index(at), places.ranges(at));
-            own.remove(region, &self.ranges[at]);
-            own.insert(region, &now);
-            for place in [&self.ranges[at], &now] {
-                let _ = others.visit(place, |_, _| {
-                    pairs += 1;
-                    ControlFlow::<()>::Continue(())
-                });
-            }
+            own.relocate(region, &self.ranges[at], &now);
+            others.visit_either(&self.ranges[at], &now, |_, _, _| pairs += 1);
             self.ranges[at] = now;
         }
         pairs

@@ -17,7 +17,7 @@ use hemiola_hla::{
 
 use crate::federate::{Activity, Subscription};
 use crate::image::{Reader, Stored, Taken, Writer, stored};
-use crate::matching::{Index, Ranges, is_near, range_in};
+use crate::matching::{Index, Ranges, have_same_dimensions, is_near, range_in};
 use crate::memory::{ALLOCATION, Account, Charge, entry_len, node_len};
 
 /// Pairs of a sent and a subscribed region that are compared one by one. Beyond, the index is asked.
@@ -129,7 +129,7 @@ impl Extent {
 
 /// The estimated memory of regions and their uses, in bytes.
 pub(crate) const fn region_len(dimensions: usize) -> usize {
-    const INDEX: usize = entry_len::<([u32; 3], RegionHandle), Ranges>();
+    const INDEX: usize = entry_len::<u128, ([RangeBounds; 3], Ranges)>();
     entry_len::<RegionHandle, Region>()
         + entry_len::<RegionHandle, ()>()
         + 2 * INDEX
@@ -589,7 +589,7 @@ impl Regions {
             || !ranges.is_sorted_by(|one, next| one.0 < next.0)
             || committed
                 .as_ref()
-                .is_some_and(|committed| !are_alike(&ranges.clone().into(), committed))
+                .is_some_and(|committed| !have_same_dimensions(&ranges.clone().into(), committed))
         {
             return Err("a region is invalid");
         }
@@ -842,7 +842,7 @@ impl Available<'_> {
             return false;
         }
         let is_common = one.iter().any(|(dimension, _)| range_in(other, *dimension).is_some());
-        if are_alike(one, other) {
+        if have_same_dimensions(one, other) {
             return is_common;
         }
         let first = self.meets_defaults(one, other);
@@ -876,23 +876,19 @@ fn visit_changed(
     now: &Ranges,
     mut visitor: impl FnMut(RegionHandle),
 ) {
-    let places = [(Some(now), before), (before, Some(now))];
-    for (place, other) in places {
-        let Some(place) = place else { continue };
-        let _ = index.visit(place, |region, ranges| {
-            let is_near_both = other.is_some_and(|other| is_near(other, ranges));
-            // Default ranges concern regions with other dimensions only.
-            if !(is_near_both && are_alike(now, ranges)) {
-                visitor(region);
-            }
+    let Some(before) = before else {
+        let _ = index.visit(now, |region, _| {
+            visitor(region);
             ControlFlow::<()>::Continue(())
         });
-    }
-}
-
-/// Whether two regions have the same dimensions.
-fn are_alike(one: &Ranges, other: &Ranges) -> bool {
-    one.iter().map(|(dimension, _)| dimension).eq(other.iter().map(|(dimension, _)| dimension))
+        return;
+    };
+    index.visit_either(before, now, |region, ranges, near| {
+        // Default ranges concern regions with other dimensions only.
+        if !(near.first && near.second && have_same_dimensions(now, ranges)) {
+            visitor(region);
+        }
+    });
 }
 
 /// Puts a region into an index when it needs to be there, and removes it when it no longer does.
@@ -906,8 +902,10 @@ fn set_indexed(index: &mut Index, region: RegionHandle, ranges: &Ranges, before:
 
 /// Moves a region in an index from its ranges before, if it had any.
 fn move_in(index: &mut Index, region: RegionHandle, before: Option<&Ranges>, now: &Ranges) {
-    before.into_iter().for_each(|before| index.remove(region, before));
-    index.insert(region, now);
+    match before {
+        Some(before) => index.relocate(region, before, now),
+        None => index.insert(region, now),
+    }
 }
 
 /// Counts one use less.

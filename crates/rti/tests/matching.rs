@@ -50,6 +50,30 @@ fn found(index: &Index, around: &Ranges) -> BTreeSet<RegionHandle> {
     found
 }
 
+/// The regions near either of two places, each with whether it is near the first and the second.
+fn found_near_either(
+    index: &Index,
+    first: &Ranges,
+    second: &Ranges,
+) -> BTreeMap<RegionHandle, (bool, bool)> {
+    let mut found = BTreeMap::new();
+    index.visit_either(first, second, |region, _, near| {
+        let before = found.insert(region, (near.first, near.second));
+        assert!(before.is_none(), "a region is visited once");
+    });
+    found
+}
+
+/// The ranges of a region that has moved a little.
+fn moved(random: &mut Random, ranges: &Ranges, bound: u32) -> Ranges {
+    let by = random.below(u64::from(bound / 8 + 2)) as u32;
+    let moved = |RangeBounds { lower, upper }: &RangeBounds| {
+        let by = by.min(bound - upper);
+        RangeBounds { lower: lower + by, upper: upper + by }
+    };
+    ranges.iter().map(|(dimension, range)| (*dimension, moved(range))).collect()
+}
+
 #[test]
 fn the_index_finds_what_comparing_all_pairs_finds() {
     let mut pairs = 0;
@@ -60,9 +84,17 @@ fn the_index_finds_what_comparing_all_pairs_finds() {
         for number in 1..60 {
             let region = RegionHandle::new(random.below(20) as u32 + 1);
             if let Some(before) = all.remove(&region) {
-                index.remove(region, &before);
-            }
-            if random.below(4) > 0 {
+                if random.below(2) == 0 {
+                    let now = match random.below(3) {
+                        0 => ranges(&mut random, bound),
+                        _ => moved(&mut random, &before, bound),
+                    };
+                    index.relocate(region, &before, &now);
+                    all.insert(region, now);
+                } else {
+                    index.remove(region, &before);
+                }
+            } else if random.below(4) > 0 {
                 let ranges = ranges(&mut random, bound);
                 index.insert(region, &ranges);
                 all.insert(region, ranges);
@@ -73,6 +105,15 @@ fn the_index_finds_what_comparing_all_pairs_finds() {
             pairs += near.len();
             assert_eq!(found(&index, &around), near, "seed {seed}, step {number}");
             assert_eq!(index.len(), all.len());
+            let then = match random.below(2) {
+                0 => ranges(&mut random, bound),
+                _ => moved(&mut random, &around, bound),
+            };
+            let near = all.iter().map(|(region, ranges)| {
+                (*region, (is_near(&around, ranges), is_near(&then, ranges)))
+            });
+            let near = near.filter(|(_, near)| *near != (false, false)).collect();
+            assert_eq!(found_near_either(&index, &around, &then), near, "seed {seed}");
         }
         for (region, ranges) in all {
             index.remove(region, &ranges);
