@@ -5,6 +5,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use hemiola_scenario::Task;
@@ -41,6 +42,15 @@ impl Foreign {
         };
         Self { program, arguments: arguments.to_vec(), environment }
     }
+
+    /// Whether its file exists for the run's user.
+    fn exists(&self) -> bool {
+        if self.program.contains('/') {
+            return Path::new(&self.program).exists();
+        }
+        let folders = std::env::var_os("PATH").unwrap_or_default();
+        std::env::split_paths(&folders).any(|folder| folder.join(&self.program).exists())
+    }
 }
 
 pub(super) const KIND: TaskKind = TaskKind {
@@ -64,6 +74,7 @@ const NOT_READABLE: &str = "; it has a user id of its own, which files and folde
 
 fn run(spec: NodeSpec, line: &mut Line) -> Result<Finished, String> {
     let foreign: Foreign = spec.facts()?;
+    let exists = foreign.exists();
     let granted = hemiola_rt::profile::apply(&spec.process.profile);
     let user = spec.limits.map_or(Ok(None), |limits| limits.settle(&granted))?;
     if spec.limits.is_some() {
@@ -75,9 +86,11 @@ fn run(spec: NodeSpec, line: &mut Line) -> Result<Finished, String> {
         .envs(foreign.environment)
         .stdin(Stdio::null())
         .exec();
-    let remedy = match user {
-        Some(_) if error.kind() == ErrorKind::PermissionDenied => NOT_READABLE,
-        _ => "",
+    let (error, remedy) = match error.kind() {
+        // For a user to whom a folder of PATH is closed, a program that does not exist is one that is refused.
+        ErrorKind::PermissionDenied if !exists => (Errno::NOENT.into(), ""),
+        ErrorKind::PermissionDenied if user.is_some() => (error, NOT_READABLE),
+        _ => (error, ""),
     };
     Err(format!("{} cannot be executed: {error}{remedy}", foreign.program))
 }
