@@ -108,7 +108,9 @@ impl LatestReader {
             | Err(ReadError::Torn { number, .. } | ReadError::Damaged { number, .. }) => {
                 self.seen = number;
             }
-            _ => {}
+            // A writer that has destroyed its count: a wait for a change must not find one for ever.
+            Ok(None) => self.seen = 0,
+            Err(_) => {}
         }
         result
     }
@@ -200,6 +202,19 @@ mod tests {
         assert_eq!(read(&mut reader), Ok(None));
         writer.publish(b"").unwrap();
         assert_eq!(read(&mut reader), Ok(Some((3, vec![]))));
+    }
+
+    #[test]
+    fn a_count_that_was_set_back_to_zero_is_no_change_to_wait_for() {
+        let (mut writer, mut reader) = ends();
+        writer.publish(b"one").unwrap();
+        assert_eq!(read(&mut reader), Ok(Some((1, b"one".to_vec()))));
+        writer.segment().u32(PUBLISHED_AT).store(0, Ordering::Relaxed);
+        assert_eq!(reader.wait(Instant::ZERO), Readiness::Ready);
+        assert_eq!(read(&mut reader), Ok(None));
+        assert_eq!(reader.wait(Instant::ZERO), Readiness::TimedOut);
+        writer.publish(b"two").unwrap();
+        assert_eq!(read(&mut reader), Ok(Some((2, b"two".to_vec()))));
     }
 
     #[test]

@@ -184,7 +184,7 @@ impl DecisionTask {
     fn gather(&mut self, sensors: &Sensors, ports: &mut dyn Ports) -> [Answer; SLOTS] {
         // From the sample, not from the release: a late release must not shorten the units' time.
         let limit = sensors.sampled + self.answer_within - self.sandboxed.reserve();
-        let mut answers = self.gather_messages(sensors.sequence, limit);
+        let mut answers = self.gather_messages(sensors.sequence, limit, &mut || ports.now());
         self.sandboxed.answer(sensors, &self.decision, &mut answers, || ports.now());
         answers
     }
@@ -192,7 +192,12 @@ impl DecisionTask {
     /// Waits for the answers of processes. It waits for the unit with the lowest priority first: by the
     /// time that one has answered, all others have run. In a cycle without faults this process wakes up
     /// once, however many units there are.
-    fn gather_messages(&mut self, sequence: u64, limit: Instant) -> [Answer; SLOTS] {
+    fn gather_messages(
+        &mut self,
+        sequence: u64,
+        limit: Instant,
+        now: &mut dyn FnMut() -> Instant,
+    ) -> [Answer; SLOTS] {
         let mut answers = [Answer::None; SLOTS];
         for (answer, slot) in answers.iter_mut().zip(&mut self.slots) {
             if slot.pid.is_some() {
@@ -208,7 +213,12 @@ impl DecisionTask {
         let awaited = |answers: &[Answer; SLOTS], slots: &[Slot; SLOTS]| {
             lowest(slots, |n| slots[n].is_awaited(sequence) && !answered(&answers[n]))
         };
+        let mut woken = false;
         while let Some(last) = awaited(&answers, &self.slots) {
+            // A unit that publishes without end on another processor is always ready.
+            if woken && now() >= limit {
+                break;
+            }
             let waited = self.slots[last].answers.wait(limit);
             for (answer, slot) in answers.iter_mut().zip(&mut self.slots) {
                 if slot.pid.is_some()
@@ -222,6 +232,7 @@ impl DecisionTask {
             if !matches!(waited, Ok(Readiness::Ready)) {
                 break;
             }
+            woken = true;
         }
         let mut is_complete = true;
         for (answer, slot) in
