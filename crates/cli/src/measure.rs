@@ -1,13 +1,15 @@
 //! `hemiola measure`: this machine's figures of merit, commands, experiments, and comparisons of machines.
 
 mod command;
+mod recorded;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use hemiola_diagnostic::{Problem, render};
-use hemiola_measure::experiment::{self, ExperimentError, Report};
+use hemiola_measure::command::Processes;
+use hemiola_measure::experiment::{self, ExperimentError, Own, Report};
 use hemiola_measure::set::{self, Budget};
 use hemiola_measure::{Alone, Interrupted, Probes, Survey, identity, kernel_caches, report};
 use hemiola_model::machine::{FILE_NAME, Machine, MachineError};
@@ -26,6 +28,9 @@ use crate::diagnostics::Failure;
 use crate::progress::Progress;
 use crate::report::{PAGE, SUMMARY};
 use crate::run::{default_folder, interruption, name, now_unix_s};
+
+/// What to do about a command of an experiment that fails.
+const FAILURE_HINT: &str = "sh -c 'COMMAND || true' measures a command that fails";
 
 /// Real-time priority of the measuring threads unless an experiment sets another.
 const PRIORITY: u8 = 80;
@@ -107,6 +112,7 @@ fn experiment(
     let plan = experiment::read(&text, &experiment::known(&catalogue)).map_err(|problems| {
         Failure::bad_input(render(&problems, &text, &file.display().to_string()))
     })?;
+    let recorded = recorded::recorded(&plan, file.parent().unwrap_or(Path::new("")))?;
     let calibration = Calibration::measure();
     let mut known = read_conditions(calibration);
     let machine = machine.map(|path| own_machine(path, &known)).transpose()?;
@@ -117,7 +123,9 @@ fn experiment(
     let _alone = Alone::on_this_machine().map_err(Failure::failed)?;
     let folder = folder(output, &name(path))?;
     let started_unix_s = now_unix_s();
-    let mut source = Probes::start(setting).map_err(Failure::failed)?;
+    let mut probes = Probes::start(setting).map_err(Failure::failed)?;
+    let mut processes = Processes::new(FAILURE_HINT, &interrupted);
+    let mut source = Own::new(&plan, &mut probes, &mut processes, &recorded);
     let mut progress = Progress::new();
     progress.print(&format!("{}: at most {}", plan.title, plan.within));
     let outcome = experiment::run(
@@ -134,7 +142,7 @@ fn experiment(
         ExperimentError::Interrupted => Failure::interrupted(error),
         error => Failure::failed(error),
     })?;
-    drop(source);
+    drop(probes);
     conditions::finish(&mut known);
     let report = Report { experiment: plan, outcome, started_unix_s, conditions: known };
     folder.write("experiment.toml", text.as_bytes()).map_err(Failure::failed)?;

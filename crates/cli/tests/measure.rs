@@ -6,6 +6,7 @@ use hemiola_rt::sys::process::Signal;
 use serde_json::Value;
 
 use crate::machine::Machine;
+use crate::synthetic;
 
 /// Groups of figures that every machine has.
 const FEW: [&str; 7] = [
@@ -113,6 +114,77 @@ fn an_experiment_ends_with_a_verdict() {
         assert!(folder.join(name).exists(), "{name}");
     }
     machine.nothing_is_left();
+}
+
+/// An experiment about three quantities of the user's own.
+const OWN: &str = r#"
+title = "Our own"
+need = "what our work costs"
+[quantity]
+definition = "from the beginning to the end of each"
+[accuracy]
+relative = "50 %"
+within = "20s"
+[circumstances]
+load = "idle"
+priority = 0
+[inputs.least]
+low = "1 us"
+high = "1 s"
+because = "nobody knows"
+[set_up]
+description = "as users do it"
+readings = 5
+blocks = 5
+[[case]]
+name = "sleeping"
+command = "sleep 0.01"
+expectation = "least"
+because = "it is asked to sleep"
+[[case]]
+name = "written"
+readings = { file = "times.csv", column = "ms", unit = "ms" }
+expectation = "least"
+because = "as before"
+[[case]]
+name = "marked"
+jobs = { recording = "marks.pftrace", task = "sensors" }
+expectation = "least"
+because = "150 µs to 260 µs of work"
+"#;
+
+#[test]
+fn an_experiment_measures_commands_readings_and_jobs() {
+    let machine = Machine::take("measure-own");
+    let path = machine.write("own.toml", OWN);
+    let rows: String =
+        (0..20).map(|run| format!("{run},{}\n", 3.0 + f64::from(run) / 100.0)).collect();
+    machine.write("times.csv", &format!("run,ms\n{rows}"));
+    let trace = fs::File::create(machine.folder().join("marks.pftrace")).unwrap();
+    synthetic::write(trace, 2_000).unwrap();
+    let arguments = ["measure", "experiment", path.to_str().unwrap(), "--output", "result"];
+    machine.hemiola(&arguments).with_code(0);
+    let text = fs::read_to_string(machine.folder().join("result/summary.json")).unwrap();
+    let summary: Value = serde_json::from_str(&text).unwrap();
+    let case = |number: usize| {
+        let case = &summary["cases"][number];
+        (case["figure"].as_str().unwrap(), case["measured"]["value"].as_f64().unwrap())
+    };
+    assert!(matches!(case(0), ("command.sleeping", 10e6..60e9)), "{:?}", case(0));
+    assert!(matches!(case(1), ("readings.written", 3.05e6..3.15e6)), "{:?}", case(1));
+    assert!(matches!(case(2), ("jobs.marked", 150e3..450e3)), "{:?}", case(2));
+    machine.nothing_is_left();
+
+    let wrong = |from: &str, to: &str, said: &str, code: i32| {
+        let path = machine.write("wrong.toml", &OWN.replace(from, to));
+        let ended = machine.hemiola(&["measure", "experiment", path.to_str().unwrap()]);
+        let ended = ended.with_code(code);
+        assert!(ended.stderr.contains(said), "{said} is missing from {}", ended.stderr);
+    };
+    wrong("task = \"sensors\"", "task = \"sensor\"", "did you mean \"sensors\"?", 2);
+    wrong("column = \"ms\"", "column = \"s\"", "it has no column `s`; its columns are run, ms", 2);
+    wrong("times.csv", "nowhere.csv", "nowhere.csv cannot be read", 1);
+    wrong("sleep 0.01", "false", "`false` failed in run 1: exit status: 1", 1);
 }
 
 #[test]

@@ -8,6 +8,7 @@
 
 mod file;
 mod outcome;
+mod own;
 mod propagated;
 mod report;
 mod run;
@@ -21,8 +22,11 @@ use hemiola_probe::Load;
 use hemiola_quantity::Quantity;
 use hemiola_units::{Policy, Span};
 
+use crate::command::Subject;
+
 pub use file::{Known, TABLE, read};
 pub use outcome::{CaseOutcome, Measured, Outcome, Reach, SecondOutcome};
+pub use own::{BadReadings, Own, enough, read_csv};
 pub use report::Report;
 pub use run::{ExperimentError, known, run};
 pub use verdict::{Cause, ExpectationVerdict, Range};
@@ -81,8 +85,11 @@ pub struct OwnInput {
 pub struct Case {
     /// Its name.
     pub name: String,
-    /// The measured figure of merit.
+    /// The measured figure of merit; for a quantity of one's own, `command.`, `readings.` or `jobs.` and the name of
+    /// the case.
     pub figure: String,
+    /// The origin of its readings.
+    pub origin: Origin,
     /// Its unit in files.
     pub unit: &'static str,
     /// The expectation: a formula with a range, of the figure's dimension.
@@ -91,6 +98,39 @@ pub struct Case {
     pub because: String,
     /// Another method for the same quantity.
     pub second: Option<Second>,
+}
+
+/// The origin of a case's readings.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Origin {
+    /// A probe of the figure.
+    Probe,
+    /// The times of a command.
+    Command(Subject),
+    /// A column of a CSV file.
+    Readings {
+        /// The file, from the folder of the experiment.
+        file: String,
+        /// The heading of the column; the first column if `None`.
+        column: Option<String>,
+        /// The factor from the file's unit to the case's.
+        scale: f64,
+    },
+    /// The response times of the jobs of a task.
+    Jobs {
+        /// The recording, from the folder of the experiment.
+        recording: String,
+        /// The task, as its program calls it.
+        task: String,
+    },
+}
+
+impl Origin {
+    /// Whether the readings were taken before the experiment, so that there are no more.
+    #[must_use]
+    pub const fn is_recorded(&self) -> bool {
+        matches!(self, Self::Readings { .. } | Self::Jobs { .. })
+    }
 }
 
 /// A second method: step 7, the sanity check.

@@ -54,6 +54,6 @@ pub use compare::compare;
 pub use kernel::{identity, kernel_caches};
 pub use measurement::{Interrupted, Progress, measure};
 pub use series::Series;
-pub use source::{Probes, ReadingSource};
+pub use source::{Probes, ReadError, ReadingSource};
 pub use summary::{FORMAT, Missing, Summary, SummaryFigure};
 pub use survey::Survey;

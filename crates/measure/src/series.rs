@@ -2,7 +2,7 @@
 
 use hemiola_model::machine::Figure;
 use hemiola_probe::{Overhead, Readings, Unit};
-use hemiola_stats::{Estimate, mean_and_std, median, quantile, repeat_interval, sorted};
+use hemiola_stats::{mean_and_std, median, quantile, repeat_interval_of_times, sorted};
 use hemiola_units::Span;
 
 /// Readings of one figure.
@@ -94,7 +94,7 @@ impl Series {
     /// The figure of merit; `None` without readings.
     #[must_use]
     pub fn figure(&self) -> Option<Figure> {
-        let estimate = repeat(&self.blocks)?;
+        let estimate = repeat_interval_of_times(&self.blocks)?;
         let overhead = self.overhead();
         let all = self.blocks.concat();
         Some(Figure {
@@ -113,18 +113,6 @@ impl Series {
             circumstances: self.circumstances.join(", "),
         })
     }
-}
-
-/// The interval of a repeat, on a logarithmic scale if possible: disturbances multiply times, and times are positive.
-pub(crate) fn repeat(blocks: &[Vec<f64>]) -> Option<Estimate> {
-    if !blocks.iter().flatten().all(|reading| *reading > 0.0) {
-        return repeat_interval(blocks);
-    }
-    let logarithms: Vec<Vec<f64>> =
-        blocks.iter().map(|block| block.iter().map(|reading| reading.ln()).collect()).collect();
-    let estimate = repeat_interval(&logarithms)?;
-    let [value, low, high] = [estimate.value, estimate.low, estimate.high].map(f64::exp);
-    Some(Estimate { value, low, high, ..estimate })
 }
 
 /// The notes of all figures without repetition, prefixed by the figures they apply to unless they apply to all.
@@ -146,6 +134,13 @@ pub(crate) fn notes<'s>(all: impl Iterator<Item = &'s Series> + Clone) -> Vec<St
         [] => note,
     };
     found.into_iter().map(written).collect()
+}
+
+/// The unit that [`unit_text`] calls so.
+pub(crate) fn unit_named(text: &str) -> Unit {
+    let all = [Unit::Nanoseconds, Unit::BytesPerSecond, Unit::PerSecond, Unit::Bytes];
+    let named = all.into_iter().find(|unit| unit_text(*unit) == text);
+    named.expect("units of cases are those of readings")
 }
 
 /// A unit's name in files.

@@ -2,14 +2,29 @@
 
 use hemiola_probe::load::{self, LoadGuard};
 use hemiola_probe::{ProbeError, Readings, Setting};
+use thiserror::Error;
+
+use crate::command::CommandError;
+
+/// Why readings could not be taken.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// A probe failed.
+    #[error(transparent)]
+    Probe(#[from] ProbeError),
+    /// A command failed.
+    #[error(transparent)]
+    Command(#[from] CommandError),
+}
 
 /// A source of readings of figures by name.
 pub trait ReadingSource {
     /// Takes `count` readings.
     ///
     /// # Errors
-    /// See [`ProbeError`].
-    fn read(&mut self, name: &str, count: u32) -> Result<Readings, ProbeError>;
+    /// See [`ReadError`].
+    fn read(&mut self, name: &str, count: u32) -> Result<Readings, ReadError>;
 }
 
 /// The probes of this machine, with the setting's load running until this is dropped.
@@ -30,7 +45,7 @@ impl Probes {
 }
 
 impl ReadingSource for Probes {
-    fn read(&mut self, name: &str, count: u32) -> Result<Readings, ProbeError> {
-        hemiola_probe::measure(name, &self.setting, count)
+    fn read(&mut self, name: &str, count: u32) -> Result<Readings, ReadError> {
+        Ok(hemiola_probe::measure(name, &self.setting, count)?)
     }
 }

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use hemiola_model::machine::{self, FORMAT, Identity, Machine};
 
-use crate::{Progress, ReadingSource};
+use crate::{Progress, ReadError, ReadingSource};
 
 /// A figure's value and the scatter of its readings.
 #[derive(Clone, Copy)]
@@ -60,7 +60,7 @@ impl Synthetic {
 }
 
 impl ReadingSource for Synthetic {
-    fn read(&mut self, name: &str, count: u32) -> Result<Readings, ProbeError> {
+    fn read(&mut self, name: &str, count: u32) -> Result<Readings, ReadError> {
         self.read.push(name.to_owned());
         let lacking =
             || ProbeError::Lacking { name: name.into(), what: "a second processor".into() };

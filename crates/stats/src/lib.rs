@@ -44,7 +44,7 @@ pub use histogram::histogram;
 pub use interval::{Estimate, LEVEL, NORMAL_975, quantile_interval};
 pub use outlier::outliers;
 pub use paired::paired_difference;
-pub use repeat::repeat_interval;
+pub use repeat::{in_blocks, repeat_interval, repeat_interval_of_times};
 pub use spread::{Spread, mean_and_std, median, quantile};
 pub use stream::{Distribution, Stream};
 pub use value::{Value, sorted};

@@ -54,6 +54,31 @@ pub fn repeat_interval<V: Value>(blocks: &[impl AsRef<[V]>]) -> Option<Estimate>
     })
 }
 
+/// The most blocks that readings taken one after the other are divided into.
+const BLOCKS_MAX: usize = 10;
+
+/// Readings taken one after the other, in that order and as equal blocks: ten, or one for each reading if there are
+/// fewer.
+#[must_use]
+pub fn in_blocks<T>(readings: &[T]) -> Vec<&[T]> {
+    let count = readings.len().min(BLOCKS_MAX);
+    let end = |block: usize| block * readings.len() / count;
+    (0..count).map(|block| &readings[end(block)..end(block + 1)]).collect()
+}
+
+/// [`repeat_interval`] on a logarithmic scale if all readings are positive: disturbances multiply times, and times
+/// are positive.
+pub fn repeat_interval_of_times(blocks: &[impl AsRef<[f64]>]) -> Option<Estimate> {
+    if !blocks.iter().flat_map(|block| block.as_ref()).all(|reading| *reading > 0.0) {
+        return repeat_interval(blocks);
+    }
+    let logarithms = |block: &[f64]| block.iter().map(|reading| reading.ln()).collect();
+    let logarithms: Vec<Vec<f64>> = blocks.iter().map(|of| logarithms(of.as_ref())).collect();
+    let estimate = repeat_interval(&logarithms)?;
+    let [value, low, high] = [estimate.value, estimate.low, estimate.high].map(f64::exp);
+    Some(Estimate { value, low, high, ..estimate })
+}
+
 /// The variance of the mean of `k` values as a share of the variance of one, when each is correlated by `r` with
 /// the one before.
 fn variance_of_mean(r: f64, k: usize) -> f64 {
@@ -152,6 +177,17 @@ mod tests {
         assert_eq!((estimate.low, estimate.value, estimate.high), (20.0, 30.0, 40.0));
         let constant = repeat_interval(&[[30; 5]; 6]).unwrap();
         assert_eq!((constant.low, constant.high), (30.0, 30.0));
+    }
+
+    #[test]
+    fn every_reading_is_in_one_of_ten_blocks() {
+        for count in [0, 3, 10, 11, 19, 1234] {
+            let readings: Vec<usize> = (0..count).collect();
+            let blocks = in_blocks(&readings);
+            assert_eq!(blocks.len(), count.min(10));
+            assert!(blocks.iter().all(|block| block.len().abs_diff(count / 10) <= 1));
+            assert_eq!(blocks.concat(), readings);
+        }
     }
 
     #[test]

@@ -8,7 +8,8 @@ use std::process::ExitCode;
 use hemiola_diagnostic::nearest;
 use hemiola_measure::Alone;
 use hemiola_measure::command::{
-    self, CommandError, Parameter, Processes, Repetition, Results, Subject, Template, Written,
+    self, BadCommand, CommandError, Parameter, Processes, Repetition, Results, Subject, Template,
+    Written,
 };
 use hemiola_report::json::pretty;
 use hemiola_report::terminal;
@@ -19,14 +20,16 @@ use crate::diagnostics::Failure;
 use crate::progress::Progress;
 use crate::run::interruption;
 
-/// The shell of preparations unless the commands have another.
-const SHELL: &str = "sh";
+const FAILURE_HINT: &str = "`--ignore-failure` measures commands that fail";
 
 pub(super) fn command(args: &Commands) -> Result<ExitCode, Failure> {
     let bad_input = |error: String| Failure::bad_input(format!("error: {error}"));
-    let subjects =
-        command::subjects(&templates(args).map_err(bad_input)?, &parameters(args)?, shell(args))
-            .map_err(|error| bad_input(error.to_string()))?;
+    let subjects = command::subjects(
+        &templates(args).map_err(bad_input)?,
+        &parameters(args)?,
+        args.shell.as_deref(),
+    )
+    .map_err(|error| bad_input(error.to_string() + hint(&error)))?;
     let imported = args.import_json.iter().map(|path| import(path));
     let imported = imported.collect::<Result<Vec<_>, _>>()?;
     if subjects.is_empty() && imported.is_empty() {
@@ -54,8 +57,13 @@ pub(super) fn command(args: &Commands) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn shell(args: &Commands) -> Option<&str> {
-    args.shell.as_deref()
+fn hint(error: &BadCommand) -> &'static str {
+    match error {
+        BadCommand::NeedsShell { .. } => {
+            "\nhint: add `--shell sh`, or quote it if the program itself shall receive it"
+        }
+        _ => "",
+    }
 }
 
 /// The commands as written: the texts, then the program behind `--`.
@@ -122,12 +130,14 @@ fn measured(args: &Commands, subjects: &[Subject]) -> Result<Results, Failure> {
     let interrupted = interruption()?;
     let _alone = Alone::on_this_machine().map_err(Failure::failed)?;
     let mut processes = Processes {
-        shell: shell(args).unwrap_or(SHELL).into(),
         input: args.input.clone(),
         shows_output: args.show_output,
         ignores_failure: args.ignore_failure,
-        interrupted: &interrupted,
+        ..Processes::new(FAILURE_HINT, &interrupted)
     };
+    if let Some(shell) = &args.shell {
+        processes.shell.clone_from(shell);
+    }
     let repetition = Repetition { warm_up: args.warmup, runs: args.runs };
     let mut progress = Progress::new();
     let runs = command::take(subjects, repetition, &mut processes, &mut progress, &interrupted);

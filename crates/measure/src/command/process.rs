@@ -41,8 +41,25 @@ pub struct Processes<'i> {
     pub shows_output: bool,
     /// Whether a command may fail.
     pub ignores_failure: bool,
+    /// What to do about a command that fails.
+    pub failure_hint: &'static str,
     /// Set by a signal: the command is ended.
     pub interrupted: &'i AtomicBool,
+}
+
+impl<'i> Processes<'i> {
+    /// Processes that read nothing, whose standard output is dropped, and none of which may fail.
+    #[must_use]
+    pub fn new(failure_hint: &'static str, interrupted: &'i AtomicBool) -> Self {
+        Self {
+            shell: "sh".into(),
+            input: None,
+            shows_output: false,
+            ignores_failure: false,
+            failure_hint,
+            interrupted,
+        }
+    }
 }
 
 impl CommandRunner for Processes<'_> {
@@ -58,8 +75,8 @@ impl CommandRunner for Processes<'_> {
         let what = format!("`{}`", printable(&subject.name));
         let (used, wall, tail) = self.process(&subject.words, self.stdin(&what)?, &what)?;
         if !used.status.success() && !self.ignores_failure {
-            const HINT: &str = "\nhint: `--ignore-failure` measures commands that fail";
-            return Err(failed(what, when, used.status, &tail, HINT));
+            let hint = format!("\nhint: {}", self.failure_hint);
+            return Err(failed(what, when, used.status, &tail, &hint));
         }
         let ChildUsage { user, system, memory_max, status } = used;
         Ok(Run { wall, user, system, memory_max, exit_code: status.code() })
@@ -149,13 +166,8 @@ mod tests {
 
     fn run(words: &[&str], prepare: Option<&str>, ignores_failure: bool) -> Result<Run, String> {
         let interrupted = AtomicBool::new(false);
-        let mut processes = Processes {
-            shell: "sh".into(),
-            input: None,
-            shows_output: false,
-            ignores_failure,
-            interrupted: &interrupted,
-        };
+        let mut processes =
+            Processes { ignores_failure, ..Processes::new("repair it", &interrupted) };
         let subject = Subject {
             name: words.join(" "),
             words: words.iter().map(ToString::to_string).collect(),
@@ -207,13 +219,7 @@ mod tests {
     #[test]
     fn an_interruption_ends_the_command() {
         let interrupted = AtomicBool::new(true);
-        let processes = Processes {
-            shell: "sh".into(),
-            input: None,
-            shows_output: false,
-            ignores_failure: false,
-            interrupted: &interrupted,
-        };
+        let processes = Processes::new("repair it", &interrupted);
         let words = ["sleep".to_owned(), "100".to_owned()];
         let ended = processes.process(&words, Stdio::null(), "`sleep 100`");
         assert!(matches!(ended, Err(CommandError::Interrupted)));

@@ -3,15 +3,13 @@
 use std::collections::BTreeMap;
 
 use hemiola_stats::{
-    Change, Covers, Difference, Estimate, mean_and_std, median, outliers, paired_difference, sorted,
+    Change, Covers, Difference, Estimate, in_blocks, mean_and_std, median, outliers,
+    paired_difference, repeat_interval_of_times, sorted,
 };
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::{Run, Subject};
-
-/// The most blocks that the readings of a command are divided into.
-const BLOCKS_MAX: usize = 10;
 
 /// The results of commands that were measured together; as JSON, what `hyperfine --export-json` writes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -122,12 +120,9 @@ fn of_runs(subject: &Subject, runs: &[Run]) -> CommandResult {
     }
 }
 
-/// The median of the blocks of readings, with the interval of a repeat; `None` for one reading.
-fn interval_of(readings: &[f64]) -> Option<Estimate> {
-    let count = readings.len().min(BLOCKS_MAX);
-    let ends = |block: usize| block * readings.len() / count;
-    let blocks = (0..count).map(|block| readings[ends(block)..ends(block + 1)].to_vec());
-    crate::series::repeat(&blocks.collect::<Vec<_>>())
+/// The median of the blocks of times, with the interval of a repeat; `None` for one time.
+fn interval_of(times: &[f64]) -> Option<Estimate> {
+    repeat_interval_of_times(&in_blocks(times))
 }
 
 impl CommandResult {

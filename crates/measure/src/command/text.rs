@@ -51,10 +51,7 @@ pub enum BadCommand {
         mark: char,
     },
     /// Only a shell understands the text.
-    #[error(
-        "the command `{text}` needs a shell for `{sign}`\n\
-         hint: add `--shell sh`, or quote the `{sign}` if the program itself shall receive it"
-    )]
+    #[error("the command `{text}` needs a shell for `{sign}`")]
     NeedsShell {
         /// The text.
         text: String,

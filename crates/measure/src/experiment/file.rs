@@ -15,7 +15,8 @@ use hemiola_scenario::document::{
 use hemiola_scenario::{sections, words};
 use hemiola_units::{Policy, Priority, Span};
 
-use super::{Accuracy, Case, Experiment, OwnInput, Second};
+use super::{Accuracy, Case, Experiment, Origin, OwnInput, Second};
+use crate::command::{Subject, Template, Written, subjects};
 use crate::derive;
 
 /// The most cases of one experiment.
@@ -80,12 +81,32 @@ sections! {
     /// `[[case]]`
     struct CaseKeys<'s> = "a case" {
         must name: &'s str, Shape::Name, "The name of the case.";
-        must figure: &'s str, Shape::Text, "The measured figure of merit.";
+        may figure: &'s str, Shape::Text, else "one of these four is required", "The measured figure of merit.";
+        may command: &'s str, Shape::Text,
+            "Instead: a program and its arguments; the quantity is the time of its process.";
+        may readings: ReadingsKeys<'s>, Shape::One(ReadingsKeys::TABLE),
+            "Instead: readings that another program wrote into a file.";
+        may jobs: JobsKeys<'s>, Shape::One(JobsKeys::TABLE),
+            "Instead: jobs in a recording, such as the calls of a function between two marks.";
         // Not `must`: `Reader::expectation` reports its absence with a longer hint.
         may expectation: FormulaText, Shape::Formula, else "required",
             "The expected value: a formula over figures of merit and inputs.";
         must because: &'s str, Shape::Text, "The model behind the expectation, in words.";
         may second: SecondKeys<'s>, Shape::One(SecondKeys::TABLE), "Another method for the same quantity.";
+    }
+
+    /// `[case.readings]`
+    struct ReadingsKeys<'s> = "the readings" {
+        must file: &'s str, Shape::Text, "A CSV file, from the folder of the experiment.";
+        may column: &'s str, Shape::Text, else "the first", "The heading of the column with the readings.";
+        may unit: UnitWord = UnitWord::Nanoseconds, Shape::Word(UnitWord::WORDS), "The unit of the readings.";
+    }
+
+    /// `[case.jobs]`
+    struct JobsKeys<'s> = "the jobs" {
+        must recording: &'s str, Shape::Text, "A recording with marks, from the folder of the experiment.";
+        must task: &'s str, Shape::Text,
+            "The task that the program marks; the quantity is the time from a job's release to its finish.";
     }
 
     /// `[case.second]`
@@ -101,6 +122,29 @@ sections! {
 words! {
     /// Loads of the machine.
     enum LoadWord { Idle "idle", BusyNeighbour "busy_neighbour", CachePolluter "cache_polluter" }
+}
+
+words! {
+    /// Units of readings in files.
+    enum UnitWord {
+        Nanoseconds "ns", Microseconds "us", Milliseconds "ms", Seconds "s",
+        Bytes "B", BytesPerSecond "B/s", PerSecond "1/s",
+    }
+}
+
+impl UnitWord {
+    /// The unit of figures, and how many of it this unit is.
+    const fn base(self) -> (&'static str, f64) {
+        match self {
+            Self::Nanoseconds => ("ns", 1.0),
+            Self::Microseconds => ("ns", 1e3),
+            Self::Milliseconds => ("ns", 1e6),
+            Self::Seconds => ("ns", 1e9),
+            Self::Bytes => ("B", 1.0),
+            Self::BytesPerSecond => ("B/s", 1.0),
+            Self::PerSecond => ("1/s", 1.0),
+        }
+    }
 }
 
 /// The known figures by name, with their units as files write them.
@@ -136,6 +180,7 @@ impl Reader<'_> {
             let problem = Problem::new(root.case.key_at.clone(), "there is no case to measure");
             self.problems.push(problem);
         }
+        self.names_differ(written);
         let cases: Vec<Option<Case>> = written.iter().map(|keys| self.case(keys)).collect();
         let accuracy = root.accuracy.get().and_then(|keys| {
             let units: Vec<_> = cases.iter().flatten().map(|case| case.unit).collect();
@@ -184,23 +229,86 @@ impl Reader<'_> {
         }
     }
 
+    /// Reports names that two cases have: a case of one's own is a figure under its name.
+    fn names_differ(&mut self, cases: &[CaseKeys<'_>]) {
+        for (index, keys) in cases.iter().enumerate() {
+            let is_known = |name: &&str| cases[..index].iter().any(|c| c.name.get() == Some(name));
+            if let Some(name) = keys.name.get().filter(|name| is_known(name)) {
+                let message = format!("two cases are called \"{name}\"");
+                self.problems.push(Problem::new(keys.name.at().clone(), message));
+            }
+        }
+    }
+
     fn case(&mut self, keys: &CaseKeys<'_>) -> Option<Case> {
         let name = keys.name.text();
-        let figure = keys.figure.stated.as_ref()?;
-        let unit = self.unit(figure);
+        let origin = self.origin(keys, &name);
+        let unit = origin.as_ref().map(|(_, _, unit)| *unit);
         let expectation = self.expectation(keys, &name, unit);
         let second = match keys.second.get() {
             Some(second) => Some(self.second(second, unit)?),
             None => None,
         };
+        let (origin, kind, unit) = origin?;
+        let figure = match &origin {
+            Origin::Probe => kind,
+            _ => format!("{kind}.{name}"),
+        };
         Some(Case {
             name,
-            figure: figure.value.to_owned(),
-            unit: unit?,
+            figure,
+            origin,
+            unit,
             expectation: expectation?,
             because: keys.because.text(),
             second,
         })
+    }
+
+    /// Returns the origin of a case's readings, with the figure's name or the first word of it, and the unit.
+    fn origin(
+        &mut self,
+        keys: &CaseKeys<'_>,
+        case: &str,
+    ) -> Option<(Origin, String, &'static str)> {
+        let CaseKeys { figure, command, readings, jobs, .. } = keys;
+        let present = [figure.is_present, command.is_present, readings.is_present, jobs.is_present];
+        if present.into_iter().filter(|is_present| *is_present).count() != 1 {
+            const HINT: &str = "figure = \"clock.read\", or command = \"gzip --keep --force file\"";
+            let message = format!(
+                "the case \"{case}\" needs one of \"figure\", \"command\", \"readings\" and \"jobs\""
+            );
+            self.problems.push(Problem::new(keys.section.at.clone(), message).hint(HINT));
+            return None;
+        }
+        if let Some(figure) = &figure.stated {
+            return Some((Origin::Probe, figure.value.to_owned(), self.unit(figure)?));
+        }
+        if let Some(text) = &command.stated {
+            return Some((Origin::Command(self.command(text)?), "command".into(), "ns"));
+        }
+        if let Some(keys) = readings.get() {
+            let (unit, scale) = keys.unit.value().base();
+            let column = keys.column.get().map(|column| (*column).to_owned());
+            let origin = Origin::Readings { file: keys.file.text(), column, scale };
+            return Some((origin, "readings".into(), unit));
+        }
+        let keys = jobs.get()?;
+        let origin = Origin::Jobs { recording: keys.recording.text(), task: keys.task.text() };
+        Some((origin, "jobs".into(), "ns"))
+    }
+
+    fn command(&mut self, text: &At<&str>) -> Option<Subject> {
+        let command = Written::Text(text.value.to_owned());
+        let template = Template { name: None, command, prepare: None };
+        match subjects(&[template], &[], None) {
+            Ok(subjects) => subjects.into_iter().next(),
+            Err(error) => {
+                let hint = "a text for a shell is written as sh -c '…'";
+                self.problems.push(Problem::new(text.at.clone(), error.to_string()).hint(hint));
+                None
+            }
+        }
     }
 
     /// Returns the expectation. It is required because a result can only be judged against one.

@@ -83,6 +83,13 @@ pub enum Reach {
         /// Half the required interval.
         needed: f64,
     },
+    /// The readings were taken before the experiment, and there are too few.
+    TooFew {
+        /// Half the required interval.
+        needed: f64,
+        /// The estimated number of readings needed at the same noise.
+        readings: u64,
+    },
     /// The time ran out.
     TimeLimit {
         /// Half the required interval.
@@ -131,11 +138,27 @@ fn measured(series: &Series) -> Option<Measured> {
     })
 }
 
-/// The accuracy reached; `None` while more blocks may help and time is left.
-pub(super) fn judge(series: &Series, accuracy: Accuracy, unit: &str, over: bool) -> Option<Reach> {
+/// Whether more readings can be taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum More {
+    /// They can.
+    Possible,
+    /// The time is up.
+    TimeUp,
+    /// All of them were taken before the experiment.
+    Never,
+}
+
+/// The accuracy reached; `None` while more blocks may help and can be taken.
+pub(super) fn judge(series: &Series, accuracy: Accuracy, unit: &str, more: More) -> Option<Reach> {
     let Some(measured) = measured(series) else {
-        // Fully correlated blocks count as one; only the time limit ends that.
-        return over.then_some(Reach::TimeLimit { needed: f64::NAN, blocks: 0, seconds: f64::NAN });
+        // Fully correlated blocks count as one; only more time or more readings end that.
+        let (needed, seconds) = (f64::NAN, f64::NAN);
+        return match more {
+            More::Possible => None,
+            More::TimeUp => Some(Reach::TimeLimit { needed, blocks: 0, seconds }),
+            More::Never => Some(Reach::TooFew { needed, readings: 0 }),
+        };
     };
     let needed = match accuracy {
         Accuracy::Relative(share) => share * measured.range.value.abs(),
@@ -143,15 +166,22 @@ pub(super) fn judge(series: &Series, accuracy: Accuracy, unit: &str, over: bool)
     };
     let left = needed - measured.systematic;
     if measured.stochastic <= left {
-        Some(Reach::Reached { needed })
+        return Some(Reach::Reached { needed });
     } else if left <= 0.0 {
-        Some(Reach::Systematic { needed })
-    } else if over {
-        let blocks = (measured.blocks as f64 * (measured.stochastic / left).powi(2)).ceil();
-        let each = series.took.secs_f64() / measured.blocks as f64;
-        Some(Reach::TimeLimit { needed, blocks: blocks as u64, seconds: blocks * each })
-    } else {
-        None
+        return Some(Reach::Systematic { needed });
+    }
+    let times = (measured.stochastic / left).powi(2);
+    match more {
+        More::Possible => None,
+        More::TimeUp => {
+            let blocks = (measured.blocks as f64 * times).ceil();
+            let each = series.took.secs_f64() / measured.blocks as f64;
+            Some(Reach::TimeLimit { needed, blocks: blocks as u64, seconds: blocks * each })
+        }
+        More::Never => {
+            let readings = (measured.samples as f64 * times).ceil();
+            Some(Reach::TooFew { needed, readings: readings as u64 })
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use super::outcome::{CaseOutcome, Reach, SecondOutcome};
 use super::verdict::{Cause, ExpectationVerdict, Range};
-use super::{Accuracy, Case, Experiment, Outcome};
+use super::{Accuracy, Case, Experiment, Origin, Outcome};
 use crate::summary::{FORMAT, SummaryFigure};
 use crate::survey::suffix;
 use crate::text::{interval, value, wait};
@@ -148,6 +148,10 @@ impl Report {
             ],
             ["4A Circumstances".into(), format!("{}; {scheduling}", experiment.load)],
         ];
+        for (case, outcome) in self.pairs().filter(|(case, _)| case.origin != Origin::Probe) {
+            let name = format!("4A Circumstances, {}", case.name);
+            rows.push([name, outcome.measured.circumstances.clone()]);
+        }
         for (case, outcome) in self.pairs() {
             let range = outcome.expected;
             rows.push([
@@ -344,6 +348,14 @@ fn accuracy_words(case: &Case, outcome: &CaseOutcome) -> String {
             count(blocks),
             wait(seconds)
         ),
+        Reach::TooFew { needed, readings } if needed.is_finite() => format!(
+            "{parts}. The ± {} needed was not reached. At this noise it takes about {} readings: record more of them",
+            show(needed),
+            count(readings)
+        ),
+        Reach::TooFew { .. } => {
+            format!("{parts}: the readings depend on each other too much for an interval")
+        }
         Reach::TimeLimit { .. } => {
             format!("{parts}: the time ran out before an interval was known")
         }

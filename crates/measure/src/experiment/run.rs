@@ -10,11 +10,11 @@ use hemiola_rt::clock::Clock;
 use hemiola_units::Span;
 use thiserror::Error;
 
-use super::Experiment;
 use super::file::Known;
-use super::outcome::{Outcome, Reach, judge, outcome};
+use super::outcome::{More, Outcome, Reach, judge, outcome};
+use super::{Case, Experiment};
 use crate::measurement::{Progress, take};
-use crate::series::{Series, notes, unit_text};
+use crate::series::{Series, notes, unit_named, unit_text};
 use crate::set::counts;
 use crate::source::ReadingSource;
 use crate::survey::suffix;
@@ -91,21 +91,30 @@ pub fn run(
         let listed = listed.expect("the names of an experiment are checked when it is read");
         Series::new(name, listed.unit)
     };
-    let mut cases: Vec<Series> = experiment.cases.iter().map(|case| series(&case.figure)).collect();
+    let case = |case: &Case| Series::new(&case.figure, unit_named(case.unit));
+    let mut cases: Vec<Series> = experiment.cases.iter().map(case).collect();
     let mut reached: Vec<Option<Reach>> = vec![None; cases.len()];
     let mut others: Vec<Series> =
         needed(experiment, catalogue, machine).iter().map(|name| series(name)).collect();
+    for (index, series) in cases.iter_mut().enumerate() {
+        if experiment.cases[index].origin.is_recorded() {
+            let unit = experiment.cases[index].unit;
+            read_all(series, source, clock, interrupted)?;
+            reached[index] = judge(series, experiment.accuracy, unit, More::Never);
+        }
+    }
     let mut planned = vec![PILOT; others.len()];
     for block in 1.. {
         let over = clock.now().since(start) >= experiment.within && block > BLOCKS_MIN;
         let last = block >= experiment.blocks || over;
+        let more = if over { More::TimeUp } else { More::Possible };
         for (index, (series, reach)) in cases.iter_mut().zip(&mut reached).enumerate() {
             if reach.is_none() {
                 let passed = clock.now().since(start).secs_f64() / experiment.within.secs_f64();
                 progress.tick(passed.min(1.0), &series.name);
                 read(series, source, experiment.readings, clock, interrupted)?;
                 if last {
-                    *reach = judge(series, experiment.accuracy, experiment.cases[index].unit, over);
+                    *reach = judge(series, experiment.accuracy, experiment.cases[index].unit, more);
                 }
             }
         }
@@ -149,6 +158,22 @@ fn read(
     match series.failed.take() {
         Some(reason) => Err(ExperimentError::Figure { name: series.name.clone(), reason }),
         None => Ok(()),
+    }
+}
+
+/// Reads all blocks of readings that were taken before.
+fn read_all(
+    series: &mut Series,
+    source: &mut dyn ReadingSource,
+    clock: &dyn Clock,
+    interrupted: &AtomicBool,
+) -> Result<(), ExperimentError> {
+    loop {
+        let blocks = series.blocks.len();
+        read(series, source, 0, clock, interrupted)?;
+        if series.blocks.len() == blocks {
+            return Ok(());
+        }
     }
 }
 

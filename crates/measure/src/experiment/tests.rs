@@ -1,12 +1,14 @@
 //! Experiments on a synthetic machine: rejected texts, the end of the measurement, the verdict.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 use hemiola_diagnostic::render;
 use hemiola_rt::clock::Clock;
-use hemiola_units::Span;
+use hemiola_units::{Bytes, Span};
 
 use super::*;
+use crate::command::{CommandError, CommandRunner, Run};
 use crate::synthetic::{self, Silent, Synthetic, conditions, undocumented};
 
 /// One case; `EXPECTATION`, `ACCURACY` and `SECOND` are placeholders.
@@ -74,6 +76,96 @@ fn measured(text: &str, source: &mut Synthetic) -> CaseOutcome {
     let outcome =
         run(&experiment, &catalogue, None, source, &clock, &mut Silent, &interrupted).unwrap();
     outcome.cases.into_iter().next().unwrap()
+}
+
+/// The text, with something of one's own in place of a figure of merit.
+fn own(origin: &str) -> String {
+    text(EXPECTATION, ACCURACY, "").replace("figure = \"switch.warm\"", origin)
+}
+
+/// A command that takes 1 µs and a little more each time.
+struct Slower(u32);
+
+impl CommandRunner for Slower {
+    fn run(&mut self, subject: &Subject, when: &str) -> Result<Run, CommandError> {
+        self.0 += 1;
+        assert_eq!((subject.words.len(), when), (3, format!("in run {}", self.0).as_str()));
+        let wall = Span::from_nanos(1_000 + i64::from(self.0 % 7));
+        let (user, system, memory_max) = (wall, Span::ZERO, Bytes(0));
+        Ok(Run { wall, user, system, memory_max, exit_code: Some(0) })
+    }
+}
+
+fn measured_own(text: &str, recorded: Vec<f64>) -> CaseOutcome {
+    let experiment = read_text(text).unwrap_or_else(|problems| panic!("{problems}"));
+    let mut machine = machine(1.0, 0.0);
+    let (catalogue, clock) = (machine.catalogue(), machine.clock.clone());
+    let recorded = BTreeMap::from([(experiment.cases[0].figure.clone(), recorded)]);
+    let (mut runner, never) = (Slower(0), AtomicBool::new(false));
+    let mut source = Own::new(&experiment, &mut machine, &mut runner, &recorded);
+    let outcome = run(&experiment, &catalogue, None, &mut source, &clock, &mut Silent, &never);
+    outcome.unwrap().cases.into_iter().next().unwrap()
+}
+
+#[test]
+fn a_command_is_measured_like_a_figure() {
+    let experiment = read_text(&own("command = \"gzip -k 'a b'\"")).unwrap();
+    let Origin::Command(subject) = &experiment.cases[0].origin else { panic!("{experiment:?}") };
+    assert_eq!(subject.words, ["gzip", "-k", "a b"]);
+    let own = "command = \"gzip -k file\"";
+    let outcome = measured_own(&self::own(own), Vec::new());
+    assert_eq!(
+        (outcome.figure.as_str(), outcome.verdict),
+        ("command.warm", ExpectationVerdict::Inside)
+    );
+    assert!(matches!(outcome.accuracy, Reach::Reached { .. }), "{outcome:?}");
+    assert_eq!((outcome.measured.samples, outcome.measured.blocks), (500, 10));
+}
+
+#[test]
+fn recorded_readings_are_all_used_and_say_how_many_would_suffice() {
+    let text = own("readings = { file = \"times.csv\", column = \"us\", unit = \"us\" }");
+    let scale = &read_text(&text).unwrap().cases[0].origin;
+    let origin =
+        Origin::Readings { file: "times.csv".into(), column: Some("us".into()), scale: 1e3 };
+    assert_eq!(*scale, origin);
+    let steady = measured_own(&text, (0..103).map(|n| 1000.0 + f64::from(n % 5)).collect());
+    assert_eq!((steady.measured.samples, steady.measured.blocks), (103, 10));
+    assert!(matches!(steady.accuracy, Reach::Reached { .. }), "{steady:?}");
+    assert_eq!(steady.verdict, ExpectationVerdict::Inside);
+    let rough =
+        measured_own(&text, (0..100).map(|n| f64::from(1 + n / 10 * 7 % 10) * 200.0).collect());
+    let Reach::TooFew { needed, readings } = rough.accuracy else { panic!("{rough:?}") };
+    let times = (rough.measured.stochastic / needed).powi(2);
+    assert_eq!(readings, (100.0 * times).ceil() as u64);
+    assert!(readings > 100);
+}
+
+#[test]
+fn the_jobs_of_a_recording_are_readings() {
+    let text = own("jobs = { recording = \"a.trace\", task = \"insert\" }");
+    let experiment = read_text(&text).unwrap();
+    let origin = Origin::Jobs { recording: "a.trace".into(), task: "insert".into() };
+    assert_eq!((&experiment.cases[0].origin, experiment.cases[0].unit), (&origin, "ns"));
+    assert_eq!(measured_own(&text, vec![5_000.0; 20]).figure, "jobs.warm");
+}
+
+#[test]
+fn a_case_has_one_origin_of_its_readings() {
+    let one = "needs one of \"figure\", \"command\", \"readings\" and \"jobs\"";
+    rejected(&own(""), &[one]);
+    rejected(&own("figure = \"switch.warm\"\ncommand = \"ls\""), &[one]);
+    rejected(&own("command = \"ls | wc\""), &["needs a shell for `|`", "written as sh -c '…'"]);
+    rejected(&own("readings = { column = \"a\" }"), &["\"file\""]);
+    rejected(&own("jobs = { recording = \"a\" }"), &["\"task\""]);
+    rejected(&own("readings = { file = \"a\", unit = \"h\" }"), &["unit cannot be \"h\""]);
+}
+
+#[test]
+fn cases_have_names_of_their_own() {
+    let one = own("command = \"ls\"");
+    let case = &one[one.find("[[case]]").unwrap()..];
+    rejected(&(one.clone() + case), &["two cases are called \"warm\""]);
 }
 
 #[test]

@@ -1,0 +1,65 @@
+//! The readings of an experiment that were taken before it: in CSV files, and as jobs in recordings.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use hemiola_analyze::sched::{self, Of, Options, Wanted};
+use hemiola_diagnostic::did_you_mean;
+use hemiola_measure::experiment::{BadReadings, Experiment, Origin, enough, read_csv};
+
+use crate::diagnostics::Failure;
+use crate::recording;
+
+/// The most jobs of a task that are read.
+const JOBS_MAX: usize = 1_000_000;
+
+/// The recorded readings of all cases, by figure. Files are looked up from `folder`.
+pub(super) fn recorded(
+    plan: &Experiment,
+    folder: &Path,
+) -> Result<BTreeMap<String, Vec<f64>>, Failure> {
+    let mut all = BTreeMap::new();
+    for case in &plan.cases {
+        let readings = match &case.origin {
+            Origin::Probe | Origin::Command(_) => continue,
+            Origin::Readings { file, column, scale } => {
+                column_of(&folder.join(file), column.as_deref(), *scale)?
+            }
+            Origin::Jobs { recording, task } => jobs(&folder.join(recording), task)?,
+        };
+        all.insert(case.figure.clone(), readings);
+    }
+    Ok(all)
+}
+
+fn column_of(path: &Path, column: Option<&str>, scale: f64) -> Result<Vec<f64>, Failure> {
+    let text = fs::read_to_string(path)
+        .map_err(|error| Failure::failed(format!("{} cannot be read: {error}", path.display())))?;
+    let readings = read_csv(&text, column).map_err(|error| bad(path, &error))?;
+    Ok(readings.into_iter().map(|reading| reading * scale).collect())
+}
+
+/// The response times of a task's complete jobs, ns.
+fn jobs(path: &Path, task: &str) -> Result<Vec<f64>, Failure> {
+    let recording = recording::open(path)?.recording;
+    let names = || recording.tracks.iter().map(|track| track.name.as_str());
+    let tracks: Vec<usize> =
+        names().enumerate().filter(|(_, name)| *name == task).map(|(track, _)| track).collect();
+    if tracks.is_empty() {
+        let hint = did_you_mean(task, names())
+            .unwrap_or_else(|| "`hemiola analyze` lists the tasks that programs mark".into());
+        let text = format!("error: {} has no task called {task:?}\nhint: {hint}", path.display());
+        return Err(Failure::bad_input(text));
+    }
+    let jobs = tracks.into_iter().flat_map(|track| {
+        let wanted = Wanted { of: Of::Track(track), from_ns: 0, to_ns: u64::MAX, max: JOBS_MAX };
+        sched::jobs(&recording, &Options::default(), &wanted)
+    });
+    let complete = jobs.filter(|job| job.complete).map(|job| job.response_ns() as f64);
+    enough(complete.collect()).map_err(|error| bad(path, &error))
+}
+
+fn bad(path: &Path, error: &BadReadings) -> Failure {
+    Failure::bad_input(format!("error: {}: {error}", path.display()))
+}

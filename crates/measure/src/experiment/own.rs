@@ -1,0 +1,192 @@
+//! Quantities of one's own: commands, and readings that were taken before.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use hemiola_probe::{Overhead, Readings, Unit};
+use hemiola_rt::sys::cpu;
+use hemiola_stats::in_blocks;
+use hemiola_units::{Bytes, Granted, Policy};
+use thiserror::Error;
+
+use super::{Experiment, Origin};
+use crate::command::{CommandRunner, Subject};
+use crate::series::unit_named;
+use crate::source::{ReadError, ReadingSource};
+
+/// The fewest recorded readings: one in each block.
+const READINGS_MIN: usize = 10;
+
+/// A source of figures of merit, with the quantities of an experiment beside them.
+pub struct Own<'s> {
+    figures: &'s mut dyn ReadingSource,
+    runner: &'s mut dyn CommandRunner,
+    commands: BTreeMap<String, (Subject, u64)>,
+    recorded: BTreeMap<String, (Unit, VecDeque<Vec<f64>>)>,
+}
+
+impl<'s> Own<'s> {
+    /// The sources of an experiment. `recorded` has the readings of the cases that name a file, by figure, in the unit
+    /// of the case.
+    pub fn new(
+        experiment: &Experiment,
+        figures: &'s mut dyn ReadingSource,
+        runner: &'s mut dyn CommandRunner,
+        recorded: &BTreeMap<String, Vec<f64>>,
+    ) -> Self {
+        let command = |case: &super::Case| match &case.origin {
+            Origin::Command(subject) => Some((case.figure.clone(), (subject.clone(), 0))),
+            _ => None,
+        };
+        let readings = |case: &super::Case| {
+            let readings = recorded.get(&case.figure)?;
+            let blocks = in_blocks(readings).into_iter().map(Into::into).collect();
+            Some((case.figure.clone(), (unit_named(case.unit), blocks)))
+        };
+        Self {
+            figures,
+            runner,
+            commands: experiment.cases.iter().filter_map(command).collect(),
+            recorded: experiment.cases.iter().filter_map(readings).collect(),
+        }
+    }
+}
+
+impl ReadingSource for Own<'_> {
+    /// The next block of recorded readings has the same part of them whatever `count` is. After the last block there
+    /// are no values.
+    fn read(&mut self, name: &str, count: u32) -> Result<Readings, ReadError> {
+        if let Some((subject, runs)) = self.commands.get_mut(name) {
+            let mut values = Vec::with_capacity(count as usize);
+            for _ in 0..count {
+                *runs += 1;
+                let run = self.runner.run(subject, &format!("in run {runs}"))?;
+                values.push(run.wall.nanos() as f64);
+            }
+            let how = "a new process for each reading, with ordinary scheduling on any processor";
+            return Ok(plain(name, Unit::Nanoseconds, values, how));
+        }
+        match self.recorded.get_mut(name) {
+            Some((unit, blocks)) => {
+                let values = blocks.pop_front().unwrap_or_default();
+                Ok(plain(name, *unit, values, "taken before the experiment"))
+            }
+            None => self.figures.read(name, count),
+        }
+    }
+}
+
+/// Readings from which nothing was subtracted.
+fn plain(name: &str, unit: Unit, values: Vec<f64>, how: &str) -> Readings {
+    Readings {
+        name: name.into(),
+        unit,
+        values,
+        batch: 1,
+        overhead: Overhead::default(),
+        granted: Granted {
+            scheduling: Policy::Other { nice: 0 },
+            cpus: cpu::online(),
+            lock_memory: false,
+            prefault_stack: Bytes(0),
+            refusals: Vec::new(),
+        },
+        circumstances: vec![("taken".into(), how.into())],
+        notes: Vec::new(),
+    }
+}
+
+/// Why a text has no readings.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum BadReadings {
+    /// There is no such column.
+    #[error("it has no column `{column}`; its columns are {columns}")]
+    Column {
+        /// The column.
+        column: String,
+        /// The columns in the first line.
+        columns: String,
+    },
+    /// A line has no number there.
+    #[error("line {line} has `{text}` where a finite number should be")]
+    Number {
+        /// The line, from 1.
+        line: usize,
+        /// The text in the column.
+        text: String,
+    },
+    /// There are too few readings for an interval.
+    #[error("it has {0} readings; an interval takes at least {READINGS_MIN}")]
+    Few(usize),
+}
+
+/// The readings of a column of a CSV file, or of its first column. A first line without a number there is a heading.
+///
+/// # Errors
+/// See [`BadReadings`].
+pub fn read_csv(text: &str, column: Option<&str>) -> Result<Vec<f64>, BadReadings> {
+    let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()).peekable();
+    let heads: Vec<&str> = lines.peek().map_or_else(Vec::new, |(_, line)| cells(line).collect());
+    let place = match column {
+        None => 0,
+        Some(column) => heads.iter().position(|head| *head == column).ok_or_else(|| {
+            BadReadings::Column { column: column.into(), columns: heads.join(", ") }
+        })?,
+    };
+    if heads.get(place).is_some_and(|head| head.parse::<f64>().is_err()) {
+        lines.next();
+    }
+    let readings = lines.map(|(index, line)| {
+        let cell = cells(line).nth(place).unwrap_or("");
+        let number = cell.parse().ok().filter(|number: &f64| number.is_finite());
+        number.ok_or_else(|| BadReadings::Number { line: index + 1, text: cell.into() })
+    });
+    let readings = readings.collect::<Result<Vec<f64>, _>>()?;
+    enough(readings)
+}
+
+/// The readings, if they are enough for an interval.
+///
+/// # Errors
+/// [`BadReadings::Few`].
+pub fn enough(readings: Vec<f64>) -> Result<Vec<f64>, BadReadings> {
+    if readings.len() < READINGS_MIN { Err(BadReadings::Few(readings.len())) } else { Ok(readings) }
+}
+
+fn cells(line: &str) -> impl Iterator<Item = &str> {
+    line.split(',').map(|cell| cell.trim().trim_matches('"'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(readings: usize) -> String {
+        (0..readings).map(|reading| format!("{reading},{}\n", reading * 10)).collect()
+    }
+
+    #[test]
+    fn the_named_column_or_the_first_is_read() {
+        let with_heads = format!("run, \"time\"\n{}", lines(10));
+        assert_eq!(read_csv(&with_heads, Some("time")).unwrap()[9], 90.0);
+        assert_eq!(read_csv(&with_heads, None).unwrap().len(), 10);
+        assert_eq!(read_csv(&lines(12), None).unwrap()[11], 11.0);
+    }
+
+    #[test]
+    fn a_file_without_readings_is_refused_with_the_place() {
+        let bad = |text: &str, column| read_csv(text, column).unwrap_err().to_string();
+        assert_eq!(
+            bad(&format!("a,b\n{}", lines(10)), Some("c")),
+            "it has no column `c`; its columns are a, b"
+        );
+        assert_eq!(bad("a\n1\n\nx\n", None), "line 4 has `x` where a finite number should be");
+        assert_eq!(
+            bad("a,b\n1,inf\n", Some("b")),
+            "line 2 has `inf` where a finite number should be"
+        );
+        assert_eq!(bad("a,b\n1\n", Some("b")), "line 2 has `` where a finite number should be");
+        assert_eq!(bad(&lines(9), None), "it has 9 readings; an interval takes at least 10");
+        assert_eq!(bad("", None), "it has 0 readings; an interval takes at least 10");
+    }
+}
