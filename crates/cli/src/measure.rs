@@ -78,9 +78,10 @@ fn survey(args: &Set) -> Result<ExitCode, Failure> {
     );
     progress.end();
     let series = series.map_err(|error: Interrupted| Failure::interrupted(error))?;
+    let meanwhile = source.meanwhile();
     drop(source);
     conditions::finish(&mut known);
-    let survey = Survey::of(&series, started, known, load, kernel_caches(cpu));
+    let survey = Survey::of(&series, started, known, load, meanwhile, kernel_caches(cpu));
     if survey.machine.figures.is_empty() {
         let reason = survey.missing.first().map_or("the set is empty", |first| &first.reason);
         return Err(Failure::failed(format!("no figure could be measured: {reason}")));
@@ -142,9 +143,10 @@ fn experiment(
         ExperimentError::Interrupted => Failure::interrupted(error),
         error => Failure::failed(error),
     })?;
+    let meanwhile = probes.meanwhile();
     drop(probes);
     conditions::finish(&mut known);
-    let report = Report { experiment: plan, outcome, started_unix_s, conditions: known };
+    let report = Report { experiment: plan, outcome, started_unix_s, conditions: known, meanwhile };
     folder.write("experiment.toml", text.as_bytes()).map_err(Failure::failed)?;
     folder.write(SUMMARY, report.json().as_bytes()).map_err(Failure::failed)?;
     folder.write(PAGE, report.page().as_bytes()).map_err(Failure::failed)?;

@@ -2,6 +2,7 @@
 //!
 //! Measures each figure repeatedly as `hemiola measure` does, all figures in turns, and counts how often the interval
 //! of one measurement contains the value of the next. Arguments: repeats (100) and prefixes of figures (a small set).
+//! The blocks of a small set are spread over five seconds, which is how long a repeat takes.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it found")]
 
@@ -13,7 +14,7 @@ use hemiola_model::machine::Figure;
 use hemiola_probe::{Load, Peers, Setting};
 use hemiola_rt::clock::{Calibration, MonotonicClock};
 use hemiola_rt::sys::cpu;
-use hemiola_units::{Policy, Priority, Span};
+use hemiola_units::{Policy, Priority};
 
 /// The argument that starts this program as the peer of a probe.
 const PEER: &str = "play-peer";
@@ -28,11 +29,6 @@ const SET: [&str; 7] = [
     "memory.latency.64KiB",
     "creation.thread",
 ];
-
-/// Less than half of a figure's time in the full set (4 min for some 310 figures), where its blocks are also further
-/// apart because those of all other figures lie in between. With a tenth of a second, all blocks of a figure see one
-/// state of the machine, and the coverage drops to 87 to 95 of 100.
-const TIME_OF_A_FIGURE: Span = Span::from_millis(300);
 
 struct Silent;
 
@@ -67,14 +63,18 @@ fn main() {
         directory: std::env::temp_dir(),
     };
     let mut source = Probes::start(setting).expect("no load process is started");
-    let time = TIME_OF_A_FIGURE * figures.len() as i64;
-    let budget = Budget { time, pilot: 8, ..Budget::FULL };
     let interrupted = AtomicBool::new(false);
     let mut measured: Vec<Vec<Figure>> = vec![Vec::new(); figures.len()];
     for _ in 0..repeats {
-        let series =
-            measure(&figures, &mut source, budget, &MonotonicClock, &mut Silent, &interrupted)
-                .expect("the measurement is not interrupted");
+        let series = measure(
+            &figures,
+            &mut source,
+            Budget::QUICK,
+            &MonotonicClock,
+            &mut Silent,
+            &interrupted,
+        )
+        .expect("the measurement is not interrupted");
         for (all, series) in measured.iter_mut().zip(&series) {
             all.extend(Series::figure(series));
         }
@@ -99,4 +99,5 @@ fn main() {
         );
     }
     println!("{:<44} {:>17.0} %", "all", 100.0 * covered_of_all as f64 / pairs_of_all as f64);
+    println!("meanwhile {}", source.meanwhile().words());
 }

@@ -77,6 +77,11 @@ pub fn compare(names: [&str; 2], a: &Machine, b: &Machine) -> Comparison {
             ));
         }
     }
+    for (machine, name) in [(a, names[0]), (b, names[1])] {
+        if let Some(disturbance) = &machine.disturbance {
+            remarks.push(format!("{name} was measured on a machine that was {disturbance}"));
+        }
+    }
     let change = |(a, b): &(&Figure, &Figure)| {
         Change::of_estimates(&estimate(a), &estimate(b), Covers::Repeat)
     };
@@ -193,11 +198,13 @@ mod tests {
         let mut b = machine(vec![figure("x", 1.0, 0.1), figure("u", 1.0, 0.1)]);
         b.figures[1].unit = "B/s".into();
         b.figures[0].circumstances = "loaded".into();
+        b.disturbance = Some("busy in 9 of 10 blocks: others used 2 processors".into());
         let remarks = compare(["a", "b"], &a, &b).remarks.join("\n");
         for said in [
             "only is only in a",
             "u is in ns on one machine and in B/s",
             "x was measured under different",
+            "b was measured on a machine that was busy in 9 of 10 blocks",
         ] {
             assert!(remarks.contains(said), "{remarks}");
         }

@@ -5,6 +5,7 @@
 //! * [`set`]: the selection of figures from the probes' catalogue, and the time for each.
 //! * [`Alone`]: the right to measure, which one process holds at a time.
 //! * [`ReadingSource`]: a source of readings; [`Probes`] takes them from the machine.
+//! * [`Meanwhile`]: the work of others on the machine during a measurement.
 //! * [`measure`]: measures a set block by block in round-robin order; each figure becomes a [`Series`].
 //! * [`staircase`]: the storage levels visible in the latency over the working-set size.
 //! * [`Survey`]: all results, for `machine.toml` and `summary.json`; [`report`]: as tables and a page.
@@ -31,6 +32,7 @@
 
 #![forbid(unsafe_code)]
 
+mod activity;
 mod alone;
 pub mod command;
 pub mod compare;
@@ -49,6 +51,7 @@ mod survey;
 mod synthetic;
 mod text;
 
+pub use activity::{Activity, Counters, Meanwhile};
 pub use alone::{Alone, NotAlone};
 pub use compare::compare;
 pub use kernel::{identity, kernel_caches};

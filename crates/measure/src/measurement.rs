@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use hemiola_probe::FigureOfMerit;
 use hemiola_rt::clock::Clock;
+use hemiola_units::Span;
 use thiserror::Error;
 
 use crate::series::Series;
@@ -21,9 +22,12 @@ pub trait Progress {
 #[error("interrupted; nothing was kept")]
 pub struct Interrupted;
 
+/// The least time over which the blocks are spread.
+const SPREAD: Span = Span::from_millis(5_000);
+
 /// Measures all `figures`: block 1 of each, then block 2 of each and so on, so that every figure samples all states of
-/// the machine during the measurement. A figure whose probe fails is not tried again; [`Series::failed`] has the
-/// reason.
+/// the machine during the measurement; the blocks of a few cheap figures are spread over five seconds. A figure whose
+/// probe fails is not tried again; [`Series::failed`] has the reason.
 ///
 /// A signal handler may set `interrupted` at any time. The current readings are finished first: they take less than a
 /// second, or fail because the same signal ended their processes.
@@ -64,6 +68,11 @@ pub fn measure(
             planned = counts(&costs, budget.pilot, left, blocks - 1);
         }
         block += 1;
+        // Blocks of a few cheap figures would otherwise all see the same state of the machine.
+        let spread = Span::from_nanos(SPREAD.min(budget.time).nanos() / i64::from(blocks));
+        let next = start + spread * i64::from(block);
+        let rest = if block < blocks { next.since(clock.now()) } else { Span::ZERO };
+        source.end_block(rest);
     }
     Ok(all)
 }
@@ -86,7 +95,6 @@ pub(crate) fn take(
 mod tests {
     use super::*;
     use crate::synthetic::{Silent, Synthetic};
-    use hemiola_units::Span;
 
     const BUDGET: Budget = Budget { time: Span::from_millis(100), blocks: 5, pilot: 8 };
 
@@ -107,6 +115,15 @@ mod tests {
         let figure = series[1].figure().unwrap();
         assert!((figure.value - 2.0).abs() < 0.5 && figure.low < figure.value, "{figure:?}");
         assert_eq!((figure.blocks, figure.circumstances.as_str()), (5, "idle"));
+    }
+
+    #[test]
+    fn blocks_are_spread_over_the_measurement() {
+        // The readings of a block take 5 ms at most, and the time is 100 ms.
+        let mut source = Synthetic::new(&[("a", 1.0, 0.1)]);
+        measured(&mut source, false).unwrap();
+        let ms: Vec<i64> = source.ended.iter().map(|at| (at.nanos() / 1_000_000) as i64).collect();
+        assert_eq!(ms, [20, 40, 60, 80, 85]);
     }
 
     #[test]

@@ -225,7 +225,8 @@ pub fn page(survey: &Survey) -> String {
 #[must_use]
 pub fn conditions(survey: &Survey) -> Vec<(String, String)> {
     let mut conditions = machine_conditions(&survey.conditions);
-    conditions.push(("Load".into(), survey.load.to_string()));
+    conditions.push(("Our own load".into(), survey.load.to_string()));
+    conditions.push(("Others meanwhile".into(), survey.meanwhile.words()));
     conditions
 }
 

@@ -6,6 +6,7 @@ use hemiola_probe::Load;
 use hemiola_trace::result::Conditions;
 use serde::{Deserialize, Serialize};
 
+use crate::activity::Meanwhile;
 use crate::staircase::{KernelCache, Level};
 
 /// The version of the schema; a reader rejects a later one.
@@ -22,8 +23,11 @@ pub struct Summary {
     pub started_unix_s: u64,
     /// The conditions of the measurement.
     pub conditions: Conditions,
-    /// The load during the measurement.
+    /// Our own load during the measurement.
     pub load: Load,
+    /// The work of others meanwhile.
+    #[serde(default)]
+    pub meanwhile: Meanwhile,
     /// The figures, in the order of the catalogue, derived ones last.
     pub figures: Vec<SummaryFigure>,
     /// Figures of the set that could not be measured.

@@ -2,8 +2,10 @@
 
 use hemiola_model::machine::{FORMAT, Figure, Machine};
 use hemiola_probe::Load;
+use hemiola_report::text::percent;
 use hemiola_trace::result::Conditions;
 
+use crate::activity::Meanwhile;
 use crate::derive;
 use crate::kernel::identity;
 use crate::series::{Series, notes};
@@ -17,8 +19,10 @@ pub struct Survey {
     pub machine: Machine,
     /// The conditions of the measurement.
     pub conditions: Conditions,
-    /// The load during the measurement.
+    /// Our own load during the measurement.
     pub load: Load,
+    /// The work of others meanwhile.
+    pub meanwhile: Meanwhile,
     /// Figures that could not be measured.
     pub missing: Vec<Missing>,
     /// The storage levels found in the latencies.
@@ -36,11 +40,13 @@ impl Survey {
         started_unix_s: u64,
         conditions: Conditions,
         load: Load,
+        meanwhile: Meanwhile,
         kernel: Vec<KernelCache>,
     ) -> Self {
         let mut figures: Vec<Figure> = series.iter().filter_map(Series::figure).collect();
         let levels =
             staircase::levels(&derive::points(&figures), kernel.last().map(|cache| cache.size));
+        let measured = figures.len();
         figures.extend(derive::figures(&levels, &figures));
         let suffix = suffix(load);
         for figure in &mut figures {
@@ -54,6 +60,13 @@ impl Survey {
             }),
         });
         let mut notes = notes(series.iter());
+        let disturbance = meanwhile.disturbance();
+        notes.extend(disturbance.iter().map(|words| {
+            format!(
+                "{words}. A quiet machine has other figures; repeat the measurement when it is idle"
+            )
+        }));
+        notes.extend(rough(&figures[..measured]));
         // A figure whose probe failed later keeps its earlier readings.
         for series in series.iter().filter(|series| series.figure().is_some()) {
             if let Some(reason) = &series.failed {
@@ -66,10 +79,12 @@ impl Survey {
                 format: FORMAT,
                 measured_unix_s: started_unix_s,
                 identity: identity(&conditions),
+                disturbance,
                 figures,
             },
             conditions,
             load,
+            meanwhile,
             levels,
             kernel,
             notes,
@@ -93,6 +108,7 @@ impl Survey {
             started_unix_s: self.machine.measured_unix_s,
             conditions: self.conditions.clone(),
             load: self.load,
+            meanwhile: self.meanwhile.clone(),
             figures: self.machine.figures.iter().map(Into::into).collect(),
             missing: self.missing.clone(),
             steps: self.levels.clone(),
@@ -101,6 +117,26 @@ impl Survey {
             notes: self.notes.clone(),
         }
     }
+}
+
+/// A figure is rough if a repeat may differ by more than this share.
+const ROUGH: f64 = 0.25;
+
+/// The rough figures in a sentence, the roughest first.
+fn rough(figures: &[Figure]) -> Option<String> {
+    let share = |figure: &Figure| (figure.high - figure.low) / 2.0 / figure.value.abs();
+    let mut rough: Vec<&Figure> = figures.iter().filter(|figure| share(figure) > ROUGH).collect();
+    rough.sort_by(|a, b| share(b).total_cmp(&share(a)));
+    let first = rough.first()?;
+    let others = match rough.len() - 1 {
+        0 => String::new(),
+        more => format!(", and {more} more by over {}", percent(ROUGH)),
+    };
+    Some(format!(
+        "a repeat may differ by {} in {}{others}: such figures are good for orders of magnitude only",
+        percent(share(first)),
+        first.name
+    ))
 }
 
 /// The suffix of figure names under this load.
@@ -117,8 +153,9 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     use super::*;
+    use crate::activity::Activity;
     use crate::set::Budget;
-    use crate::synthetic::{Silent, Synthetic, conditions, undocumented};
+    use crate::synthetic::{self, Silent, Synthetic, conditions, undocumented};
     use crate::{measure, report};
     use hemiola_units::Span;
 
@@ -143,7 +180,8 @@ mod tests {
         let stop = AtomicBool::new(false);
         let series = measure(&catalogue, &mut source, budget, &clock, &mut Silent, &stop).unwrap();
         let kernel = vec![KernelCache { level: 1, size: 128 << 10 }];
-        Survey::of(&series, 1_700_000_000, conditions(), load, kernel)
+        let meanwhile = Meanwhile::of(&[Activity { others: 0.5, stolen: 0.0 }], 2, Load::Idle);
+        Survey::of(&series, 1_700_000_000, conditions(), load, meanwhile, kernel)
     }
 
     #[test]
@@ -155,8 +193,28 @@ mod tests {
         assert_eq!(machine.figure("memory.size.l1").unwrap().value, 32768.0);
         assert_eq!(survey.missing[0].name, "creation.thread");
         // The figure that cannot be measured has no notes.
-        assert_eq!(survey.notes, ["clock.read and 10 more: from a rule"]);
+        assert_eq!(survey.notes[0], "clock.read and 10 more: from a rule");
+        // A busy machine is named in the notes, in machine.toml and beside our own load.
+        let busy = "busy in 1 of 1 blocks: others used 1.00 of 2 processors";
+        assert!(survey.notes[1].starts_with(busy), "{:?}", survey.notes);
+        assert!(machine.disturbance.as_ref().unwrap().starts_with(busy));
+        let conditions = report::conditions(&survey);
+        assert!(
+            conditions
+                .iter()
+                .any(|(name, of)| name == "Others meanwhile" && of.contains("1.00 of 2"))
+        );
         assert_eq!(Machine::read(&machine.write()).unwrap(), *machine);
+    }
+
+    #[test]
+    fn figures_that_a_repeat_would_not_confirm_are_named() {
+        let figure = |name: &str, half: f64| synthetic::figure(name, 100.0, half);
+        assert_eq!(rough(&[figure("a", 25.0), figure("b", 0.0)]), None);
+        let one = "a repeat may differ by 60.0 % in c: such figures are good for orders of magnitude only";
+        assert_eq!(rough(&[figure("a", 25.0), figure("c", 60.0)]).unwrap(), one);
+        let more = rough(&[figure("a", 26.0), figure("c", 60.0), figure("d", 30.0)]).unwrap();
+        assert!(more.contains("60.0 % in c, and 2 more by over 25.0 %"), "{more}");
     }
 
     #[test]

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use hemiola_probe::{FigureOfMerit, Overhead, ProbeError, Readings, Unit};
-use hemiola_rt::clock::ManualClock;
+use hemiola_rt::clock::{Clock, ManualClock};
 use hemiola_trace::result::{ClockConditions, Conditions};
-use hemiola_units::{Bytes, CpuSet, Granted, Policy, Random, Span};
+use hemiola_units::{Bytes, CpuSet, Granted, Instant, Policy, Random, Span};
 use serde_json::Value;
 
 use hemiola_model::machine::{self, FORMAT, Identity, Machine};
@@ -28,6 +28,8 @@ pub(crate) struct Synthetic {
     pub(crate) rules: BTreeMap<String, Rule>,
     /// Names in the order they were read.
     pub(crate) read: Vec<String>,
+    /// When blocks ended, after the rest.
+    pub(crate) ended: Vec<Instant>,
     random: Random,
 }
 
@@ -43,6 +45,7 @@ impl Synthetic {
             clock: ManualClock::default(),
             rules: rules.iter().map(rule).collect(),
             read: Vec::new(),
+            ended: Vec::new(),
             random: Random::from_seed(7),
         }
     }
@@ -60,6 +63,11 @@ impl Synthetic {
 }
 
 impl ReadingSource for Synthetic {
+    fn end_block(&mut self, rest: Span) {
+        self.clock.advance(rest.max(Span::ZERO));
+        self.ended.push(self.clock.now());
+    }
+
     fn read(&mut self, name: &str, count: u32) -> Result<Readings, ReadError> {
         self.read.push(name.to_owned());
         let lacking =
@@ -125,6 +133,7 @@ pub(crate) fn machine(figures: Vec<machine::Figure>) -> Machine {
             kernel: "6.1".into(),
             virtualized: None,
         },
+        disturbance: None,
         figures,
     }
 }

@@ -56,6 +56,9 @@ pub struct Machine {
     pub format: u32,
     /// The time of the measurement, seconds since 1970 UTC.
     pub measured_unix_s: u64,
+    /// The work of others during the measurement, in words, if it disturbed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disturbance: Option<String>,
     /// The machine's identity, which keeps figures of another machine from being used for this one.
     pub identity: Identity,
     /// The figures, in the order of the catalogue.
@@ -294,6 +297,7 @@ mod tests {
                 kernel: "6.1".into(),
                 virtualized: Some("kvm".into()),
             },
+            disturbance: None,
             figures,
         }
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use hemiola_probe::{Overhead, Readings, Unit};
 use hemiola_rt::sys::cpu;
 use hemiola_stats::in_blocks;
-use hemiola_units::{Bytes, Granted, Policy};
+use hemiola_units::{Bytes, Granted, Policy, Span};
 use thiserror::Error;
 
 use super::{Experiment, Origin};
@@ -52,6 +52,10 @@ impl<'s> Own<'s> {
 }
 
 impl ReadingSource for Own<'_> {
+    fn end_block(&mut self, rest: Span) {
+        self.figures.end_block(rest);
+    }
+
     /// The next block of recorded readings has the same part of them whatever `count` is. After the last block there
     /// are no values.
     fn read(&mut self, name: &str, count: u32) -> Result<Readings, ReadError> {

@@ -16,6 +16,7 @@ use serde::Serialize;
 use super::outcome::{CaseOutcome, Reach, SecondOutcome};
 use super::verdict::{Cause, ExpectationVerdict, Range};
 use super::{Accuracy, Case, Experiment, Origin, Outcome};
+use crate::activity::Meanwhile;
 use crate::summary::{FORMAT, SummaryFigure};
 use crate::survey::suffix;
 use crate::text::{interval, value, wait};
@@ -31,6 +32,8 @@ pub struct Report {
     pub started_unix_s: u64,
     /// The conditions of the measurement.
     pub conditions: Conditions,
+    /// The work of others meanwhile.
+    pub meanwhile: Meanwhile,
 }
 
 /// The schema of an experiment's `summary.json`.
@@ -44,6 +47,7 @@ struct JsonReport<'r> {
     started_unix_s: u64,
     conditions: &'r Conditions,
     load: hemiola_probe::Load,
+    meanwhile: &'r Meanwhile,
     cases: &'r [CaseOutcome],
     figures: Vec<SummaryFigure>,
     notes: &'r [String],
@@ -78,6 +82,7 @@ impl Report {
             started_unix_s: self.started_unix_s,
             conditions: &self.conditions,
             load: self.experiment.load,
+            meanwhile: &self.meanwhile,
             cases: &self.outcome.cases,
             figures: self.outcome.figures.iter().map(figure).collect(),
             notes: &self.outcome.notes,
@@ -100,18 +105,20 @@ impl Report {
         .render()
     }
 
-    /// Warnings: disagreements of the propagation methods, then the probes' notes.
+    /// Warnings: disagreements of the propagation methods, a busy machine, then the probes' notes.
     fn problems(&self) -> Vec<String> {
         let warnings = self.pairs().flat_map(|(case, outcome)| {
             let name = &case.name;
             outcome.warnings.iter().map(move |text| format!("the expectation of {name}: {text}"))
         });
-        warnings.chain(self.outcome.notes.iter().cloned()).collect()
+        let notes = self.outcome.notes.iter().cloned();
+        warnings.chain(self.meanwhile.disturbance()).chain(notes).collect()
     }
 
     fn conditions(&self) -> Vec<(String, String)> {
         let mut conditions = machine_conditions(&self.conditions);
-        conditions.push(("Load".into(), self.experiment.load.to_string()));
+        conditions.push(("Our own load".into(), self.experiment.load.to_string()));
+        conditions.push(("Others meanwhile".into(), self.meanwhile.words()));
         conditions
     }
 
@@ -146,7 +153,7 @@ impl Report {
                 "3 Required accuracy".into(),
                 format!("{accuracy} at 95 %, in at most {}", experiment.within),
             ],
-            ["4A Circumstances".into(), format!("{}; {scheduling}", experiment.load)],
+            ["4A Circumstances".into(), format!("our own load: {}; {scheduling}", experiment.load)],
         ];
         for (case, outcome) in self.pairs().filter(|(case, _)| case.origin != Origin::Probe) {
             let name = format!("4A Circumstances, {}", case.name);

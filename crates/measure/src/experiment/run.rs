@@ -129,6 +129,7 @@ pub fn run(
             let half = Span::from_nanos(experiment.within.nanos() / 2);
             planned = counts(&costs, PILOT, half, experiment.blocks - 1);
         }
+        source.end_block(Span::ZERO);
         if last && reached.iter().all(Option::is_some) {
             break;
         }

@@ -8,6 +8,7 @@ use hemiola_rt::clock::Clock;
 use hemiola_units::{Bytes, Span};
 
 use super::*;
+use crate::activity::{Activity, Meanwhile};
 use crate::command::{CommandError, CommandRunner, Run};
 use crate::synthetic::{self, Silent, Synthetic, conditions, undocumented};
 
@@ -366,7 +367,9 @@ fn the_report_has_the_seven_steps_and_a_self_contained_page() {
     let stop = AtomicBool::new(false);
     let outcome =
         run(&experiment, &catalogue, None, &mut source, &clock, &mut Silent, &stop).unwrap();
-    let report = Report { experiment, outcome, started_unix_s: 0, conditions: conditions() };
+    let busy = Meanwhile::of(&[Activity { others: 0.5, stolen: 0.0 }], 2, Load::Idle);
+    let (started_unix_s, conditions, meanwhile) = (0, conditions(), busy);
+    let report = Report { experiment, outcome, started_unix_s, conditions, meanwhile };
     let text = report.text();
     for said in [
         "1 Need",
@@ -381,6 +384,7 @@ fn the_report_has_the_seven_steps_and_a_self_contained_page() {
         "outside, above",
         "disagrees",
         "Candidate causes",
+        "busy in 1 of 1 blocks: others used 1.00 of 2 processors",
     ] {
         assert!(text.contains(said), "{said} is missing from:\n{text}");
     }

@@ -64,6 +64,7 @@ fn machine() -> Machine {
             kernel: "k".into(),
             virtualized: None,
         },
+        disturbance: None,
         figures,
     }
 }
