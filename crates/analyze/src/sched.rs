@@ -5,6 +5,7 @@
 //! * [`report`]: the types of a [`Report`], the same words as the JSON of `hemiola analyze --json`.
 //! * [`analyze`] makes a report from a recording; [`jobs`] lists the jobs of one thread or marked task with their
 //!   delays. [`explain()`] says where the time of a job went; [`median_job`] is the job to compare it with.
+//! * [`figures`]: the means of a report by name, for models that are compared with them.
 //! * [`mod@compare`]: two recordings side by side.
 //! * [`tables`], [`csv`] and [`gantt`]: the report for a terminal and for other programs, and a stretch of time drawn
 //!   in characters.
@@ -46,6 +47,7 @@ pub(crate) mod blame;
 pub(crate) mod cpu;
 mod engine;
 mod explain;
+mod figures;
 pub(crate) mod follow;
 mod gaps;
 mod marks;
@@ -62,6 +64,7 @@ use hemiola_trace::Recording;
 use hemiola_units::Span;
 
 pub use explain::{Explainer, explain, median_job};
+pub use figures::{RecordedFigure, figures};
 pub use hemiola_trace::sched::Reservation;
 pub use report::{
     Accounting, Behind, Blocking, CpuReport, Culprit, Delay, DelayKind, Distribution, Gap, HeldUp,

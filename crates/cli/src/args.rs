@@ -336,7 +336,7 @@ pub(crate) struct Model {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Modelling {
-    /// Predict a run from the machine's figures and compare the prediction with the run
+    /// Compare a run with its prediction from the machine's figures, or a recording with a model
     Check(Check),
     /// List the units that formulas know
     Units,
@@ -346,15 +346,18 @@ pub(crate) enum Modelling {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Check {
-    /// The result folder of a run
-    pub(crate) folder: PathBuf,
-    /// The figures of the machine it ran on [default: the newest in results/measure-*]
+    /// The result folder of a run; with --model, a recording
+    pub(crate) path: PathBuf,
+    /// The model to compare the recording with: a model file, or a folder with a model.toml
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<PathBuf>,
+    /// The figures of the machine it ran on [default without --model: the newest in results/measure-*]
     #[arg(long, value_name = "FILE")]
     pub(crate) machine: Option<PathBuf>,
     /// Print JSON instead of tables
     #[arg(long)]
     pub(crate) json: bool,
-    /// Exit with 1 if a measured cycle is outside the predicted range
+    /// Exit with 1 if a measured time is outside the predicted range
     #[arg(long)]
     pub(crate) gate: bool,
 }

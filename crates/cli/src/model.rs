@@ -6,14 +6,14 @@ pub(crate) mod check;
 mod lists;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use hemiola_diagnostic::render;
 use hemiola_model::export::{page, tables};
 use hemiola_model::file::{self, Measurements};
 use hemiola_model::machine;
-use hemiola_model::summary::analyze;
+use hemiola_model::summary::{Summary, analyze};
 use hemiola_record::Folder;
 use hemiola_report::json::pretty;
 use hemiola_report::terminal;
@@ -37,7 +37,19 @@ pub(crate) fn model(args: &Model) -> Result<ExitCode, Failure> {
 }
 
 fn evaluate(args: &Model) -> Result<ExitCode, Failure> {
-    let given = args.path.as_deref().expect("clap requires a path without a subcommand");
+    let path = args.path.as_deref().expect("clap requires a path without a subcommand");
+    let measurements = args.machine.as_deref().map(measurements).transpose()?;
+    let (text, summary) = read(path, measurements.as_ref())?;
+    let folder = args.output.as_deref().map(|output| write(output, &text, &summary)).transpose()?;
+    let code = print(&summary, args.json, args.gate);
+    if let Some(folder) = folder.filter(|_| !args.json) {
+        println!("{}", folder.display());
+    }
+    Ok(code)
+}
+
+/// Reads a model and computes it. Returns its text, too.
+fn read(given: &Path, measurements: Option<&Measurements>) -> Result<(String, Summary), Failure> {
     let path = if given.is_dir() { given.join(FILE_NAME) } else { given.to_owned() };
     let text = fs::read_to_string(&path).map_err(|error| {
         Failure::failed(format!(
@@ -45,34 +57,33 @@ fn evaluate(args: &Model) -> Result<ExitCode, Failure> {
             path.display()
         ))
     })?;
-    let measurements = args.machine.as_deref().map(measurements).transpose()?;
-    let model = file::read(&text, measurements.as_ref()).map_err(|problems| {
+    let model = file::read(&text, measurements).map_err(|problems| {
         Failure::bad_input(render(&problems, &text, &path.display().to_string()))
     })?;
-    let folder = args.output.as_deref().map(Folder::create).transpose().map_err(Failure::failed)?;
-    let summary = analyze(&model, measurements.as_ref().map(|found| found.of.as_str()));
-    let folder = match folder {
-        None => None,
-        Some(folder) => {
-            let subtitle = std::env::args().collect::<Vec<_>>().join(" ");
-            let page = page::page(&summary, &subtitle).render();
-            folder.write(FILE_NAME, text.as_bytes()).map_err(Failure::failed)?;
-            folder.write(SUMMARY, pretty(&summary).as_bytes()).map_err(Failure::failed)?;
-            folder.write(PAGE, page.as_bytes()).map_err(Failure::failed)?;
-            Some(folder.keep())
-        }
-    };
-    let verdict = || Ok(gate(args.gate, &summary.failures));
-    if args.json {
-        print!("{}", pretty(&summary));
-        return verdict();
+    let summary = analyze(&model, measurements.map(|found| found.of.as_str()));
+    Ok((text, summary))
+}
+
+/// Writes a model, its results and its page into a new folder.
+fn write(output: &Path, text: &str, summary: &Summary) -> Result<PathBuf, Failure> {
+    let folder = Folder::create(output).map_err(Failure::failed)?;
+    let subtitle = std::env::args().collect::<Vec<_>>().join(" ");
+    let page = page::page(summary, &subtitle).render();
+    folder.write(FILE_NAME, text.as_bytes()).map_err(Failure::failed)?;
+    folder.write(SUMMARY, pretty(summary).as_bytes()).map_err(Failure::failed)?;
+    folder.write(PAGE, page.as_bytes()).map_err(Failure::failed)?;
+    Ok(folder.keep())
+}
+
+/// Prints the results of a model, and returns the verdict on them.
+fn print(summary: &Summary, json: bool, is_gate: bool) -> ExitCode {
+    if json {
+        print!("{}", pretty(summary));
+    } else {
+        let (tables, conditions) = (tables::tables(summary), tables::conditions(summary));
+        print!("{}", terminal::document(&summary.title, &tables, &summary.problems, &conditions));
     }
-    let (tables, conditions) = (tables::tables(&summary), tables::conditions(&summary));
-    print!("{}", terminal::document(&summary.title, &tables, &summary.problems, &conditions));
-    if let Some(folder) = folder {
-        println!("{}", folder.display());
-    }
-    verdict()
+    gate(is_gate, &summary.failures)
 }
 
 /// The measured figures of a machine, or of any result with figures in its `summary.json`.

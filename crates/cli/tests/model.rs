@@ -4,6 +4,7 @@ use std::fs;
 
 use crate::machine::Machine;
 use crate::scenario::{self, MONOLITHIC, SHARED_MEMORY};
+use crate::synthetic;
 
 /// The folder of an example.
 fn example(name: &str) -> String {
@@ -91,6 +92,57 @@ fn a_gate_exits_with_one_for_a_verdict_and_two_for_an_error() {
     machine.hemiola(&["model", ".", "--gate"]).with_code(2);
     machine.hemiola(&["model", "absent", "--gate"]).with_code(2);
     machine.hemiola(&["model", "check", "absent", "--gate"]).with_code(2);
+}
+
+/// A model of a task's work and of a thread's, for comparison with a recording.
+const RECORDED: &str = r#"
+title = "Sensors"
+[figures.work]
+low = "150 us"
+high = "260 us"
+source = "guess"
+reason = "the longest path"
+[figures.audio]
+low = "200 us"
+high = "420 us"
+source = "guess"
+reason = "the longest path"
+[chains.sensors]
+calls = [{ name = "work", cost = "work" }]
+measured = [{ circumstances = "recorded", measured = "jobs.sensors.execution" }]
+[chains.audio]
+calls = [{ name = "work", cost = "audio" }]
+measured = [{ circumstances = "recorded", measured = "threads.audio.execution" }]
+"#;
+
+#[test]
+fn a_model_is_compared_with_the_jobs_and_threads_of_a_recording() {
+    let machine = Machine::take("model-recorded");
+    let trace = fs::File::create(machine.folder().join("run.pftrace")).unwrap();
+    synthetic::write(trace, 50_000).unwrap();
+    let check = ["model", "check", "run.pftrace", "--model", ".", "--gate", "--json"];
+    machine.write("model.toml", RECORDED);
+    let ended = machine.hemiola(&check).with_code(0);
+    let summary: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+    // The middle of the range of each, as simulated.
+    for (chain, taken, mean) in
+        [(0, "jobs.sensors.execution", 205e3), (1, "threads.audio.execution", 310e3)]
+    {
+        let held = &summary["chains"][chain]["budget"]["held"][0];
+        let measured = held["measured_ns"].as_f64().unwrap();
+        assert!((measured / mean - 1.0).abs() < 0.1, "{held}");
+        assert_eq!((&held["taken_from"], &held["place"]), (&taken.into(), &"inside".into()));
+    }
+    machine.write("model.toml", &RECORDED.replace("low = \"150 us\"", "low = \"250 us\""));
+    let ended = machine.hemiola(&check).with_code(1);
+    assert!(ended.stderr.contains("sensors, recorded: shorter than expected"), "{}", ended.stderr);
+    machine.write("model.toml", &RECORDED.replace("threads.audio.e", "threads.oudio.e"));
+    let ended = machine.hemiola(&check).with_code(1);
+    let near = "no figure \"threads.oudio.execution\"";
+    assert!(ended.stderr.contains(near), "{}", ended.stderr);
+    assert!(ended.stderr.contains("did you mean \"threads.audio.execution\"?"), "{}", ended.stderr);
+    let ended = machine.hemiola(&["model", "check", ".", "--model", "."]).with_code(2);
+    assert!(ended.stderr.contains("give a recording"), "{}", ended.stderr);
 }
 
 #[test]

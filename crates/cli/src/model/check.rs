@@ -1,10 +1,13 @@
-//! `hemiola model check`: compares the predicted cost of a run on this machine with the measured cost.
+//! `hemiola model check`: compares the predicted cost of a run on this machine with the measured cost, or a model with
+//! a recording.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use hemiola_analyze::sched::{self, Options};
 use hemiola_measure::identity;
+use hemiola_model::file::Measurements;
 use hemiola_model::machine::FILE_NAME;
 use hemiola_model::predict::{self, tables};
 use hemiola_report::json::pretty;
@@ -14,6 +17,7 @@ use hemiola_scenario::Plan;
 use crate::args::Check;
 use crate::diagnostics::{Failure, gate};
 use crate::measure::read_machine;
+use crate::recording;
 
 /// The plan in a result folder.
 const PLAN: &str = "plan.json";
@@ -22,8 +26,35 @@ const PLAN: &str = "plan.json";
 const RESULTS: &str = "results";
 
 pub(super) fn check(args: &Check) -> Result<ExitCode, Failure> {
-    let summary = crate::report::make(&args.folder)?.summary;
-    let plan = args.folder.join(PLAN);
+    match &args.model {
+        Some(model) => recording(args, model),
+        None => run(args),
+    }
+}
+
+/// Compares a model with a recording, whose figures precede those of the machine.
+fn recording(args: &Check, model: &Path) -> Result<ExitCode, Failure> {
+    if args.path.is_dir() {
+        return Err(Failure::bad_input(format!(
+            "error: {} is a folder\nhint: with --model, give a recording, such as one in a result folder",
+            args.path.display()
+        )));
+    }
+    let recording = recording::open(&args.path)?.recording;
+    let report = sched::analyze(&recording, &Options::default());
+    let of = args.path.display().to_string();
+    let mut found = Measurements::of_recording(of, sched::figures(&recording, &report));
+    if let Some(machine) = &args.machine {
+        found = found.and(super::measurements(machine)?);
+    }
+    let (_, summary) = super::read(model, Some(&found))?;
+    Ok(super::print(&summary, args.json, args.gate))
+}
+
+/// Compares a run with its prediction.
+fn run(args: &Check) -> Result<ExitCode, Failure> {
+    let summary = crate::report::make(&args.path)?.summary;
+    let plan = args.path.join(PLAN);
     let cannot = |error: &dyn std::fmt::Display| {
         Failure::failed(format!("{} cannot be read: {error}", plan.display()))
     };
@@ -44,7 +75,7 @@ pub(super) fn check(args: &Check) -> Result<ExitCode, Failure> {
     if predictions.is_empty() {
         return Err(Failure::bad_input(format!(
             "error: {} contains no program with a control loop, so there is no cycle to predict",
-            args.folder.display()
+            args.path.display()
         )));
     }
     let responses = predict::responses(&plan, &machine, &predictions, &summary).map_err(refused)?;
@@ -57,7 +88,7 @@ pub(super) fn check(args: &Check) -> Result<ExitCode, Failure> {
     let title = format!("{}: predicted and measured", summary.title);
     let conditions = [
         ("Machine".to_owned(), path.display().to_string()),
-        ("Run".to_owned(), args.folder.display().to_string()),
+        ("Run".to_owned(), args.path.display().to_string()),
     ];
     print!("{}", terminal::document(&title, &tables::tables(&held, &responses), &[], &conditions));
     verdict()

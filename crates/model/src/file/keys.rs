@@ -73,8 +73,8 @@ sections! {
             "Instead of a distribution: one of several figures above, each with its share; value is their mean.";
         must source: FigureSource, Shape::Word(FigureSource::WORDS), "Origin of the value.";
         must reason: &'s str, Shape::Text, "Reason for this value.";
-        may measured: &'s str, Shape::Name,
-            "The name of the figure in the measurements of a machine. A measurement given by --machine replaces value \
+        may measured: &'s str, Shape::Text,
+            "The name of the figure in the measurements of a machine or a recording. A measurement given by --machine replaces value \
              and range by its median, the interval of a repeat as 95 % of a (split) normal distribution, and the \
              systematic part of its calibration. A name that the measurements lack is reported.";
     }
@@ -135,7 +135,8 @@ sections! {
         may of: &'s str, Shape::Text, else "the chain", "An operation of the chain, over all its calls.";
         must circumstances: &'s str, Shape::Text, "The circumstances of the measurement.";
         may value: FormulaText, Shape::Formula, "The time.";
-        may measured: &'s str, Shape::Name, "The name of the figure in the measurements of a machine.";
+        may measured: &'s str, Shape::Text,
+            "The name of the figure in the measurements of a machine or a recording.";
     }
 
     /// `[what_if.NAME]`

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use hemiola_analyze::sched::RecordedFigure;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -77,6 +78,32 @@ impl Measurements {
         }
         let summary: Summary = serde_json::from_str(text)?;
         Ok(Self::new(summary.title, summary.figures.into_iter()))
+    }
+
+    /// The figures of a recording, for example `jobs.TASK.response`.
+    #[must_use]
+    pub fn of_recording(of: String, figures: Vec<RecordedFigure>) -> Self {
+        let figure = |RecordedFigure { name, unit, mean }: RecordedFigure| Measured {
+            name,
+            value: mean.value,
+            unit: unit.into(),
+            low: mean.low,
+            high: mean.high,
+            systematic: 0.0,
+            samples: mean.samples,
+            circumstances: "recorded".into(),
+        };
+        Self::new(of, figures.into_iter().map(figure))
+    }
+
+    /// These figures, and those of `others` that are not among them.
+    #[must_use]
+    pub fn and(mut self, others: Self) -> Self {
+        for (name, figure) in others.figures {
+            self.figures.entry(name).or_insert(figure);
+        }
+        self.of = format!("{} and {}", self.of, others.of);
+        self
     }
 
     fn new(of: String, figures: impl Iterator<Item = Measured>) -> Self {
