@@ -2,14 +2,17 @@
 //!
 //! Throughput is in switches; each comes with about one wake-up.
 
+mod support;
+
 use std::hint::black_box;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
-use hemiola_analyze::sched::synthetic::{Task, run};
 use hemiola_analyze::sched::{Options, analyze};
 use hemiola_trace::Recording;
 use hemiola_trace::sched::{Context, Event, Left, Tid, What};
 use hemiola_units::Instant;
+
+use support::task_set;
 
 /// Two threads that wake each other, about 400 000 switches a second: the most a machine does.
 fn ping_pong(switches: u64) -> Recording {
@@ -28,22 +31,6 @@ fn ping_pong(switches: u64) -> Recording {
         push(3_000, switch(b, a));
     }
     Recording::new(events, Vec::new(), Vec::new())
-}
-
-fn task_set(length_ns: u64) -> Recording {
-    let task = |n: u32, period_ns: u64| Task {
-        name: format!("task {n}"),
-        tid: 100 + n,
-        cpu: (n % 2) as u16,
-        priority: n as i16,
-        period_ns,
-        offset_ns: 0,
-        jitter_ns: 20_000,
-        execution_min_ns: period_ns / 20,
-        execution_max_ns: period_ns / 10,
-        ..Task::default()
-    };
-    run(&[1, 2, 3, 5, 8, 13, 21, 34].map(|n| task(n, u64::from(n) * 100_000)), length_ns, 1).0
 }
 
 fn sched(criterion: &mut Criterion) {

@@ -2,33 +2,20 @@
 //!
 //! A task set of 8 threads on two processors for 100 s, of which all rows are drawn.
 
+mod support;
+
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use hemiola_analyze::sched::synthetic::{Task, run};
 use hemiola_analyze::timeline::Timeline;
+
+use support::task_set;
 
 const SECONDS: u64 = 1_000_000_000;
 const PIXELS: u32 = 1_600;
 
-fn recorded() -> Timeline {
-    let task = |n: u32, period_ns: u64| Task {
-        name: format!("task {n}"),
-        tid: 100 + n,
-        cpu: (n % 2) as u16,
-        priority: n as i16,
-        period_ns,
-        jitter_ns: 20_000,
-        execution_min_ns: period_ns / 20,
-        execution_max_ns: period_ns / 10,
-        ..Task::default()
-    };
-    let tasks = [1, 2, 3, 5, 8, 13, 21, 34].map(|n| task(n, u64::from(n) * 100_000));
-    Timeline::build(&run(&tasks, 100 * SECONDS, 1).0)
-}
-
 fn timeline(criterion: &mut Criterion) {
-    let timeline = recorded();
+    let timeline = Timeline::build(&task_set(100 * SECONDS));
     let (from, to) = (timeline.from.nanos(), timeline.to.nanos());
     let tenth = (to - from) / 10;
     let mut group = criterion.benchmark_group("timeline");
