@@ -6,6 +6,7 @@ import * as compare from "./pages/compare.js";
 import * as detail from "./pages/detail.js";
 import * as misses from "./pages/misses.js";
 import * as plots from "./pages/plots.js";
+import * as range from "./pages/range.js";
 import * as threads from "./pages/threads.js";
 import * as verdict from "./pages/verdict.js";
 import { Pane } from "./timeline/pane.js";
@@ -66,17 +67,32 @@ const events = {
       [other.chosen, other.answer] = [same?.row ?? null, null];
       other.draw();
     }
-    detail.show(the("detail"), changed);
+    beside(changed);
     if (moved || tab === "plots") refresh();
     else mark();
     remember();
   },
   job(changed) {
-    detail.show(the("detail"), changed);
+    beside(changed);
+    remember();
+  },
+  measured(changed) {
+    beside(changed);
     remember();
   },
   failed,
 };
+
+/**
+ * What stands beside the timelines: the measured range, then the chosen job.
+ * @param {Pane} pane
+ */
+function beside(pane) {
+  const place = the("detail");
+  place.replaceChildren();
+  range.show(place, pane);
+  detail.show(place, pane);
+}
 
 /** The row of the table that is chosen. */
 function mark() {
@@ -181,6 +197,7 @@ function remember() {
     if (now.chosen !== null) place.set("row", String(now.chosen));
     if (now.chosen !== null && current === 1) place.set("in", "b");
     if (now.answer?.job) place.set("job", String(now.answer.job.job));
+    if (now.measured) place.set("range", `${now.measured.from}-${now.measured.to}`);
     if (now.filter) place.set("find", now.filter);
     if (tab !== "threads") place.set("tab", tab);
     history.replaceState(null, "", `#${place}`);
@@ -401,6 +418,8 @@ async function restore() {
   const [from, to, row, job] = [number("from"), number("to"), number("row"), number("job")];
   if (from !== null && to !== null && from < to) pane()?.show(from, to);
   const within = place.get("in") === "b" ? panes[1] : panes[0];
+  const ends = (place.get("range") ?? "").split("-").map(Number);
+  if (ends.length === 2 && ends.every(Number.isFinite)) within?.measure([ends[0] ?? 0, ends[1] ?? 0]);
   if (row !== null && within) await within.choose(row, { reveal: true, ...(job === null ? {} : { job }) });
 }
 

@@ -94,6 +94,25 @@ interface RowDetails {
   marks: [number, number][];
 }
 
+interface RangeThread {
+  row: number;
+  running: number;
+  waiting: number;
+  blocked: number;
+  unknown: number;
+  /** Jobs that lie whole in the range. */
+  jobs: number;
+  execution_mean: number | null;
+  execution_max: number;
+}
+
+interface RangeAnswer {
+  cpus: { row: number; running: number }[];
+  threads: RangeThread[];
+  /** All threads that ran or waited. */
+  count: number;
+}
+
 interface Distribution {
   count: number;
   min: number;

@@ -14,7 +14,6 @@ const NOBODY = (1 << 27) - 1;
  * @param {Pane} pane
  */
 export function show(place, pane) {
-  place.replaceChildren();
   if (pane.chosen === null) return;
   const row = pane.info.rows.find((row) => row.row === pane.chosen);
   const title = pane.names.get(pane.chosen) ?? "";

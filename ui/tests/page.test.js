@@ -151,6 +151,53 @@ await test("the list of missed deadlines leads to the place, with who was to bla
   assert.ok(to - from < 20e6);
 });
 
+await test("a range is measured between two cursors, and a link keeps it", two, {}, async (page, context) => {
+  // Places are shares of the width, which shrinks when the panel opens.
+  const drag = async (from, to) => {
+    const box = await page.locator(".picture canvas").first().boundingBox();
+    await page.mouse.move(box.x + from * box.width, box.y + 40);
+    await page.keyboard.down("Shift");
+    await page.mouse.down();
+    await page.mouse.move(box.x + to * box.width, box.y + 40, { steps: 4 });
+    await page.mouse.up();
+    await page.keyboard.up("Shift");
+    await page.waitForSelector("#detail [data-measured]");
+    return (await place(page)).range.split("-").map(Number);
+  };
+  const { from, to } = await place(page);
+  const [first, second] = await drag(0.25, 0.5);
+  const quarter = (to - from) / 4;
+  assert.ok(Math.abs(second - first - quarter) < quarter / 50, `${first} to ${second}`);
+  // The server's sums stand in the table.
+  const answer = await page.evaluate(
+    async ([from, to]) => (await fetch(`api/range?r=0&from=${from}&to=${to}`)).json(),
+    [first, second],
+  );
+  const busiest = answer.threads[0];
+  const row = await page.locator(`#detail [data-measured="${busiest.row}"]`).innerText();
+  assert.match(row, new RegExp(`\\(${((100 * busiest.running) / (second - first)).toFixed(1)} %\\)`));
+  assert.ok(busiest.running > 0 && answer.threads.some((thread) => thread.jobs > 0 && thread.execution_max > 0));
+  // A cursor is taken and moved; the other one stays.
+  const [kept, moved] = await drag(0.5, 0.75);
+  assert.equal(kept, first);
+  assert.ok(Math.abs(moved - first - 2 * quarter) < quarter / 50, `${kept} to ${moved}`);
+  const other = await context.newPage();
+  await other.goto(page.url());
+  await other.waitForSelector("#detail [data-measured]");
+  assert.equal((await place(other)).range, `${kept}-${moved}`);
+  await other.close();
+  await page.locator("#detail .buttons button", { hasText: "Zoom to it" }).click();
+  const zoomed = await place(page);
+  assert.ok(Math.abs(zoomed.from - kept) < 2 && Math.abs(zoomed.to - moved) < 2, JSON.stringify(zoomed));
+  await page.locator(".picture canvas").first().focus();
+  await page.keyboard.press("]");
+  const nearer = (await place(page)).range.split("-").map(Number);
+  assert.ok(nearer[0] === kept && nearer[1] < moved);
+  await page.keyboard.press("Escape");
+  await page.waitForFunction(() => document.querySelector("#detail")?.childElementCount === 0);
+  assert.equal((await place(page)).range, undefined);
+});
+
 await test("search narrows rows and table", two, {}, async (page) => {
   await page.fill("#search", "video");
   await page.waitForFunction(() => document.querySelectorAll("#panel tbody tr").length === 1);

@@ -8,10 +8,13 @@ const STATES = ["running", "waiting for a processor", "blocked in the kernel", "
 /** Pixels a pointer may move and still click. */
 const STILL = 4;
 
+/** Pixels from a cursor within which a pointer takes it. */
+const NEAR = 7;
+
 /** @param {import("./pane.js").Pane} pane */
 export function listen(pane) {
   const { canvas } = pane;
-  /** @type {{ x: number, y: number, from: number, to: number, moved: boolean, choosing: boolean, scroll: number } | null} */
+  /** @type {{ x: number, y: number, from: number, to: number, moved: boolean, anchor: number | null, scroll: number } | null} */
   let held = null;
   const time = (/** @type {number} */ x) => pane.from + (x / pane.width) * (pane.to - pane.from);
 
@@ -19,9 +22,9 @@ export function listen(pane) {
     if (event.button !== 0) return;
     canvas.focus({ preventScroll: true });
     canvas.setPointerCapture(event.pointerId);
-    const choosing = event.shiftKey;
+    const anchor = event.shiftKey ? (otherCursor(pane, event.offsetX) ?? time(event.offsetX)) : null;
     const scroll = pane.scroll.scrollTop;
-    held = { x: event.offsetX, y: event.offsetY, from: pane.from, to: pane.to, moved: false, choosing, scroll };
+    held = { x: event.offsetX, y: event.offsetY, from: pane.from, to: pane.to, moved: false, anchor, scroll };
   });
   canvas.addEventListener("pointermove", (event) => {
     if (!held) {
@@ -32,10 +35,8 @@ export function listen(pane) {
     held.moved ||= Math.abs(by) + Math.abs(event.offsetY - held.y) > STILL;
     if (!held.moved) return;
     pane.tip.hidden = true;
-    if (held.choosing) {
-      pane.band.hidden = false;
-      pane.band.style.left = `${Math.min(held.x, event.offsetX)}px`;
-      pane.band.style.width = `${Math.abs(by)}px`;
+    if (held.anchor !== null) {
+      pane.place([held.anchor, time(event.offsetX)]);
       return;
     }
     const shift = (by / pane.width) * (held.to - held.from);
@@ -45,12 +46,9 @@ export function listen(pane) {
   canvas.addEventListener("pointerup", (event) => {
     const was = held;
     held = null;
-    pane.band.hidden = true;
     if (!was) return;
-    if (was.moved && was.choosing) {
-      const ends = [time(was.x), time(event.offsetX)].sort((a, b) => a - b);
-      pane.glideTo(ends[0] ?? 0, ends[1] ?? 1);
-    } else if (!was.moved) click(pane, event, time(event.offsetX));
+    if (was.moved && was.anchor !== null) pane.measure([was.anchor, time(event.offsetX)]);
+    else if (!was.moved) click(pane, event, time(event.offsetX));
   });
   canvas.addEventListener("pointercancel", () => (held = null));
   canvas.addEventListener("pointerleave", () => (pane.tip.hidden = true));
@@ -74,6 +72,20 @@ export function listen(pane) {
   canvas.addEventListener("keydown", (event) => {
     if (key(pane, event)) event.preventDefault();
   });
+}
+
+/**
+ * The cursor that stays where it is when a pointer takes the other one; none if there is no cursor near.
+ * @param {import("./pane.js").Pane} pane
+ * @param {number} x
+ */
+function otherCursor(pane, x) {
+  const { measured, from, to, width } = pane;
+  if (!measured) return null;
+  const away = (/** @type {number} */ at) => Math.abs(((at - from) / (to - from)) * width - x);
+  const [first, second] = [away(measured.from), away(measured.to)];
+  if (Math.min(first, second) > NEAR) return null;
+  return first < second ? measured.to : measured.from;
 }
 
 /**
@@ -135,8 +147,17 @@ function key(pane, event) {
       pane.choose(pane.chosen, { job: next }).then(() => pane.followJob());
       return true;
     }
+    case "[":
+    case "]": {
+      // A cursor comes to the middle of the window, the other one stays; at first it is at that end of the window.
+      const middle = (pane.from + pane.to) / 2;
+      const { from, to } = pane.measured ?? pane;
+      pane.measure(event.key === "[" ? [middle, to] : [from, middle]);
+      return true;
+    }
     case "Escape":
-      pane.choose(null);
+      if (pane.measured) pane.measure(null);
+      else pane.choose(null);
       return true;
     default:
       return false;

@@ -20,7 +20,8 @@ const GLIDE = 110;
 
 /**
  * @typedef {import("./paint.js").Line} Line
- * @typedef {{ window: (pane: Pane) => void, chosen: (pane: Pane) => void, job: (pane: Pane) => void, failed: (error: Error) => void }} Events
+ * @typedef {{ from: number, to: number, answer: RangeAnswer | null }} Measured
+ * @typedef {{ window: (pane: Pane) => void, chosen: (pane: Pane) => void, job: (pane: Pane) => void, measured: (pane: Pane) => void, failed: (error: Error) => void }} Events
  */
 
 export class Pane {
@@ -43,6 +44,8 @@ export class Pane {
     this.chosen = null;
     /** @type {JobAnswer | null} */
     this.answer = null;
+    /** @type {Measured | null} the range between the two cursors */
+    this.measured = null;
     /** Done when what was last chosen is there. */
     this.choosing = Promise.resolve();
     this.questions = 0;
@@ -71,7 +74,7 @@ export class Pane {
     this.names = new Map();
     this.colours = table([], this.theme.dark);
     this.tip = el("div", { class: "tip", hidden: true });
-    this.band = el("div", { class: "choosing", hidden: true });
+    this.band = el("div", { class: "measured", hidden: true });
     this.scroll = el(
       "div",
       { class: "tracks", tabindex: -1 },
@@ -209,9 +212,53 @@ export class Pane {
     ruler(this.axis, { width, ratio, from, to, steps, name: (at) => point(at, step, to), theme });
     this.overview.paint(width, ratio, this, theme);
     this.labels();
+    this.cursors();
     this.painted += 1;
     this.element.dataset.painted = String(this.painted);
     this.element.dataset.idle = String(this.tiles.idle);
+  }
+
+  /** The two cursors over the picture, with the length between them. */
+  cursors() {
+    const { measured, width, from, to } = this;
+    this.band.hidden = !measured || measured.to <= from || measured.from >= to;
+    if (!measured || this.band.hidden) return;
+    // Beyond the picture, an end is not seen.
+    const place = (/** @type {number} */ at) => Math.min(width + 5, Math.max(-5, ((at - from) / (to - from)) * width));
+    this.band.style.left = `${place(measured.from)}px`;
+    this.band.style.width = `${place(measured.to) - place(measured.from)}px`;
+    this.band.dataset.length = span(measured.to - measured.from);
+  }
+
+  /**
+   * Measures the range between two moments in any order, or nothing.
+   * @param {[number, number] | null} ends ns
+   */
+  async measure(ends) {
+    this.place(ends);
+    const { measured } = this;
+    this.events.measured(this);
+    if (!measured) return;
+    say(`Range of ${span(measured.to - measured.from)}`);
+    try {
+      const { from, to } = measured;
+      measured.answer = await json("range", { r: this.recording, from, to });
+      if (this.measured === measured) this.events.measured(this);
+    } catch (error) {
+      if (error instanceof Refused) this.events.failed(error);
+      else throw error;
+    }
+  }
+
+  /**
+   * Puts the cursors there, as long as the hand moves.
+   * @param {[number, number] | null} ends ns
+   */
+  place(ends) {
+    const inside = (/** @type {number} */ at) => Math.round(Math.min(this.whole, Math.max(0, at)));
+    const [from = 0, to = 0] = ends ? ends.map(inside).sort((a, b) => a - b) : [];
+    this.measured = to > from ? { from, to, answer: null } : null;
+    this.draw();
   }
 
   /** The names beside the rows. */

@@ -4,7 +4,7 @@
 //! segments for each processor and each thread, 8 bytes a segment, with sums over groups of segments above them.
 //! [`Timeline::window`] then draws any time range at a cost that depends on the number of pixels and not on
 //! the number of events. [`jobs`] lists the jobs of a thread, the same ones that the figures count, and applies the
-//! same rules of blame to one of them (decision 0038).
+//! same rules of blame to one of them (decision 0038). [`range`] sums up a stretch of time.
 //!
 //! ```
 //! use hemiola_analyze::timeline::{State, Timeline};
@@ -31,6 +31,7 @@
 
 mod build;
 pub mod jobs;
+pub mod range;
 mod starts;
 mod track;
 mod window;

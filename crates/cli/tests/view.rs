@@ -190,6 +190,21 @@ fn the_api_describes_the_recording() {
         assert!(!kind.is_empty() && !words.is_empty() && !delay["who"].is_null(), "{delay}");
     }
 
+    // The whole recording as a range has the totals of its rows, and the jobs of each thread.
+    let range = page.json(&format!("api/range?r=0&from=0&to={length}"));
+    for thread in range["threads"].as_array().unwrap() {
+        let row = rows.iter().find(|row| row["row"] == thread["row"]).unwrap();
+        assert_eq!(
+            (&thread["running"], &thread["waiting"]),
+            (&row["running_ns"], &row["waiting_ns"])
+        );
+    }
+    let busy: u64 =
+        range["threads"].as_array().unwrap().iter().map(|of| of["running"].as_u64().unwrap()).sum();
+    let cpus: u64 =
+        range["cpus"].as_array().unwrap().iter().map(|of| of["running"].as_u64().unwrap()).sum();
+    assert_eq!(busy, cpus);
+
     let report = page.json("api/report?r=0");
     assert!(report["threads"].as_array().unwrap().len() >= 10);
     assert_eq!(report["lost_events"], 0);
@@ -222,6 +237,9 @@ fn an_invalid_request_is_refused_and_the_server_continues() {
         (format!("api/plot/utilization?from={biggest}&to=0"), 200),
         ("api/plot/response?row=99999".to_owned(), 404),
         ("api/compare?a=0&b=7".to_owned(), 404),
+        (format!("api/range?from={biggest}&to=0"), 200),
+        (format!("api/range?from=0&to={biggest}"), 200),
+        ("api/range?from=0".to_owned(), 400),
     ] {
         let (status, body) = page.get(&path);
         assert_eq!(status, expected, "{path}: {}", String::from_utf8_lossy(&body));

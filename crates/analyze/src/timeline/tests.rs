@@ -7,6 +7,7 @@ use hemiola_units::{Instant, Random, Span};
 use proptest::prelude::*;
 
 use super::jobs;
+use super::range;
 use super::{NOBODY, State, Subject, Timeline};
 use crate::sched::synthetic::{Protocol, Section, Task, run};
 use crate::sched::{
@@ -72,6 +73,28 @@ fn a_job_is_told_from_wake_up_to_sleep_with_who_delayed_it() {
     let by = |tid, kind, ns| Delay { who: Culprit::Thread(tid), kind, ns, times: 1, behind: None };
     let expected = [by(8, DelayKind::Preempted, 60), by(9, DelayKind::BeforeStart, 30)];
     assert_eq!(account.job.unwrap().delays, expected);
+}
+
+#[test]
+fn a_range_has_the_time_of_each_thread_and_the_jobs_that_are_whole_inside() {
+    let timeline = preempted();
+    let seven = row(&timeline, 7);
+    let in_range = |from, to| {
+        let of = range::threads(&timeline, from, to).into_iter().find(|of| of.row == seven);
+        let of = of.map(|of| (of.totals.of(State::Running), of.totals.of(State::Ready)));
+        let jobs = range::jobs(&timeline, seven, &jobs::of(&timeline.rows[seven]), from, to);
+        (of, jobs.count, jobs.execution_ns, jobs.execution_max_ns)
+    };
+    assert_eq!(in_range(100, 300), (Some((110, 90)), 1, 110, 110));
+    assert_eq!(in_range(0, u64::MAX), (Some((110, 90)), 1, 110, 110));
+    // It is cut at either end.
+    assert_eq!(in_range(101, 300), (Some((110, 89)), 0, 0, 0));
+    assert_eq!(in_range(100, 299), (Some((109, 90)), 0, 0, 0));
+    assert_eq!(in_range(210, 250), (Some((0, 40)), 0, 0, 0));
+    assert_eq!(in_range(300, 900), (None, 0, 0, 0));
+    assert_eq!(in_range(250, 210), (None, 0, 0, 0));
+    let busiest: Vec<usize> = range::threads(&timeline, 100, 300).iter().map(|of| of.row).collect();
+    assert_eq!(busiest, [seven, row(&timeline, 8), row(&timeline, 9)]);
 }
 
 #[test]

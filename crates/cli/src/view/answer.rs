@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use hemiola_analyze::sched::compare::compare as compare_reports;
 use hemiola_analyze::sched::{self, Culprit, Explainer};
 use hemiola_analyze::timeline::jobs::{self, Job};
-use hemiola_analyze::timeline::{PIXELS_MAX, Row, State as Doing, Subject};
+use hemiola_analyze::timeline::{PIXELS_MAX, Row, State as Doing, Subject, range as ranges};
 use hemiola_model::schedulability::verdict;
 
 use super::plots;
@@ -33,6 +33,8 @@ use super::source::{Loaded, SourceError, Sources};
 const ROWS_MAX: usize = 400;
 /// Jobs or marks of one row that are listed individually.
 const DETAILS_MAX: usize = 400;
+/// Threads that are listed in a measured range.
+const THREADS_MAX: usize = 100;
 /// Gaps that are listed individually.
 const GAPS_MAX: usize = 2_000;
 
@@ -43,6 +45,7 @@ pub(crate) fn routes() -> Router<Arc<Sources>> {
         .route("/window", answer(window))
         .route("/details", answer(details))
         .route("/job", answer(job))
+        .route("/range", answer(range))
         .route("/report", answer(report))
         .route("/compare", answer(compare))
         .route("/plot/utilization", answer(utilization))
@@ -351,6 +354,40 @@ fn describe_job(loaded: &Loaded, row: usize, job: &Job, number: usize) -> Value 
         ]);
     }
     value
+}
+
+/// A stretch in figures: the processors, and the busiest threads with their jobs.
+fn range(sources: &Sources, stretch: Stretch) -> Result<Json<Value>, Refusal> {
+    let loaded = sources.loaded(stretch.recording)?;
+    let timeline = &loaded.timeline;
+    let base = timeline.from.nanos();
+    let (from, to) = (base.saturating_add(stretch.from), base.saturating_add(stretch.to));
+    let threads = ranges::threads(timeline, from, to);
+    let thread = |of: &ranges::InRange| {
+        let jobs = ranges::jobs(timeline, of.row, &loaded.jobs(of.row), from, to);
+        json!({
+            "row": of.row,
+            "running": of.totals.of(Doing::Running),
+            "waiting": of.totals.of(Doing::Ready),
+            "blocked": of.totals.of(Doing::Blocked),
+            "unknown": of.totals.of(Doing::Unknown),
+            "jobs": jobs.count,
+            "execution_mean": (jobs.count > 0).then(|| jobs.execution_ns / jobs.count),
+            "execution_max": jobs.execution_max_ns,
+        })
+    };
+    let cpus = timeline.rows.iter().enumerate().filter_map(|(row, of)| match of.subject {
+        Subject::Processor(_) => {
+            let running = of.track.totals_between(from, to).of(Doing::Running);
+            Some(json!({ "row": row, "running": running }))
+        }
+        _ => None,
+    });
+    Ok(Json(json!({
+        "cpus": cpus.collect::<Vec<_>>(),
+        "threads": threads.iter().take(THREADS_MAX).map(thread).collect::<Vec<_>>(),
+        "count": threads.len(),
+    })))
 }
 
 fn report(sources: &Sources, of: Of) -> Result<Json<Value>, Refusal> {

@@ -36,6 +36,7 @@ pub(crate) const ASSETS: &[Asset] = assets![
     "pages/detail.js": JS,
     "pages/misses.js": JS,
     "pages/plots.js": JS,
+    "pages/range.js": JS,
     "pages/threads.js": JS,
     "pages/verdict.js": JS,
     "timeline/input.js": JS,
