@@ -197,6 +197,7 @@ function remember() {
     if (now.chosen !== null) place.set("row", String(now.chosen));
     if (now.chosen !== null && current === 1) place.set("in", "b");
     if (now.answer?.job) place.set("job", String(now.answer.job.job));
+    if (now.pinned.size > 0) place.set("pin", [...now.pinned].join(","));
     if (now.measured) place.set("range", `${now.measured.from}-${now.measured.to}`);
     if (now.filter) place.set("find", now.filter);
     if (tab !== "threads") place.set("tab", tab);
@@ -418,6 +419,10 @@ async function restore() {
   const [from, to, row, job] = [number("from"), number("to"), number("row"), number("job")];
   if (from !== null && to !== null && from < to) pane()?.show(from, to);
   const within = place.get("in") === "b" ? panes[1] : panes[0];
+  if (within && place.has("pin")) {
+    within.pinned = new Set((place.get("pin") ?? "").split(",").map(Number));
+    within.arrange();
+  }
   const ends = (place.get("range") ?? "").split("-").map(Number);
   if (ends.length === 2 && ends.every(Number.isFinite)) within?.measure([ends[0] ?? 0, ends[1] ?? 0]);
   if (row !== null && within) await within.choose(row, { reveal: true, ...(job === null ? {} : { job }) });

@@ -30,6 +30,8 @@ export function show(place, pane) {
   if (!row) return;
   place.append(el("p", { class: "soft", text: about(pane, row) }));
   if (row.kind !== "thread") return;
+  const pin = pane.pinned.has(row.row) ? "Unpin" : "Pin to the top";
+  place.append(el("div", { class: "buttons" }, el("button", { text: pin, onclick: () => pane.pin(row.row) })));
   const { answer } = pane;
   if (!answer) {
     place.append(el("p", { class: "soft", text: "Looking for its job…" }));

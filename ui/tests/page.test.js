@@ -198,6 +198,29 @@ await test("a range is measured between two cursors, and a link keeps it", two, 
   assert.equal((await place(page)).range, undefined);
 });
 
+await test("a pinned thread is the first, and a link keeps it", two, {}, async (page, context) => {
+  const first = async (page) => {
+    await page.locator(".pane .tracks").first().evaluate((tracks) => (tracks.scrollTop = 0));
+    await place(page);
+    const labels = page.locator(".pane").first().locator(".label.thread");
+    const tops = await labels.evaluateAll((all) =>
+      all.map((label) => [new DOMMatrix(label.style.transform).m42, label.textContent]),
+    );
+    return tops.sort((a, b) => a[0] - b[0])[0][1];
+  };
+  assert.equal(await first(page), "sensors");
+  await page.locator('#panel tbody .go:text-is("network")').click();
+  await page.locator('#detail button:text-is("Pin to the top")').click();
+  assert.equal(await first(page), "network");
+  const other = await context.newPage();
+  await other.goto(page.url());
+  await other.waitForSelector('#detail button:text-is("Unpin")');
+  assert.equal(await first(other), "network");
+  await other.close();
+  await page.locator('#detail button:text-is("Unpin")').click();
+  assert.equal(await first(page), "sensors");
+});
+
 await test("search narrows rows and table", two, {}, async (page) => {
   await page.fill("#search", "video");
   await page.waitForFunction(() => document.querySelectorAll("#panel tbody tr").length === 1);

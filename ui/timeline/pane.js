@@ -44,6 +44,8 @@ export class Pane {
     this.chosen = null;
     /** @type {JobAnswer | null} */
     this.answer = null;
+    /** @type {Set<number>} the rows that stand before all others of their kind */
+    this.pinned = new Set();
     /** @type {Measured | null} the range between the two cursors */
     this.measured = null;
     /** Done when what was last chosen is there. */
@@ -136,12 +138,15 @@ export class Pane {
     const wanted = this.filter.toLowerCase();
     const matches = (/** @type {RowInfo} */ row) =>
       row.kind !== "thread" || !wanted || `${name(row)} ${row.tid} ${row.pid}`.toLowerCase().includes(wanted);
+    const traced = Number(this.info.conditions.find(([name]) => name === "process")?.[1] ?? Number.NaN);
+    // Pinned rows, the traced program, threads that mark their jobs, then the busiest.
+    const first = (/** @type {RowInfo} */ row) =>
+      4 * Number(this.pinned.has(row.row)) + 2 * Number(row.pid === traced) + Number((row.marked ?? 0) > 0);
     const rows = this.info.rows.filter(matches).sort((a, b) => {
       const kind = rank[a.kind] - rank[b.kind];
       if (kind !== 0) return kind;
       if (a.kind !== "thread") return (a.cpu ?? 0) - (b.cpu ?? 0);
-      const marked = Number((b.marked ?? 0) > 0) - Number((a.marked ?? 0) > 0);
-      return marked || b.running_ns - a.running_ns || a.row - b.row;
+      return first(b) - first(a) || b.running_ns - a.running_ns || a.row - b.row;
     });
     let y = 0;
     this.all = rows.map((row) => {
@@ -151,6 +156,16 @@ export class Pane {
     });
     this.tall = y;
     this.layout();
+  }
+
+  /**
+   * Takes a row to the top, or back.
+   * @param {number} row
+   */
+  pin(row) {
+    if (!this.pinned.delete(row)) this.pinned.add(row);
+    this.arrange();
+    this.events.chosen(this);
   }
 
   layout() {

@@ -109,7 +109,7 @@ fn record(args: &Trace) -> Result<ExitCode, Failure> {
         output: output.clone(),
     };
     let unix_ns = unix_ns();
-    let conditions = trace_conditions(&machine, &name, &capture);
+    let conditions = trace_conditions(&machine, &name, &capture, target);
     let recorder = Recorder::begin(capture, marks, settings, file, unix_ns, &conditions)
         .map_err(Failure::failed)?;
     let signals = Signals { interrupted, triggered };
@@ -310,7 +310,12 @@ fn machine() -> Conditions {
 }
 
 /// The conditions that are written into the trace.
-fn trace_conditions(machine: &Conditions, name: &str, capture: &Capture) -> Vec<(String, String)> {
+fn trace_conditions(
+    machine: &Conditions,
+    name: &str,
+    capture: &Capture,
+    target: Target,
+) -> Vec<(String, String)> {
     let interface = match capture.interface() {
         Interface::Bpf => "bpf",
         Interface::Perf => "perf",
@@ -318,7 +323,11 @@ fn trace_conditions(machine: &Conditions, name: &str, capture: &Capture) -> Vec<
     let system = capture.is_system();
     let scope = if system { "the whole system" } else { "one process and its children" };
     let own = [("recording", name), ("scope", scope), ("interface", interface)];
-    conditions::for_trace(machine, &own.map(|(name, text)| (name, text.to_owned())))
+    let mut own: Vec<_> = own.map(|(name, text)| (name, text.to_owned())).into();
+    if let Target::Process(pid) = target {
+        own.push(("process", pid.to_string()));
+    }
+    conditions::for_trace(machine, &own)
 }
 
 fn create(path: &Path) -> Result<fs::File, Failure> {
