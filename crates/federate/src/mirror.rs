@@ -74,7 +74,7 @@ impl Mirror {
     /// Notes a call that has been made. The RTI may still refuse it, or has refused it.
     pub(crate) fn note_call(&mut self, call: &Call) {
         let Membership::Joined(member) = &mut self.membership else { return };
-        member.is_certain &= !restores(call);
+        member.is_certain &= !call.requests_save_or_restore();
         member.objects.note_call(call);
         if let (Call::Time(call), Some(time)) = (call, &mut member.time) {
             time.note_call(call);
@@ -180,17 +180,4 @@ impl Member {
 fn needs_no_member(call: &Call) -> Judgement {
     let exception = Exception::FederateNotExecutionMember;
     if call.entry().exceptions.contains(&exception) { Err(exception.into()) } else { Ok(()) }
-}
-
-/// Whether a call begins a save or a restore.
-fn restores(call: &Call) -> bool {
-    use FederationCall as C;
-    matches!(
-        call,
-        Call::Federation(
-            C::RequestFederationSave { .. }
-                | C::RequestFederationSaveWithTime { .. }
-                | C::RequestFederationRestore { .. }
-        )
-    )
 }

@@ -190,6 +190,18 @@ impl Call {
         }
     }
 
+    /// Whether it requests a save or a restore (clauses 4.19 and 4.27).
+    pub const fn requests_save_or_restore(&self) -> bool {
+        matches!(
+            self,
+            Self::Federation(
+                FederationCall::RequestFederationSave { .. }
+                    | FederationCall::RequestFederationSaveWithTime { .. }
+                    | FederationCall::RequestFederationRestore { .. }
+            )
+        )
+    }
+
     /// Returns its case in a `CallRequest`.
     pub fn number(&self) -> u32 {
         self.entry().number

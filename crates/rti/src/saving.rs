@@ -16,7 +16,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use hemiola_hla::call::FederationCall;
 use hemiola_hla::status::{RestoreFailureReason, RestoreStatus, SaveFailureReason, SaveStatus};
 use hemiola_hla::{Call, Callback, Exception, FederateHandle, LogicalTime, Refusal};
 
@@ -149,7 +148,7 @@ impl Saving {
             Progress::Restore(_) => Exception::RestoreInProgress,
         };
         // While an image is being looked for, only one of the two services is refused that would compete with it.
-        let is_refused = (self.is_frozen || begins_another(call))
+        let is_refused = (self.is_frozen || call.requests_save_or_restore())
             && call.entry().exceptions.contains(&exception);
         if is_refused { Err(exception.into()) } else { Ok(()) }
     }
@@ -251,19 +250,6 @@ impl Saving {
         let found = restore.federates.get_mut(&federate).filter(|one| one.status == from);
         found.map(|one| one.status = to).is_some()
     }
-}
-
-/// Whether a call requests a save or a restore.
-fn begins_another(call: &Call) -> bool {
-    use FederationCall as C;
-    matches!(
-        call,
-        Call::Federation(
-            C::RequestFederationSave { .. }
-                | C::RequestFederationSaveWithTime { .. }
-                | C::RequestFederationRestore { .. }
-        )
-    )
 }
 
 /// Sends a callback to every federate that is not leaving.
