@@ -76,12 +76,17 @@ impl<'r> Witness<'r> {
         self.occupancy.had(self.tid(process)?, from, to)
     }
 
+    /// The thread of process `process`, the processor that it was on at `from`, and who had that until `to`.
+    fn sharers(&self, process: usize, from: Instant, to: Instant) -> Option<(Tid, u16, Vec<Part>)> {
+        let tid = self.tid(process)?;
+        let cpu = self.occupancy.processor_of(tid, from)?;
+        Some((tid, cpu, self.occupancy.who(cpu, from, to)))
+    }
+
     /// Says which threads had the processor of process `process` between two moments instead of it.
     #[must_use]
     pub fn instead_of(&self, process: usize, from: Instant, to: Instant) -> Option<String> {
-        let tid = self.tid(process)?;
-        let cpu = self.occupancy.processor_of(tid, from)?;
-        let parts = self.occupancy.who(cpu, from, to);
+        let (tid, cpu, parts) = self.sharers(process, from, to)?;
         if parts.iter().any(|part| part.tid == Tid::UNKNOWN && part.time.is_positive()) {
             return Some(
                 "it is not known which thread had the processor: the kernel's record has a gap"
@@ -115,9 +120,7 @@ impl<'r> Witness<'r> {
         from: Instant,
         to: Instant,
     ) -> Option<(String, bool)> {
-        let tid = self.tid(process)?;
-        let cpu = self.occupancy.processor_of(tid, from)?;
-        let parts = self.occupancy.who(cpu, from, to);
+        let (tid, _, parts) = self.sharers(process, from, to)?;
         let others = || parts.iter().filter(|part| part.tid != tid && part.time.is_positive());
         if others().any(|part| part.tid == Tid::UNKNOWN) {
             return Some(("a gap in the record".into(), false));
@@ -141,9 +144,7 @@ impl<'r> Witness<'r> {
         from: Instant,
         to: Instant,
     ) -> Option<(String, bool)> {
-        let tid = self.tid(process)?;
-        let cpu = self.occupancy.processor_of(tid, from)?;
-        let parts = self.occupancy.who(cpu, from, to);
+        let (tid, _, parts) = self.sharers(process, from, to)?;
         let is_other = |part: &&Part| ![tid, Tid::IDLE, Tid::UNKNOWN].contains(&part.tid);
         let others = || parts.iter().filter(is_other);
         let all: Span = others().map(|part| part.time).sum();
