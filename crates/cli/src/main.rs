@@ -10,6 +10,8 @@ macro_rules! println {
     ($($text:tt)*) => { $crate::write_stdout(format_args!("{}\n", format_args!($($text)*))) };
 }
 
+#[cfg(feature = "jemalloc")]
+mod allocator;
 mod analyze;
 mod args;
 mod compare;

@@ -32,6 +32,7 @@ const DESCRIPTORS: u32 = 4;
 const SPOOL_MAX: Bytes = Bytes(1 << 30);
 
 pub(super) fn serve(args: &RtiServe) -> Result<ExitCode, Failure> {
+    keep_memory_small()?;
     let options = options(args)?;
     let metrics = args.metrics.as_deref().map(metrics::Listener::bind).transpose()?;
     let log = Log::start(args.log.into())?;
@@ -40,7 +41,6 @@ pub(super) fn serve(args: &RtiServe) -> Result<ExitCode, Failure> {
     hemiola_rt::privilege::grow_descriptor_table(connections.saturating_mul(DESCRIPTORS));
     let (memory_max, limited_by) =
         (Bytes(options.settings.memory_max as u64), options.memory_limited_by.clone());
-    memory::limit_arenas();
     let server = Server::bind(options).map_err(|error| cannot_serve(&error))?;
     // Started before the profile is applied, so that this thread keeps ordinary scheduling.
     stop_at_signals(server.stopper())?;
@@ -140,6 +140,18 @@ fn options(args: &RtiServe) -> Result<Options, Failure> {
     settings.abandoned_federation_expiry = args.abandoned_federation_expiry;
     settings.partial_models = args.partial_models;
     Ok(options)
+}
+
+/// Lets freed memory go back to the system. Called before any thread starts and before the profile is applied, so that
+/// threads for this keep ordinary scheduling.
+fn keep_memory_small() -> Result<(), Failure> {
+    #[cfg(feature = "jemalloc")]
+    crate::allocator::give_back_in_background().map_err(|error| {
+        Failure::failed(format!("cannot start the allocator's threads: {error}"))
+    })?;
+    #[cfg(not(feature = "jemalloc"))]
+    memory::limit_arenas();
+    Ok(())
 }
 
 /// The share of one peer: the rest is left to others.
