@@ -324,8 +324,10 @@ impl Deframer {
         let taken = bytes.skip(missing);
         let wanted = self.pending.len() + taken.len();
         if wanted > self.pending.capacity() {
-            // The values of a call share this memory and may be kept for long, so it never exceeds the frame.
-            let room = (2 * wanted).min(len.max(COPIED_LEN_MAX));
+            // The values of a call share this memory and may be kept for long, so it never exceeds the frame. A quarter
+            // of the frame is worth room for all of it: growing further would copy the half of a large frame at once.
+            let (frame, twice) = (len.max(COPIED_LEN_MAX), 2 * wanted);
+            let room = if wanted >= len / 4 { frame } else { twice.min(frame) };
             self.pending.reserve_exact(room - self.pending.len());
         }
         self.pending.extend_from_slice(taken);

@@ -79,8 +79,8 @@ pub(crate) struct Calls {
 pub(crate) struct PreparingCall {
     pub(crate) request: RequestId,
     pub(crate) call: Call,
-    /// The length of its modules in bytes.
-    pub(crate) len: usize,
+    /// The memory of its modules, in bytes.
+    pub(crate) memory: usize,
     /// How often its model has been or is being prepared.
     pub(crate) attempts: u32,
 }
@@ -276,7 +276,7 @@ impl Session {
     /// The length of its large message, while that is being received or waits to be carried out, in bytes.
     pub(crate) fn large_len(&self) -> usize {
         let next = self.calls.next.as_ref().map_or(0, |(_, body)| body.len());
-        let preparing = self.calls.preparing.as_ref().map_or(0, |preparing| preparing.len);
+        let preparing = self.calls.preparing.as_ref().map_or(0, |preparing| preparing.memory);
         let lens = [self.protocol.partial_len(), next, preparing];
         lens.into_iter().filter(|len| *len >= LARGE_LEN).sum()
     }
@@ -341,7 +341,7 @@ impl Session {
 
     /// The memory of its object model modules while they are being parsed, in bytes.
     pub(crate) fn preparing_memory(&self) -> usize {
-        self.calls.preparing.as_ref().map_or(0, |preparing| preparing.len)
+        self.calls.preparing.as_ref().map_or(0, |preparing| preparing.memory)
     }
 
     /// The memory of an idle session with its connection.

@@ -144,33 +144,35 @@ impl Preparation {
         &self.federation
     }
 
-    /// Returns the size of the modules in bytes as they were sent; archives expand to more.
+    /// Returns the memory of the modules until they are parsed, in bytes: as they were sent, and their text.
     #[must_use]
-    pub fn len(&self) -> usize {
-        self.modules.iter().chain(&self.mim).map(len).sum()
+    pub fn memory(&self) -> usize {
+        self.given().map(len).sum::<usize>() + self.text_len()
     }
 
-    /// Returns whether the call brings no text: its model consists of the standard module.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
+    fn given(&self) -> impl Iterator<Item = &FomModule> {
+        self.modules.iter().chain(&self.mim)
     }
 
-    /// Returns an estimate of the work in bytes of text: of the modules to be read and of those to be merged with. An
-    /// archive counts as what it claims to expand to, and expands to no more. It takes microseconds.
+    /// Returns an estimate of the work in bytes of text: of the modules to be read and of those to be merged with. It
+    /// takes microseconds.
     #[must_use]
     pub fn work(&self) -> usize {
+        self.onto.model().map_or(0, |model| model.text_len()) + self.text_len()
+    }
+
+    /// An archive counts as what it claims to expand to, and expands to no more.
+    fn text_len(&self) -> usize {
         // Finding the directory of an archive may scan 64 KiB.
         const ARCHIVES_MAX: usize = 32;
-        let before = self.onto.model().map_or(0, |model| model.text_len());
         let archives = self.modules.iter().filter(|module| match module {
             FomModule::File { content, .. } | FomModule::Compressed(content) => is_archive(content),
             FomModule::Url(_) => false,
         });
         if archives.count() > ARCHIVES_MAX {
-            return before + hemiola_fom::limits::ARCHIVE_LEN_MAX;
+            return hemiola_fom::limits::ARCHIVE_LEN_MAX;
         }
-        before + self.modules.iter().chain(&self.mim).map(expanded_len).sum::<usize>()
+        self.given().map(expanded_len).sum()
     }
 
     /// Reads and merges the modules, which can take seconds. It always succeeds: the call reports the problems.

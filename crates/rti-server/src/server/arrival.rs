@@ -17,6 +17,8 @@ use crate::shares::{Crowd, Quota, Room};
 
 /// The work of a step of a connection that carries no session, or ends, in the units of a turn's budget.
 const STEP: u64 = 4;
+/// Received bytes that are copied for one unit: their pages may have to be made, too.
+const COPIED_PER_UNIT: usize = 4 << 10;
 
 /// How long a finished connection stays open, so that the last bytes arrive.
 const LINGER: Span = Span::from_millis(2000);
@@ -313,13 +315,19 @@ impl Server {
             None => return STEP,
         };
         let found = self.sessions.by_id.get_mut(&session).expect("it was found above");
+        let partial_len = found.protocol.partial_len();
         found.protocol.receive(self.now, &self.buffers.inbox[..len]);
+        // The received part of a message is copied whenever there has to be more room for it.
+        let grew = found.protocol.partial_len() > partial_len;
+        let moved = len + if grew { partial_len } else { 0 };
         found.traffic.heard = self.now;
         found.traffic.received.count(self.now, 0, len as u64);
         found.pending.received_since += len;
         let defers = found.pending.defers_responses;
         self.statistics.received.count(self.now, 0, len as u64);
-        let spent = self.drive(network, session);
+        let copying = (moved / COPIED_PER_UNIT) as u64;
+        self.count_service(session, copying);
+        let spent = copying + self.drive(network, session);
         let has_output =
             self.sessions.by_id.get(&session).is_some_and(|found| found.protocol.has_output());
         if defers && has_output {

@@ -27,7 +27,7 @@ impl Server {
     ) {
         let session = self.sessions.by_id.get_mut(&id).expect("it made a call");
         session.calls.preparing =
-            Some(PreparingCall { request, call, len: job.len(), attempts: 1 });
+            Some(PreparingCall { request, call, memory: job.memory(), attempts: 1 });
         self.preparations.add(id, job.federation(), job.work());
         self.schedule.preparations_due = true;
     }

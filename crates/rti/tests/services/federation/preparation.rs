@@ -36,7 +36,7 @@ fn preparation(w: &World, fed: Fed, call: &FederationCall) -> Option<Preparation
 /// Returns the reply to a prepared call.
 fn prepared(w: &mut World, fed: Fed, call: FederationCall) -> Result<Reply, Refusal> {
     let preparation = preparation(w, fed, &call).expect("it brings modules");
-    assert!(!preparation.is_empty());
+    assert!(preparation.memory() > 0);
     w.input(Input::Prepared(on_another_thread(preparation).run()));
     w.call(fed, call)
 }
