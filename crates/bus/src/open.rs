@@ -231,6 +231,14 @@ impl Channel {
         }
     }
 
+    /// Makes the channel sound for a new process, after one with a sending end may have destroyed it and has ended.
+    /// Only shared memory can be destroyed from there.
+    pub fn renew(&self) {
+        if let Object::SharedMemory(memory) = &self.object {
+            memory.renew();
+        }
+    }
+
     /// Returns the descriptors that a process must inherit to open both ends.
     #[must_use]
     pub fn descriptors(&self) -> Vec<BorrowedFd<'_>> {

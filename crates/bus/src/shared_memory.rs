@@ -45,6 +45,10 @@ impl Memory {
         Ok(Self { segment, read_only })
     }
 
+    pub(crate) fn renew(&self) {
+        self.segment.write_header();
+    }
+
     pub(crate) fn descriptor(&self, end: End) -> BorrowedFd<'_> {
         use std::os::fd::AsFd;
         match (end, &self.read_only) {

@@ -135,6 +135,9 @@ impl Units {
             let because = |reason| RunError::Start { process: name.clone(), reason };
             return started.map(|()| self.enter(launch.id, None, 0, 0)).map_err(because);
         }
+        if let Some(supervision) = &stage.wiring().supervision {
+            supervision.slots[usize::from(launch.id.slot)].renew();
+        }
         let process = unit::process(stage.variant(), &launch.unit);
         let (process, kind) = process.zip(unit::kind(program)).expect("all others have a process");
         let member = stage.launch(&process, kind, |supplies| unit::equipment(launch, supplies))?;

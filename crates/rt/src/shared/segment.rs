@@ -177,17 +177,24 @@ mod mapped {
             let (memory, fd) = Memory::create(label, layout.len)
                 .map_err(|(call, source)| SegmentError::System { call, source })?;
             let segment = Self { memory, layout, access: Access::ReadWrite, fd };
+            segment.write_header();
+            Ok(segment)
+        }
+
+        /// Writes the header again, which a process with write access may have destroyed: the next one that attaches
+        /// must find it sound. The messages stay as they are.
+        pub fn write_header(&self) {
+            let Layout { kind, slot_size, slot_count, capacity, .. } = self.layout;
             for (offset, value) in [
                 (MAGIC_AT, MAGIC),
                 (VERSION_AT, VERSION),
                 (KIND_AT, kind as u32),
-                (SLOT_SIZE_AT, payload),
-                (SLOT_COUNT_AT, slots),
-                (CAPACITY_AT, slot_count),
+                (SLOT_SIZE_AT, slot_size),
+                (SLOT_COUNT_AT, slot_count),
+                (CAPACITY_AT, capacity),
             ] {
-                segment.u32(offset).store(value, Ordering::Release);
+                self.u32(offset).store(value, Ordering::Release);
             }
-            Ok(segment)
         }
 
         /// Checks and maps a segment that another process created.
