@@ -23,11 +23,14 @@ enum Outcome {
     Fails(&'static [&'static str]),
     /// Nothing: it stays in shadow and goes on to answer.
     Nothing,
+    /// Nothing, or it fails because its attack takes more time than its budget.
+    NothingInTime,
 }
 
-use Outcome::{Fails, Nothing};
+use Outcome::{Fails, Nothing, NothingInTime};
 
-/// Every kind, in groups that run together, with what becomes of it. `hostile.c` has what it does.
+/// Every kind, in groups, with what becomes of it. Those of a group to which nothing happens run together. `hostile.c`
+/// has what it does.
 const KINDS: &[&[(&str, Outcome)]] = &[
     // Time: each alone, because it takes the time of the others in its group.
     &[("spins", Fails(OVER))],
@@ -90,7 +93,7 @@ const KINDS: &[&[(&str, Outcome)]] = &[
         ("resizes", Nothing),
         ("punches", Nothing),
         ("closes", Nothing),
-        ("writes-sensors", Fails(&["exited"])),
+        ("writes-sensors", Nothing),
         ("requeues", Nothing),
     ],
     // The unit's own processes.
@@ -116,7 +119,7 @@ const KINDS: &[&[(&str, Outcome)]] = &[
 /// Those that only a user id of its own prevents.
 const ISOLATED: &[&[(&str, Outcome)]] = &[
     &[("reopens-sensors", Nothing), ("escalates", Nothing)],
-    &[("bombs", Nothing)],
+    &[("bombs", NothingInTime)],
     &[("threads", Nothing)],
     &[("signals", Nothing), ("stops", Nothing), ("kills", Nothing), ("kills-all", Nothing)],
     &[("traces", Nothing), ("writes-memory", Nothing), ("steals", Nothing)],
@@ -168,7 +171,8 @@ fn becomes(machine: &Machine, run: &mut Running, name: &str, outcome: Outcome) {
                 assert!(faults.contains(&&*row.fault), "{name} ended as {}", row.fault);
                 return;
             }
-            Nothing if row.state == "shadow" && row.answers >= SETTLED => return,
+            NothingInTime if row.state == "failed" && OVER.contains(&&*row.fault) => return,
+            Nothing | NothingInTime if row.state == "shadow" && row.answers >= SETTLED => return,
             _ => {}
         }
         assert!(Instant::now() < limit, "{name} is {row:?}");
@@ -206,16 +210,27 @@ fn beside_healthy_units(machine: &Machine, program: &Path, groups: &[&[(&str, Ou
     until(machine, &mut run, "experimental", "active");
     run.unit(machine, &["add", "baseline", "--gain", "baseline"]).with_code(0);
     for group in groups {
-        let mut listed = group.to_vec();
-        listed.retain(|(kind, outcome)| add(machine, &mut run, program, kind, *outcome));
-        for (kind, outcome) in &listed {
-            becomes(machine, &mut run, kind, *outcome);
+        let mut together = Vec::new();
+        for &(kind, outcome) in *group {
+            let is_listed = add(machine, &mut run, program, kind, outcome);
+            match outcome {
+                // One after the other: a new unit takes the place of a failed one in the list.
+                Fails(_) if is_listed => {
+                    becomes(machine, &mut run, kind, outcome);
+                    run.unit(machine, &["remove", kind]).with_code(0);
+                }
+                Fails(_) => {}
+                Nothing | NothingInTime => together.push((kind, outcome)),
+            }
+        }
+        for &(kind, outcome) in &together {
+            becomes(machine, &mut run, kind, outcome);
         }
         for (name, state) in [("experimental", "active"), ("baseline", "shadow")] {
             let row = unit(machine, &mut run, name);
             assert_eq!(row.state, state, "{name} beside {}: {row:?}", group[0].0);
         }
-        for (kind, _) in &listed {
+        for (kind, _) in &together {
             run.unit(machine, &["remove", kind]).with_code(0);
         }
     }
