@@ -25,6 +25,8 @@ use hemiola_units::{Instant, Span};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Occupancy {
     cpus: BTreeMap<u16, Vec<Turn>>,
+    /// When each thread got which processor, in order of time.
+    turns: BTreeMap<Tid, Vec<(Instant, u16)>>,
 }
 
 /// From when on a thread had the processor, up to the next one's turn.
@@ -66,7 +68,7 @@ impl Occupancy {
             };
             cpus.entry(event.cpu).or_default().push(turn);
         }
-        Self { cpus }
+        Self { turns: by_thread(&cpus), cpus }
     }
 
     /// Whether nothing is known of any processor.
@@ -108,18 +110,9 @@ impl Occupancy {
     /// The processor that `tid` had last at `at` or, if it never had one, the first it gets.
     #[must_use]
     pub fn processor_of(&self, tid: Tid, at: Instant) -> Option<u16> {
-        let before = |(cpu, turns): (&u16, &Vec<Turn>)| {
-            let until = turns.partition_point(|turn| turn.from <= at);
-            let turn = turns[..until].iter().rev().find(|turn| turn.tid == tid)?;
-            Some((turn.from, *cpu))
-        };
-        let after = |(cpu, turns): (&u16, &Vec<Turn>)| {
-            let from = turns.partition_point(|turn| turn.from <= at);
-            let turn = turns[from..].iter().find(|turn| turn.tid == tid)?;
-            Some((turn.from, *cpu))
-        };
-        let last = self.cpus.iter().filter_map(before).max();
-        last.or_else(|| self.cpus.iter().filter_map(after).min()).map(|(_, cpu)| cpu)
+        let turns = self.turns.get(&tid)?;
+        let until = turns.partition_point(|(from, _)| *from <= at);
+        turns.get(until.saturating_sub(1)).map(|(_, cpu)| *cpu)
     }
 
     /// How often processor `cpu` passed from one thread to another between two moments.
@@ -140,6 +133,18 @@ impl Occupancy {
             Part { tid: turns[index].tid, time: end - turns[index].from.max(from) }
         })
     }
+}
+
+/// The turns of all processors by thread. Idle and unknown time belongs to no thread.
+fn by_thread(cpus: &BTreeMap<u16, Vec<Turn>>) -> BTreeMap<Tid, Vec<(Instant, u16)>> {
+    let mut threads = BTreeMap::<Tid, Vec<(Instant, u16)>>::new();
+    for (cpu, turns) in cpus {
+        for turn in turns.iter().filter(|turn| ![Tid::IDLE, Tid::UNKNOWN].contains(&turn.tid)) {
+            threads.entry(turn.tid).or_default().push((turn.from, *cpu));
+        }
+    }
+    threads.values_mut().for_each(|turns| turns.sort_unstable());
+    threads
 }
 
 #[cfg(test)]
@@ -188,6 +193,26 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn the_processor_of_a_thread_is_the_one_it_had_last_or_gets_first(
+            steps in prop::collection::vec((0u64..20, 0u16..3, 1u32..5), 1..40),
+            tid in 1u32..6,
+            now in 0u64..400,
+        ) {
+            let (mut time, mut running) = (0, [9; 3]);
+            let mut had = Vec::new();
+            let events: Vec<Event> = steps.iter().map(|(step, cpu, next)| {
+                time += step;
+                let prev = std::mem::replace(&mut running[usize::from(*cpu)], *next);
+                had.push((at(time), *cpu, *next));
+                switch(time, *cpu, prev, *next)
+            }).collect();
+            let of_thread = || had.iter().filter(|(_, _, one)| *one == tid).map(|(from, cpu, _)| (*from, *cpu));
+            let last = of_thread().filter(|(from, _)| *from <= at(now)).max();
+            let wanted = last.or_else(|| of_thread().min()).map(|(_, cpu)| cpu);
+            prop_assert_eq!(Occupancy::of(events).processor_of(Tid(tid), at(now)), wanted);
+        }
+
         #[test]
         fn parts_add_up_to_the_whole(
             steps in prop::collection::vec((1u64..50, 0u32..4), 1..40),
