@@ -1,6 +1,6 @@
 //! The file with the permits of an RTI: which passwords it accepts, and what federates may do with each.
 
-use std::fs;
+use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -38,8 +38,9 @@ sections! {
 pub(super) fn read(path: &Path) -> Result<Authority, Failure> {
     let shown = path.display();
     let unreadable = |error| Failure::failed(format!("{shown} cannot be read: {error}"));
-    let text = fs::read_to_string(path).map_err(unreadable)?;
-    let mode = fs::metadata(path).map_err(unreadable)?.permissions().mode();
+    let file = File::open(path).map_err(unreadable)?;
+    let mode = file.metadata().map_err(unreadable)?.permissions().mode();
+    let text = std::io::read_to_string(file).map_err(unreadable)?;
     if mode & 0o077 != 0 {
         let (own, mode) = ("chmod 600", mode & 0o777);
         return Err(Failure::failed(format!(
