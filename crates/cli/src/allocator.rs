@@ -1,5 +1,5 @@
-//! The allocator of this program: jemalloc, because a call of the C library's takes tens of milliseconds when much was
-//! freed, or waits that long for a thread of lower priority (decision 0051).
+//! The allocator of a build with the feature `jemalloc`. A call of the C library's takes tens of milliseconds when much
+//! was freed, or waits that long for a thread of lower priority (decision 0051).
 
 use tikv_jemalloc_ctl::{Access, AsName, Error, background_thread};
 use tikv_jemallocator::Jemalloc;
