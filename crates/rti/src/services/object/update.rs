@@ -75,7 +75,9 @@ pub(crate) fn update_attribute_values(
         };
         if federation.delays_evaluation {
             let reached = dispatch_unevaluated(federation, message(values));
-            retractable_from.extend(reached.into_iter().filter(|_| is_ordered));
+            if is_ordered {
+                retractable_from.extend(reached);
+            }
             continue;
         }
         let limits_rates = limits_rates(federation, stamp, transportation);
@@ -85,7 +87,9 @@ pub(crate) fn update_attribute_values(
         let (some, all) = receivers(federation, me, handle, values, limits_rates, &extent);
         for (values, receivers) in some.into_iter().chain(all) {
             dispatch(federation, message(values), &receivers);
-            retractable_from.extend(receivers.into_iter().filter(|_| is_ordered));
+            if is_ordered {
+                retractable_from.extend(receivers);
+            }
         }
     }
     store_for_retraction(federation, me, whole, first, retractable_from, None);
@@ -206,11 +210,12 @@ fn receivers(
     limits_rates: bool,
     extent: &Extent,
 ) -> (Vec<Audience>, Option<Audience>) {
-    let (mut all, mut some) = (Vec::new(), Vec::<Audience>::new());
+    let knowers = federation.instances[&handle].known_by();
+    // Almost always, all of them receive all values.
+    let (mut all, mut some) = (Vec::with_capacity(knowers.len()), Vec::<Audience>::new());
     // Receivers with rate limits, and their place in `some`; `None` if they receive all values.
     let mut limited = Vec::new();
-    let knowers = federation.instances[&handle].known_by().iter();
-    for KnownBy { federate: receiver, class } in knowers.filter(|one| one.federate != me) {
+    for KnownBy { federate: receiver, class } in knowers.iter().filter(|one| one.federate != me) {
         let federate = federation.federate(*receiver);
         let subscribed = federate.subscribed.classes.get(class);
         let within = federation.regions.subscribed(*receiver, *class);
