@@ -1,16 +1,18 @@
 //! Messages that are queued for a federate until it may receive them.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::mem::take;
-use std::ops::Bound;
+mod queue;
+
 use std::sync::Arc;
 
+#[cfg(test)]
+use hemiola_hla::Callback;
 use hemiola_hla::{LogicalTime, MessageRetractionHandle, ObjectInstanceHandle, OrderType};
 
 use crate::image::{Reader, SharedContent, Stored, Taken, Writer};
 use crate::memory::{Account, Share};
 use crate::message::Message;
 use crate::notice::Notice;
+use queue::Queue;
 
 /// A message that is queued for one federate.
 #[derive(Debug)]
@@ -37,14 +39,15 @@ pub(crate) enum Content {
     Evaluated(Arc<Notice>),
     /// A message whose subscriptions are evaluated at delivery, and the order in which it will be received.
     Unevaluated(Arc<Message>, OrderType),
-    /// Nothing: the message was retracted.
-    Retracted,
 }
 
 impl QueuedMessage {
-    /// Whether it was retracted and only its place is left.
-    pub(crate) const fn is_retracted(&self) -> bool {
-        matches!(self.content, Content::Retracted)
+    /// A message of a test with this sequence number.
+    #[cfg(test)]
+    pub(crate) fn numbered(sequence: u64) -> Self {
+        let content = Content::Evaluated(Arc::new(Notice::new(Callback::FederationSaved)));
+        let (subject, removes, retraction, share) = (None, false, None, None);
+        Self { content, len: 1, sequence, subject, removes, retraction, share }
     }
 
     /// Writes it. The content is written once for all queues.
@@ -59,7 +62,6 @@ impl QueuedMessage {
                 to.put_shared(message);
                 order.put(to);
             }
-            Content::Retracted => 2u8.put(to),
         }
         // The limits are far below 4 GiB.
         (self.len as u32).put(to);
@@ -80,17 +82,16 @@ impl QueuedMessage {
                 let SharedContent::Notice(notice) = content else {
                     return Err("a notice is no notice");
                 };
-                (Content::Evaluated(notice), Some(number))
+                (Content::Evaluated(notice), number)
             }
             1 => {
                 let (message, number) = Message::take_shared(from)?;
-                (Content::Unevaluated(message, OrderType::take(from)?), Some(number))
+                (Content::Unevaluated(message, OrderType::take(from)?), number)
             }
-            2 => (Content::Retracted, None),
             _ => return Err("a queued message is of an unknown kind"),
         };
         let len = u32::take(from)? as usize;
-        let share = number.map(|number| from.parcels(number).restored(account, is_ordered, len));
+        let share = Some(from.parcels(number).restored(account, is_ordered, len));
         Ok(Self {
             content,
             len,
@@ -103,69 +104,53 @@ impl QueuedMessage {
     }
 }
 
-/// The room of an empty queue that is kept, in messages.
-const SPARE_LEN: usize = 8;
-
 /// All messages queued for a federate.
 #[derive(Debug, Default)]
 pub(crate) struct Backlog {
-    /// Messages in time stamp order; messages of the same time are in sending order. No queue is empty.
-    ordered: BTreeMap<LogicalTime, VecDeque<QueuedMessage>>,
-    /// The number of messages in time stamp order that have not been retracted.
-    ordered_count: usize,
-    /// An empty queue, small enough to keep for the next time.
-    spare: VecDeque<QueuedMessage>,
+    /// Messages in time stamp order; messages of the same time are in sending order.
+    ordered: Queue<LogicalTime>,
     /// Messages in receive order, which a constrained federate receives only while it advances. First in, first out.
-    held: VecDeque<QueuedMessage>,
-    len: usize,
+    held: Queue<()>,
 }
 
 impl Backlog {
     /// Returns the number of messages.
-    pub(crate) fn count(&self) -> usize {
-        self.ordered_count + self.held.len()
+    pub(crate) const fn count(&self) -> usize {
+        self.ordered.count() + self.held.count()
     }
 
     /// Returns the number of messages in receive order.
-    pub(crate) fn held_count(&self) -> usize {
-        self.held.len()
+    pub(crate) const fn held_count(&self) -> usize {
+        self.held.count()
     }
 
     /// Returns the approximate size of the messages in bytes. A message that is queued for several federates counts for
     /// each.
     pub(crate) const fn len(&self) -> usize {
-        self.len
+        self.ordered.len() + self.held.len()
     }
 
-    pub(crate) fn has_ordered(&self) -> bool {
-        !self.ordered.is_empty()
+    pub(crate) const fn has_ordered(&self) -> bool {
+        self.ordered.count() > 0
     }
 
-    pub(crate) fn has_held(&self) -> bool {
-        !self.held.is_empty()
+    pub(crate) const fn has_held(&self) -> bool {
+        self.held.count() > 0
     }
 
     /// Returns the message with the least time stamp.
     pub(crate) fn first(&self) -> Option<(LogicalTime, &QueuedMessage)> {
-        let (time, messages) = self.ordered.first_key_value()?;
-        Some((*time, &messages[0]))
+        self.ordered.first()
     }
 
     /// Queues a message in time stamp order. Its sequence number is the greatest of its time.
     pub(crate) fn push_ordered(&mut self, time: LogicalTime, message: QueuedMessage) {
-        self.len += message.len;
-        self.ordered_count += usize::from(!message.is_retracted());
-        let messages = self.ordered.entry(time).or_insert_with(|| take(&mut self.spare));
-        // The room doubles from one, because often there is only one message of a time.
-        if messages.len() == messages.capacity() {
-            messages.reserve_exact(messages.len().max(1));
-        }
-        messages.push_back(message);
+        self.ordered.push(time, message);
     }
 
+    /// Queues a message in receive order. Its sequence number is the greatest of these.
     pub(crate) fn push_held(&mut self, message: QueuedMessage) {
-        self.len += message.len;
-        self.held.push_back(message);
+        self.held.push((), message);
     }
 
     /// Removes the message with the least time stamp, if `is_due` holds for that time.
@@ -173,31 +158,12 @@ impl Backlog {
         &mut self,
         is_due: impl FnOnce(LogicalTime) -> bool,
     ) -> Option<QueuedMessage> {
-        self.pop_first_if(|time, _| is_due(time))
+        self.ordered.pop_if(|time, _| is_due(time))
     }
 
     /// Removes the message with the least time stamp up to `until`, unless it was sent after `newest`.
     pub(crate) fn pop_due(&mut self, until: LogicalTime, newest: u64) -> Option<QueuedMessage> {
-        self.pop_first_if(|time, message| time <= until && message.sequence <= newest)
-    }
-
-    fn pop_first_if(
-        &mut self,
-        is_due: impl FnOnce(LogicalTime, &QueuedMessage) -> bool,
-    ) -> Option<QueuedMessage> {
-        let mut entry = self.ordered.first_entry()?;
-        let time = *entry.key();
-        let message = entry.get_mut().pop_front_if(|message| is_due(time, message))?;
-        if entry.get().is_empty() {
-            self.spare = small(entry.remove());
-        }
-        self.note_popped(&message);
-        Some(message)
-    }
-
-    fn note_popped(&mut self, message: &QueuedMessage) {
-        self.len -= message.len;
-        self.ordered_count -= usize::from(!message.is_retracted());
+        self.ordered.pop_if(|time, message| time <= until && message.sequence <= newest)
     }
 
     /// Looks at the first message behind the time `after`. Removes it, unless it was sent after `newest`; then it and
@@ -207,56 +173,29 @@ impl Backlog {
         after: &mut Option<LogicalTime>,
         newest: u64,
     ) -> Option<Option<QueuedMessage>> {
-        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
-        let (time, messages) = self.ordered.range_mut((from, Bound::Unbounded)).next()?;
-        let time = *time;
-        let Some(message) = messages.pop_front_if(|message| message.sequence <= newest) else {
-            *after = Some(time);
-            return Some(None);
-        };
-        if messages.is_empty() {
-            self.ordered.remove(&time);
-        }
-        self.note_popped(&message);
-        Some(Some(message))
+        self.ordered.pop_after(after, newest)
     }
 
     /// Removes the oldest message in receive order.
     pub(crate) fn pop_held(&mut self) -> Option<QueuedMessage> {
-        let message = self.held.pop_front()?;
-        self.len -= message.len;
-        Some(message)
+        self.held.pop_if(|(), _| true)
     }
 
     /// Removes the oldest message in receive order, unless it was sent after `newest`.
     pub(crate) fn pop_held_until(&mut self, newest: u64) -> Option<QueuedMessage> {
-        self.held.front().filter(|message| message.sequence <= newest)?;
-        self.pop_held()
+        self.held.pop_if(|(), message| message.sequence <= newest)
     }
 
-    /// Empties the parts of a retracted message, given their time stamp and the range of their sequence numbers. Parts
-    /// between other messages keep their places, because a queue may be long. Returns whether there were any.
+    /// Removes the parts of a retracted message, given their time stamp and the range of their sequence numbers.
+    /// Returns whether there were any.
     pub(crate) fn retract(
         &mut self,
         retraction: MessageRetractionHandle,
         time: LogicalTime,
         sequence: (u64, u64),
     ) -> bool {
-        if let Some(messages) = self.ordered.get_mut(&time) {
-            let (count, len) = empty_parts(messages, retraction, sequence);
-            self.ordered_count -= count;
-            self.len -= len;
-            trim(messages, count);
-            if messages.is_empty() {
-                self.ordered.remove(&time);
-            }
-            if count > 0 {
-                return true;
-            }
-        }
-        let (count, len) = empty_parts(&mut self.held, retraction, sequence);
-        self.len -= len;
-        count > 0
+        self.ordered.retract(retraction, time, sequence)
+            || self.held.retract(retraction, (), sequence)
     }
 
     /// Returns the message behind this time stamp and sequence number, in time stamp order.
@@ -264,79 +203,30 @@ impl Backlog {
         &self,
         last: Option<(LogicalTime, u64)>,
     ) -> Option<(LogicalTime, &QueuedMessage)> {
-        let Some((time, sequence)) = last else { return self.first() };
-        self.ordered.range(time..).find_map(|(one, messages)| {
-            let is_before = |message: &QueuedMessage| *one == time && message.sequence <= sequence;
-            Some((*one, messages.get(messages.partition_point(is_before))?))
-        })
+        self.ordered.behind(last)
     }
 
-    /// Whether this message may follow the ones that are queued with this time stamp.
-    pub(crate) fn may_follow(&self, time: LogicalTime, message: &QueuedMessage) -> bool {
-        let newest = self.ordered.get(&time).and_then(VecDeque::back);
-        newest.is_none_or(|newest| newest.sequence < message.sequence)
+    /// Returns the message behind this sequence number, in receive order.
+    pub(crate) fn held_behind(&self, last: Option<u64>) -> Option<&QueuedMessage> {
+        self.held.behind(last.map(|last| ((), last))).map(|((), message)| message)
     }
 
-    /// The messages in receive order.
-    pub(crate) const fn held(&self) -> &VecDeque<QueuedMessage> {
-        &self.held
+    /// Whether this message may follow those that are queued with this time stamp, or in receive order.
+    pub(crate) fn may_follow(&self, time: Option<LogicalTime>, message: &QueuedMessage) -> bool {
+        match time {
+            Some(time) => self.ordered.may_follow(time, message),
+            None => self.held.may_follow((), message),
+        }
     }
 
     /// The memory of the queued messages.
     pub(crate) fn shares(&self) -> impl Iterator<Item = &Share> {
-        self.all().filter_map(|message| message.share.as_ref())
+        self.ordered.iter().chain(self.held.iter()).filter_map(|message| message.share.as_ref())
     }
 
-    fn all(&self) -> impl Iterator<Item = &QueuedMessage> {
-        self.ordered.values().flatten().chain(&self.held)
-    }
-
-    /// Checks the size and returns the time stamps in order.
+    /// Checks both queues and returns the time stamps in order.
     pub(crate) fn check_invariants(&self) -> impl Iterator<Item = LogicalTime> {
-        assert_eq!(self.all().map(|message| message.len).sum::<usize>(), self.len);
-        let is_kept = |message: &&QueuedMessage| !message.is_retracted();
-        assert_eq!(self.ordered.values().flatten().filter(is_kept).count(), self.ordered_count);
-        for messages in self.ordered.values() {
-            assert!(!messages.is_empty() && messages.iter().is_sorted_by_key(|one| one.sequence));
-        }
-        self.ordered.keys().copied()
-    }
-}
-
-/// Returns an empty queue in the memory of this one, which is empty, or without memory if that one has much.
-fn small(emptied: VecDeque<QueuedMessage>) -> VecDeque<QueuedMessage> {
-    if emptied.capacity() <= SPARE_LEN { emptied } else { VecDeque::new() }
-}
-
-/// Empties the parts of a retracted message in a queue whose sequence numbers increase. Returns their number and their
-/// size.
-fn empty_parts(
-    messages: &mut VecDeque<QueuedMessage>,
-    retraction: MessageRetractionHandle,
-    (first, last): (u64, u64),
-) -> (usize, usize) {
-    let (mut count, mut len) = (0, 0);
-    let at = messages.partition_point(|message| message.sequence < first);
-    let parts = messages.range_mut(at..).take_while(|message| message.sequence <= last);
-    // The sequence numbers in between may belong to other messages.
-    for message in parts.filter(|message| message.retraction == Some(retraction)) {
-        count += 1;
-        len += message.len;
-        (message.content, message.len) = (Content::Retracted, 0);
-        (message.removes, message.retraction) = (false, None);
-    }
-    (count, len)
-}
-
-/// Removes empty places from the ends of a queue: at most twice as many as have just been emptied. So retractions catch
-/// up with what they leave, and none of them takes long.
-fn trim(messages: &mut VecDeque<QueuedMessage>, emptied: usize) {
-    for _ in 0..2 * emptied {
-        let is_retracted = |message: &mut QueuedMessage| message.is_retracted();
-        if messages.pop_back_if(is_retracted).is_none()
-            && messages.pop_front_if(is_retracted).is_none()
-        {
-            return;
-        }
+        self.held.check_invariants().for_each(drop);
+        self.ordered.check_invariants()
     }
 }

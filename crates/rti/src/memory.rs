@@ -280,7 +280,7 @@ pub(crate) struct Share {
 
 impl Share {
     /// The estimated memory of a place in the queue in time stamp order.
-    const ORDERED: usize = entry_len::<LogicalTime, VecDeque<QueuedMessage>>()
+    const ORDERED: usize = entry_len::<(LogicalTime, u64), VecDeque<QueuedMessage>>()
         + ALLOCATION
         + size_of::<QueuedMessage>();
     /// The estimated memory of a place in the queue in receive order.

@@ -537,7 +537,6 @@ fn is_head_unwanted(federation: &Federation, to: FederateHandle, due: Option<Log
             let is_due = due.is_some_and(|due| time <= due);
             is_due && !object::is_wanted(federation, to, message)
         }
-        Content::Retracted => true,
     }
 }
 
@@ -571,7 +570,7 @@ pub(crate) fn deliver(
             share.iter().for_each(Share::encoded);
             Some(Arc::clone(notice))
         }
-        Content::Evaluated(_) | Content::Retracted => None,
+        Content::Evaluated(_) => None,
         Content::Unevaluated(message, order) => {
             let wanted = object::evaluate(federation, to, message);
             let conveys_regions = federation.federate(to).conveys_regions;
@@ -614,7 +613,6 @@ pub(crate) fn deliver_unordered(
             deliver(federation, to, QueuedMessage { content, ..message });
             return;
         }
-        Content::Retracted => return,
     };
     let mut callback = notice.callback().clone();
     if let C::ReflectAttributeValuesWithTime { received_order_type, .. }

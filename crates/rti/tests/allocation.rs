@@ -1,6 +1,6 @@
 //! The kernel's account compared with its allocations: for each kind of thing that federates make it keep, the estimate
 //! lies between 0.8 and 1.5 times what is allocated, and all of it is given back. Also how often slices of bulk work
-//! call the allocator.
+//! call the allocator, and how large the blocks of long queues are.
 
 #![expect(unsafe_code, reason = "an allocator that counts can be written in no other way")]
 
@@ -18,6 +18,8 @@ use support::World;
 #[path = "../benches/support/mod.rs"]
 mod support;
 
+#[path = "allocation/queues.rs"]
+mod queues;
 #[path = "allocation/slices.rs"]
 mod slices;
 
@@ -29,6 +31,8 @@ static ALONE: Mutex<()> = Mutex::new(());
 static LIVE: AtomicUsize = AtomicUsize::new(0);
 /// Calls of the allocator so far.
 static CALLS: AtomicU64 = AtomicU64::new(0);
+/// The largest allocation since this was set to 0, in bytes.
+static LARGEST: AtomicUsize = AtomicUsize::new(0);
 
 /// The system's allocator, with counters of its calls and of live bytes: what it rounds up to, and its own word.
 struct Counting;
@@ -42,6 +46,7 @@ unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         CALLS.fetch_add(1, Ordering::Relaxed);
         LIVE.fetch_add(rounded(layout), Ordering::Relaxed);
+        LARGEST.fetch_max(layout.size(), Ordering::Relaxed);
         // SAFETY: the caller keeps the contract of `alloc`, which is the same.
         unsafe { System.alloc(layout) }
     }

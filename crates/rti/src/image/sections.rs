@@ -577,7 +577,7 @@ fn take_ordered(into: &mut Federation, of: FederateHandle, from: &mut Reader) ->
     if !state.constrained {
         return Err("a federate that is not time-constrained has messages in time stamp order");
     }
-    if !state.backlog.may_follow(time, &message) {
+    if !state.backlog.may_follow(Some(time), &message) {
         return Err("messages of one time are not in sending order");
     }
     state.backlog.push_ordered(time, message);
@@ -585,16 +585,20 @@ fn take_ordered(into: &mut Federation, of: FederateHandle, from: &mut Reader) ->
 }
 
 fn put_held(federation: &Federation, of: FederateHandle, key: &mut Key, to: &mut Writer) -> bool {
-    let at = key.get::<usize>().map_or(0, |last| last + 1);
-    let Some(message) = federation.federate(of).time.backlog.held().get(at) else { return false };
-    key.set(at);
+    let backlog = &federation.federate(of).time.backlog;
+    let Some(message) = backlog.held_behind(key.get()) else { return false };
+    key.set(message.sequence);
     message.put(to);
     true
 }
 
 fn take_held(into: &mut Federation, of: FederateHandle, from: &mut Reader) -> Taken<()> {
     let message = QueuedMessage::take(from, &into.account, false)?;
-    into.federate_mut(of).time.backlog.push_held(message);
+    let backlog = &mut into.federate_mut(of).time.backlog;
+    if !backlog.may_follow(None, &message) {
+        return Err("messages in receive order are not in sending order");
+    }
+    backlog.push_held(message);
     Ok(())
 }
 

@@ -79,15 +79,14 @@ mod tests {
     use std::sync::Arc;
 
     use hemiola_fom::Model;
-    use hemiola_hla::{Callback, LogicalInterval, LogicalTime, TimeImplementation};
+    use hemiola_hla::{LogicalInterval, LogicalTime, TimeImplementation};
     use hemiola_units::{Instant, Random};
 
     use super::*;
-    use crate::backlog::{Content, QueuedMessage};
+    use crate::backlog::QueuedMessage;
     use crate::federate::{Edition, Federate};
     use crate::input::SessionId;
     use crate::limits::Limits;
-    use crate::notice::Notice;
     use crate::time::{Advance, AdvanceService};
 
     fn time(value: u64) -> LogicalTime {
@@ -120,16 +119,7 @@ mod tests {
             }
             state.constrain();
             for sequence in 0..random.below(3) {
-                let notice = Arc::new(Notice::new(Callback::FederationSaved));
-                let message = QueuedMessage {
-                    content: Content::Evaluated(notice),
-                    len: 1,
-                    sequence,
-                    subject: None,
-                    removes: false,
-                    retraction: None,
-                    share: None,
-                };
+                let message = QueuedMessage::numbered(sequence);
                 state.backlog.push_ordered(time(now + random.below(10)), message);
             }
             let services = [
