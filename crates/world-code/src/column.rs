@@ -43,6 +43,38 @@ impl Column {
         }
     }
 
+    /// A column with the same scalar in every row.
+    #[must_use]
+    pub fn filled(scalar: Scalar, rows: usize) -> Self {
+        match scalar {
+            Scalar::Boolean(value) => Self::Boolean(vec![value; rows]),
+            Scalar::Integer(value) => Self::Integer(vec![value; rows]),
+            Scalar::Single(value) => Self::Single(vec![canonical_single(value); rows]),
+            Scalar::Double(value) => Self::Double(vec![canonical_double(value); rows]),
+            Scalar::Text(value) => Self::Text(vec![value; rows]),
+        }
+    }
+
+    /// A copy, perhaps of a wider number type.
+    ///
+    /// # Panics
+    /// If scalars would lose something.
+    #[must_use]
+    pub fn widened(&self, ty: ScalarType) -> Self {
+        match (self, ty) {
+            (Self::Integer(rows), ScalarType::Double) => {
+                Self::Double(rows.iter().copied().map(f64::from).collect())
+            }
+            (Self::Single(rows), ScalarType::Double) => {
+                Self::Double(rows.iter().map(|x| canonical_double(f64::from(*x))).collect())
+            }
+            (column, ty) => {
+                assert_eq!(column.ty(), ty, "scalars of another type");
+                column.clone()
+            }
+        }
+    }
+
     /// Rows.
     #[must_use]
     pub const fn len(&self) -> usize {

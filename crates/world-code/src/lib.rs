@@ -4,6 +4,7 @@
 //!
 //! * [`compile`]: a checked function becomes a [`Program`], whose instructions are in [`code`].
 //! * [`compile_constraint`]: a constraint becomes one or two programs ([`Constraint`]).
+//! * [`compile_converter`]: a converter becomes a program from the rows of one definition to those of another one.
 //! * [`Column`], [`Scalar`] and [`Texts`]: how the values of rows stand in columns.
 //! * [`Machine`]: runs a program over a [`Block`] of rows, each instruction for all rows.
 //! * [`Neighbours`]: the other rows.
@@ -71,7 +72,7 @@ mod wasm;
 
 pub use code::Program;
 pub use column::Column;
-pub use lower::{CodeError, Constraint, compile, compile_constraint};
+pub use lower::{CodeError, Constraint, compile, compile_constraint, compile_converter};
 pub use run::{BLOCK_ROWS, Block, Engine, Instance, Machine, Neighbour, Neighbours};
 pub use scalar::{Scalar, ScalarType, Texts, scalar_count, scalar_types, scalars_of, value_of};
 pub use wasm::{MODULE_CODE_MAX, NotCompiled, WINDOW_MAX};

@@ -13,7 +13,7 @@ mod statement;
 use std::collections::BTreeMap;
 
 use hemiola_world_lang::definition::{
-    ElementId, Expr, Function, FunctionId, FunctionKind, Type, Universe,
+    Converter, ElementId, Expr, Function, FunctionId, FunctionKind, Type, Universe,
 };
 use thiserror::Error;
 
@@ -63,6 +63,33 @@ pub fn compile(
     texts: &mut Texts,
 ) -> Result<Program, CodeError> {
     lowered(universe, &universe.functions[function.index()], texts)
+}
+
+/// The code of a converter. `universe` is the definition that it is written in. `starts` has the first column of each
+/// property of the element whose rows it reads, its own columns; the outputs are the columns of the property that gets
+/// the value, from the column `to` on, of this type.
+///
+/// # Errors
+/// If the converter exceeds one of the [`limits`](crate::limits).
+pub fn compile_converter(
+    universe: &Universe,
+    converter: &Converter,
+    starts: Vec<u32>,
+    (to, ty): (u32, &Type),
+    texts: &mut Texts,
+) -> Result<Program, CodeError> {
+    let mut lowering = Lowering::new(universe, texts);
+    lowering.foreign = Some(starts);
+    let values = lowering.value(&mut Frame::default(), &converter.value);
+    let mut outputs = Vec::new();
+    for ((column, ty), value) in (to..).zip(scalar_types(universe, ty)).zip(values) {
+        let value = match value {
+            Operand::Own(_) => Operand::Register(lowering.build.moved(ty, value)),
+            value => value,
+        };
+        outputs.push(Output { ty, value, column: Some(column) });
+    }
+    lowering.finished(&converter.name, Vec::new(), outputs)
 }
 
 fn lowered(
@@ -126,6 +153,8 @@ struct Lowering<'l> {
     build: Builder,
     /// The element of the own row.
     element: Option<ElementId>,
+    /// The first column of each property of the own row, where that is of another definition.
+    foreign: Option<Vec<u32>>,
     /// The value of each place that can change.
     memory: Vec<Operand>,
     /// The type of each place.
@@ -145,6 +174,7 @@ impl<'l> Lowering<'l> {
             texts,
             build: Builder::new(),
             element: None,
+            foreign: None,
             memory: Vec::new(),
             types: Vec::new(),
             own: BTreeMap::new(),

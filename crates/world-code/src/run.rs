@@ -5,7 +5,7 @@ mod compiled;
 mod lanes;
 mod neighbours;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use hemiola_world_lang::definition::ElementId;
@@ -71,6 +71,12 @@ impl Machine {
     ) -> Result<(), NotCompiled> {
         self.compiled.insert(program.identity, Compiled::of(program, engine)?);
         Ok(())
+    }
+
+    /// Drops the compiled forms of all other programs.
+    pub fn keep_only<'p>(&mut self, programs: impl Iterator<Item = &'p Program>) {
+        let kept: BTreeSet<u64> = programs.map(|program| program.identity).collect();
+        self.compiled.retain(|identity, _| kept.contains(identity));
     }
 
     /// Runs a program for the rows of a block. Outputs are read with [`Self::holding`], [`Self::scalar`] and

@@ -154,7 +154,7 @@ impl Buffers {
     }
 
     /// Gathers what the monitor is sent and tells it.
-    fn tell(
+    pub(crate) fn tell(
         &mut self,
         (monitor, element): (MonitorId, ElementId),
         columns: &[u32],

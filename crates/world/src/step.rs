@@ -123,6 +123,7 @@ impl World {
         (report.births, report.deaths) = self.apply(out);
         ended(Phase::Apply);
         self.steps += 1;
+        self.version += 1;
         report.step = self.steps;
         report.entities = self.places.len() as u64;
         ended(Phase::Close);

@@ -104,13 +104,19 @@ pub struct World {
     pub(crate) collected: BTreeSet<(ElementId, Vec<u32>)>,
     /// Steps made.
     pub(crate) steps: u64,
-    texts: Texts,
+    pub(crate) texts: Texts,
     changes: Vec<Accepted>,
     /// The monitors once all changes are carried out.
-    monitors_to_come: BTreeSet<MonitorId>,
+    pub(crate) monitors_to_come: BTreeSet<MonitorId>,
     /// As many entities at most, once all changes are carried out.
     entities_to_come: usize,
     next_id: u64,
+    /// The names of the first entities, those of the text.
+    names: Vec<String>,
+    /// Redefinitions and returns so far.
+    pub(crate) definitions: u64,
+    /// Steps and changes so far: rows are as they were as long as it stays.
+    pub(crate) version: u64,
 }
 
 /// A change that was found to be possible.
@@ -155,6 +161,9 @@ impl World {
             monitors_to_come: BTreeSet::new(),
             entities_to_come: 0,
             next_id: 1,
+            names: universe.entities.iter().map(|entity| entity.name.clone()).collect(),
+            definitions: 0,
+            version: 0,
             universe,
         };
         for at in 0..world.universe.entities.len() {
@@ -168,12 +177,13 @@ impl World {
     }
 
     /// Has an engine run the updates and constraints from now on; the results stay the same, bit by bit. Returns why
-    /// some functions stay interpreted.
+    /// some functions stay interpreted. Call it again behind a redefinition; it also drops code of former functions.
     pub fn compile(&mut self, engine: &mut dyn Engine) -> Vec<NotCompiled> {
         let constraints = self.constraints.values();
         let parts =
             constraints.flat_map(|constraint| [Some(&constraint.first), constraint.then.as_ref()]);
         let programs = self.updates.values().chain(parts.flatten());
+        self.machine.keep_only(programs.clone());
         programs.filter_map(|program| self.machine.compile(program, engine).err()).collect()
     }
 
@@ -209,14 +219,18 @@ impl World {
     /// The name of an entity of the text; of another one, its element and its number.
     #[must_use]
     pub fn name(&self, entity: EntityId) -> String {
-        // The entities of the text have the first numbers, in its order.
         let at = entity.0.checked_sub(1);
-        let of_text = at.and_then(|at| self.universe.entities.get(at as usize));
-        if let Some(entity) = of_text {
-            return entity.name.clone();
+        if let Some(name) = at.and_then(|at| self.names.get(at as usize)) {
+            return name.clone();
         }
         let element = self.element(entity).map(|id| &*self.universe.elements[id.index()].name);
         format!("{} {}", element.unwrap_or("entity"), entity.0)
+    }
+
+    /// The entities that the text of the first definition names, as far as they exist.
+    pub fn named(&self) -> impl Iterator<Item = EntityId> {
+        let ids = 1..=self.names.len() as u64;
+        ids.map(EntityId).filter(|id| self.places.contains_key(id))
     }
 
     /// The row of an entity.
@@ -328,6 +342,7 @@ impl World {
     /// by itself. Returns births and deaths.
     pub fn apply(&mut self, out: &mut dyn FnMut(Output<'_>)) -> (u64, u64) {
         let (mut births, mut deaths) = (0, 0);
+        self.version += self.changes.len() as u64;
         for change in std::mem::take(&mut self.changes) {
             match change {
                 Accepted::Construct(element, scalars) => {
@@ -403,7 +418,7 @@ impl World {
         self.note_collected();
     }
 
-    fn note_collected(&mut self) {
+    pub(crate) fn note_collected(&mut self) {
         let choices = self.monitors.values().flat_map(|monitor| {
             let properties = &monitor.interest.properties;
             monitor.watched.keys().map(|element| (*element, properties.clone()))
@@ -413,9 +428,9 @@ impl World {
 }
 
 /// The code of all updates, and that of all constraints.
-type Programs = (BTreeMap<FunctionId, Program>, BTreeMap<FunctionId, Constraint>);
+pub(crate) type Programs = (BTreeMap<FunctionId, Program>, BTreeMap<FunctionId, Constraint>);
 
-fn programs(universe: &Universe, texts: &mut Texts) -> Result<Programs, WorldError> {
+pub(crate) fn programs(universe: &Universe, texts: &mut Texts) -> Result<Programs, WorldError> {
     let (mut updates, mut constraints) = Programs::default();
     for (id, function) in (0..).map(FunctionId).zip(&universe.functions) {
         match function.kind {
@@ -443,8 +458,19 @@ fn check_parameters(universe: &Universe, update: &Function) -> Result<(), WorldE
     }
 }
 
+/// The first column of each property of an element.
+pub(crate) fn starts(universe: &Universe, element: ElementId) -> Vec<u32> {
+    let properties = universe.elements[element.index()].properties.iter();
+    let start = |next: &mut u32, count: u32| Some(std::mem::replace(next, *next + count));
+    properties.map(|property| scalar_count(universe, &property.ty)).scan(0, start).collect()
+}
+
 /// The columns of a property.
-fn columns(universe: &Universe, element: ElementId, property: u32) -> std::ops::Range<u32> {
+pub(crate) fn columns(
+    universe: &Universe,
+    element: ElementId,
+    property: u32,
+) -> std::ops::Range<u32> {
     let properties = &universe.elements[element.index()].properties;
     let count = |at: usize| scalar_count(universe, &properties[at].ty);
     let first = (0..property as usize).map(count).sum();

@@ -1,5 +1,6 @@
 //! The world against a naive one.
 
 mod naive;
+mod redefinition;
 mod rules;
 mod simulation;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hemiola_world::{Change, EntityId, Interest, MonitorCounts, MonitorId, Output};
 use hemiola_world_code::{Scalar, Texts, scalars_of};
-use hemiola_world_lang::definition::{Universe, Value};
+use hemiola_world_lang::definition::{Converter, ElementId, FunctionId, Universe, Value};
 use hemiola_world_lang::evaluate::{self, Body, Fault};
 
 /// Entities told to monitors, with what they were told.
@@ -40,6 +40,7 @@ impl News {
     }
 }
 
+#[derive(Clone)]
 struct Monitor {
     interest: Interest,
     counts: MonitorCounts,
@@ -47,6 +48,7 @@ struct Monitor {
 }
 
 /// The world.
+#[derive(Clone)]
 pub(crate) struct Naive {
     universe: Universe,
     pub(crate) bodies: Vec<Body>,
@@ -54,6 +56,119 @@ pub(crate) struct Naive {
     strikes: BTreeMap<u64, u32>,
     changes: Vec<Change>,
     next_id: u64,
+    /// Monitors that were sent all rows at the last redefinition.
+    pub(crate) told: Vec<MonitorId>,
+    /// Monitors that ended then.
+    pub(crate) ended: Vec<MonitorId>,
+}
+
+/// Names that lead from one definition to another one, and back.
+pub(crate) struct Names<'u> {
+    pub(crate) from: &'u Universe,
+    pub(crate) to: &'u Universe,
+    /// Whether `to` is the new text, which has the words `was`.
+    pub(crate) is_forward: bool,
+}
+
+fn or<'t>(was: &'t Option<String>, name: &'t str) -> &'t str {
+    was.as_deref().unwrap_or(name)
+}
+
+impl Names<'_> {
+    /// The element that rows of an element go to.
+    pub(crate) fn element(&self, id: ElementId) -> Option<ElementId> {
+        let from = &self.from.elements[id.index()];
+        let at = self.to.elements.iter().position(|to| match self.is_forward {
+            true => or(&to.was, &to.name) == from.name,
+            false => or(&from.was, &from.name) == to.name,
+        });
+        at.map(|at| ElementId(at as u32))
+    }
+
+    /// The property that a property of `to` comes from.
+    pub(crate) fn property(&self, from: ElementId, to: ElementId, at: usize) -> Option<usize> {
+        let to = &self.to.elements[to.index()].properties[at];
+        let mut from = self.from.elements[from.index()].properties.iter();
+        from.position(|from| match self.is_forward {
+            true => or(&to.was, &to.name) == from.name,
+            false => or(&from.was, &from.name) == to.name,
+        })
+    }
+
+    /// The converter of a property of `to`.
+    pub(crate) fn converter(
+        &self,
+        from: ElementId,
+        to: ElementId,
+        at: usize,
+    ) -> Option<&Converter> {
+        let new = match self.is_forward {
+            true => &self.to.elements[to.index()],
+            false => &self.from.elements[from.index()],
+        };
+        let mut all = new.converters.iter();
+        all.find(|one| one.back != self.is_forward && one.property as usize == at)
+    }
+
+    /// What a monitor watches under the other definition; `None` if that is not there.
+    fn interest(&self, old: &Interest) -> Option<Interest> {
+        let (from, to) = (self.from, self.to);
+        let element = self.element(old.element)?;
+        let mut tables = (0..from.elements.len() as u32).map(ElementId);
+        let are_those = tables.all(|id| {
+            let new = self.element(id);
+            new.is_none_or(|new| from.is_a(id, old.element) == to.is_a(new, element))
+        });
+        let types = [(from, old.element), (to, element)].map(|(universe, id)| {
+            let properties = universe.elements[id.index()].properties.iter();
+            properties.map(|property| universe.type_text(&property.ty)).collect::<Vec<_>>()
+        });
+        let property = |at: &u32| {
+            let mut all = 0..types[1].len();
+            let new = all.find(|new| {
+                self.property(old.element, element, *new) == Some(*at as usize)
+                    && self.converter(old.element, element, *new).is_none()
+            })?;
+            (types[0][*at as usize] == types[1][new]).then_some(new as u32)
+        };
+        let properties = old.properties.iter().map(property).collect::<Option<Vec<u32>>>()?;
+        let own = |universe: &Universe, id: FunctionId| {
+            let name = &universe.functions[id.index()].name;
+            name.rsplit('.').next().unwrap().to_owned()
+        };
+        let constraint = match &old.constraint {
+            None => None,
+            Some((id, arguments)) => {
+                let mut all = to.elements[element.index()].constraints.iter();
+                let same = all.find(|new| own(to, **new) == own(from, *id))?;
+                Some((*same, arguments.clone()))
+            }
+        };
+        are_those.then_some(Interest { element, properties, constraint })
+    }
+
+    /// Whether the rows of an element of `to`, and of those derived from it, stay as they are.
+    fn are_same(&self, element: ElementId) -> bool {
+        let mut all = (0..self.from.elements.len() as u32).map(ElementId);
+        all.all(|id| {
+            let new = self.element(id);
+            new.is_none_or(|new| !self.to.is_a(new, element) || self.is_same(id, new))
+        })
+    }
+
+    /// Whether rows stay as they are.
+    fn is_same(&self, from: ElementId, to: ElementId) -> bool {
+        let (old, new) = (
+            &self.from.elements[from.index()].properties,
+            &self.to.elements[to.index()].properties,
+        );
+        old.len() == new.len()
+            && (0..new.len()).all(|at| {
+                self.converter(from, to, at).is_none()
+                    && self.property(from, to, at) == Some(at)
+                    && old[at].ty == new[at].ty
+            })
+    }
 }
 
 impl Naive {
@@ -70,6 +185,8 @@ impl Naive {
             strikes: BTreeMap::new(),
             changes: Vec::new(),
             next_id: universe.entities.len() as u64 + 1,
+            told: Vec::new(),
+            ended: Vec::new(),
             universe: universe.clone(),
         }
     }
@@ -154,6 +271,59 @@ impl Naive {
             }
         }
         self.monitors = monitors;
+    }
+
+    /// Other rows under another definition; monitors whose rows changed are sent all of them, and those end that watch
+    /// what is not there any more.
+    pub(crate) fn redefine(&mut self, names: &Names<'_>, rows: Vec<(ElementId, Value)>) -> News {
+        for (body, (element, row)) in self.bodies.iter_mut().zip(rows) {
+            (body.element, body.row) = (element, row.canonical());
+        }
+        self.universe = names.to.clone();
+        self.told.clear();
+        self.ended.clear();
+        for (id, mut monitor) in std::mem::take(&mut self.monitors) {
+            match names.interest(&monitor.interest) {
+                Some(interest) => monitor.interest = interest,
+                None => {
+                    self.ended.push(id);
+                    continue;
+                }
+            }
+            if !names.are_same(monitor.interest.element) {
+                self.told.push(id);
+            }
+            self.monitors.insert(id, monitor);
+        }
+        self.send_all()
+    }
+
+    /// Back to a world of before, with the counts of now.
+    pub(crate) fn go_back(&mut self, former: &Self) {
+        let now = std::mem::replace(self, former.clone());
+        self.told = now.told;
+        for (id, monitor) in now.monitors {
+            self.monitors.get_mut(&id).unwrap().counts = monitor.counts;
+        }
+    }
+
+    /// The monitors that were told at the last redefinition are sent all their rows.
+    pub(crate) fn send_all(&mut self) -> News {
+        let mut news = News::default();
+        for id in &self.told {
+            let interest = self.monitors[id].interest.clone();
+            for body in &self.bodies {
+                if self.universe.is_a(body.element, interest.element) {
+                    let row = self.sent(&interest, body);
+                    let entity = EntityId(body.id);
+                    let monitor = self.monitors.get_mut(id).unwrap();
+                    monitor.counts.sent += 1;
+                    monitor.last_sent.insert(entity, body.row.clone());
+                    news.rows.entry((*id, entity)).or_default().push(row);
+                }
+            }
+        }
+        news
     }
 
     pub(crate) fn apply(&mut self, news: &mut News) {

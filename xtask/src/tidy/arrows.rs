@@ -17,7 +17,7 @@ use Nature::{Pure, Shell};
 
 /// Folder in `crates/`, nature, and the crates of the workspace that it may depend on, in tests too. A new arrow is an
 /// architecture decision: the commit that adds one explains it.
-const CRATES: [(&str, Nature, &[&str]); 32] = [
+const CRATES: [(&str, Nature, &[&str]); 33] = [
     ("units", Pure, &[]),
     ("diagnostic", Pure, &[]),
     // Misspelt units get a suggestion.
@@ -67,7 +67,8 @@ const CRATES: [(&str, Nature, &[&str]); 32] = [
     ("world-lang", Pure, &["units", "diagnostic", "quantity"]),
     // Its tests compare random programs with the tree walker.
     ("world-code", Pure, &["units", "world-lang"]),
-    ("world", Pure, &["units", "world-lang", "world-code"]),
+    ("world-plan", Pure, &["world-lang"]),
+    ("world", Pure, &["units", "world-lang", "world-code", "world-plan"]),
     // The engine of the compiled tier; its tests run whole worlds in both tiers.
     ("world-sandbox", Shell, &["units", "sandbox", "world-lang", "world-code", "world"]),
     ("hla", Pure, &[]),
@@ -123,6 +124,7 @@ const CRATES: [(&str, Nature, &[&str]); 32] = [
             "measure",
             "fom",
             "world-lang",
+            "world-plan",
             "world",
             "rtid",
             "hla",

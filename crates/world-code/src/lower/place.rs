@@ -55,6 +55,9 @@ impl Lowering<'_> {
                 None => self.view_of(Vec::new()),
             },
             ExprKind::Field(of, property) => {
+                if let (ExprKind::SelfRow, Some(starts)) = (&of.kind, &self.foreign) {
+                    return View { base: Base::Own, start: starts[*property as usize] };
+                }
                 let Type::Element(element) = of.ty else {
                     unreachable!("only rows have properties")
                 };

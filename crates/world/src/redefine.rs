@@ -1,0 +1,516 @@
+//! Another definition takes the place of the present one, between two steps.
+//!
+//! Everything is prepared beside the world: code, new columns, monitors. Only if all of it exists, it changes places
+//! with what the world had, so a redefinition happens as a whole or not at all. Ids, strikes and columns that stay as
+//! they are move from table to table: a definition with other functions copies no row. What the world had is kept for
+//! a return before the next step; later, the converters back of the new definition compute it.
+
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
+use std::mem::swap;
+
+use hemiola_world_code::{
+    BLOCK_ROWS, Block, Column, Constraint, Program, Scalar, compile_converter, scalar_types,
+    scalars_of,
+};
+use hemiola_world_lang::definition::{ElementId, Function, FunctionId, Type, Universe};
+use hemiola_world_lang::evaluate::Fault;
+use hemiola_world_plan::{Conversion, Missing, Origin, Plan, ScalarSource, Source, scalars};
+use thiserror::Error;
+
+use crate::monitor::{Interest, Monitor, MonitorId, Watched};
+use crate::past::Past;
+use crate::step::Output;
+use crate::table::Table;
+use crate::world::{World, WorldError, columns, programs, starts};
+
+/// Why a world keeps its definition. It stays as it is.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum RedefineError {
+    /// Properties have no value; each has a reason and a converter to write.
+    #[error("{}", first_missing(.0))]
+    Missing(Vec<Missing>),
+    /// Entities would end with their element.
+    #[error(
+        "{count} entities of `{element}` exist, which the other definition does not have; destruct them first"
+    )]
+    Entities {
+        /// The element.
+        element: String,
+        /// Its entities.
+        count: usize,
+    },
+    /// A converter has a fault in some rows.
+    #[error("`{property}` of {entity} has no value: {fault}{}", and_more(*.others))]
+    NoValue {
+        /// The element and the property.
+        property: String,
+        /// The first entity without a value.
+        entity: String,
+        /// The fault.
+        fault: Fault,
+        /// More entities without a value.
+        others: usize,
+    },
+    /// The other definition cannot run.
+    #[error(transparent)]
+    World(#[from] WorldError),
+    /// Another redefinition or a return came after this one.
+    #[error("the world has been redefined since, or is back already")]
+    Superseded,
+}
+
+fn first_missing(missing: &[Missing]) -> String {
+    let Some(first) = missing.first() else { return "a property has no value".to_owned() };
+    let others = and_more(missing.len() - 1);
+    format!("`{}` has no value: {}{others}", first.property, first.reason)
+}
+
+fn and_more(count: usize) -> String {
+    if count == 0 { String::new() } else { format!(" (and {count} more)") }
+}
+
+/// A redefinition that happened, and what the world had before it.
+#[derive(Debug)]
+pub struct Redefinition {
+    /// The steps from the former definition to the new one.
+    pub plan: Plan,
+    /// Monitors that ended, because the new definition does not have what they watch.
+    pub ended: Vec<MonitorId>,
+    former: Parts,
+    kept: Kept,
+    /// [`World::definitions`] behind it.
+    definitions: u64,
+    /// [`World::version`] behind it.
+    version: u64,
+}
+
+/// How a world got back to the definition before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Return {
+    /// No step was made: the rows are those of before.
+    Unchanged,
+    /// Steps were made: rows were converted back.
+    Converted,
+}
+
+/// What goes from the tables and monitors of one definition to those of another one as it is, by its places.
+#[derive(Clone, Debug, Default)]
+struct Kept {
+    /// Elements whose rows become rows of the other one.
+    elements: BTreeMap<ElementId, ElementId>,
+    /// Columns.
+    columns: BTreeMap<(ElementId, u32), (ElementId, u32)>,
+    /// Monitors that go on but are told all rows, because rows changed.
+    told: BTreeSet<MonitorId>,
+}
+
+impl Kept {
+    fn inverse(&self) -> Self {
+        Self {
+            elements: self.elements.iter().map(|(from, to)| (*to, *from)).collect(),
+            columns: self.columns.iter().map(|(from, to)| (*to, *from)).collect(),
+            told: self.told.clone(),
+        }
+    }
+}
+
+/// Everything that a definition shapes.
+#[derive(Debug)]
+pub(crate) struct Parts {
+    universe: Universe,
+    updates: BTreeMap<FunctionId, Program>,
+    constraints: BTreeMap<FunctionId, Constraint>,
+    tables: Vec<Table>,
+    past: Past,
+    monitors: BTreeMap<MonitorId, Monitor>,
+}
+
+/// A definition that is ready to take the place of another one.
+struct Prepared {
+    parts: Parts,
+    ended: Vec<MonitorId>,
+    kept: Kept,
+}
+
+impl World {
+    /// Replaces the definition. Carries out the changes that were accepted before it, and calls `out` with what
+    /// monitors are told. Entities keep their numbers. A monitor goes on if the new definition has what it watches; if
+    /// rows of its tables changed, it is sent all of them. `after` was checked with the present definition, which its
+    /// converters read. Entities of its text are not created: they exist from the start of a world only.
+    ///
+    /// New functions are interpreted until [`Self::compile`] is called again.
+    ///
+    /// # Errors
+    /// If a property or a row has no value, entities would end, or the definition cannot run.
+    pub fn redefine(
+        &mut self,
+        after: Universe,
+        out: &mut dyn FnMut(Output<'_>),
+    ) -> Result<Redefinition, RedefineError> {
+        self.apply(out);
+        let plan = Plan::of(&self.universe, &after);
+        let code = after.clone();
+        let prepared = self.prepare(after, &plan.forward, &code)?;
+        let Prepared { parts: mut former, ended, kept } = prepared;
+        self.exchange(&mut former, &kept, out);
+        let (definitions, version) = (self.definitions, self.version);
+        Ok(Redefinition { plan, ended, former, kept, definitions, version })
+    }
+
+    /// Whether [`Self::redefine`] would succeed with the rows of now, without changes that are still to be carried out;
+    /// changes nothing. Returns the monitors that would end.
+    ///
+    /// # Errors
+    /// Those of [`Self::redefine`].
+    pub fn dry_run(&mut self, after: &Universe) -> Result<Vec<MonitorId>, RedefineError> {
+        let plan = Plan::of(&self.universe, after);
+        Ok(self.prepare(after.clone(), &plan.forward, after)?.ended)
+    }
+
+    /// Returns to the definition before the last redefinition: to its rows if no step or change was made since, else by
+    /// the converters back. In the second case, monitors that ended stay ended.
+    ///
+    /// # Errors
+    /// If a property or a row has no value in the former definition, entities would end, or the redefinition is not the
+    /// last one.
+    pub fn roll_back(
+        &mut self,
+        redefinition: &mut Redefinition,
+        out: &mut dyn FnMut(Output<'_>),
+    ) -> Result<Return, RedefineError> {
+        if self.definitions != redefinition.definitions {
+            return Err(RedefineError::Superseded);
+        }
+        self.apply(out);
+        if self.version == redefinition.version {
+            self.exchange(&mut redefinition.former, &redefinition.kept.inverse(), out);
+            return Ok(Return::Unchanged);
+        }
+        let before = redefinition.former.universe.clone();
+        let code = self.universe.clone();
+        let Prepared { mut parts, kept, .. } =
+            self.prepare(before, &redefinition.plan.back, &code)?;
+        self.exchange(&mut parts, &kept, out);
+        Ok(Return::Converted)
+    }
+
+    /// Changes places with the parts of another definition, which get the former ones. Nothing can fail.
+    fn exchange(&mut self, parts: &mut Parts, kept: &Kept, out: &mut dyn FnMut(Output<'_>)) {
+        self.move_rows(parts, kept);
+        self.move_last_sent(parts, kept);
+        swap(&mut self.universe, &mut parts.universe);
+        swap(&mut self.updates, &mut parts.updates);
+        swap(&mut self.constraints, &mut parts.constraints);
+        swap(&mut self.tables, &mut parts.tables);
+        swap(&mut self.past, &mut parts.past);
+        swap(&mut self.monitors, &mut parts.monitors);
+        if kept.elements.iter().any(|(from, to)| from != to) {
+            for (element, _) in self.places.values_mut() {
+                *element = kept.elements[element];
+            }
+        }
+        self.monitors_to_come = self.monitors.keys().copied().collect();
+        self.note_collected();
+        self.definitions += 1;
+        self.tell(&kept.told, out);
+    }
+
+    fn move_rows(&mut self, parts: &mut Parts, kept: &Kept) {
+        for (from, to) in &kept.elements {
+            let (from, to) = (&mut self.tables[from.index()], &mut parts.tables[to.index()]);
+            swap(&mut from.ids, &mut to.ids);
+            swap(&mut from.strikes, &mut to.strikes);
+        }
+        for ((from, column), (to, place)) in &kept.columns {
+            let from = &mut self.tables[from.index()].columns[*column as usize];
+            swap(from, &mut parts.tables[to.index()].columns[*place as usize]);
+        }
+    }
+
+    /// Monitors keep their counts, and what they were last sent unless they are told all rows.
+    fn move_last_sent(&mut self, parts: &mut Parts, kept: &Kept) {
+        for (id, to) in &mut parts.monitors {
+            let Some(from) = self.monitors.get_mut(id) else { continue };
+            to.counts = from.counts;
+            if kept.told.contains(id) {
+                continue;
+            }
+            for (old, from) in &mut from.watched {
+                let to = kept.elements.get(old).and_then(|new| to.watched.get_mut(new));
+                to.into_iter().for_each(|to| swap(&mut from.last_sent, &mut to.last_sent));
+            }
+        }
+    }
+
+    /// Sends monitors all rows that they watch, and notes them as sent.
+    fn tell(&mut self, told: &BTreeSet<MonitorId>, out: &mut dyn FnMut(Output<'_>)) {
+        for id in told {
+            let Some(monitor) = self.monitors.get_mut(id) else { continue };
+            let read = monitor.constraint(&self.constraints).map_or(&[][..], Constraint::last_sent);
+            for (element, watched) in &mut monitor.watched {
+                let table = &self.tables[element.index()];
+                let columns = read.iter().map(|column| table.columns[*column as usize].clone());
+                watched.last_sent = if table.len() == 0 { Vec::new() } else { columns.collect() };
+                if table.len() > 0 {
+                    let rows: Vec<u32> = (0..table.len() as u32).collect();
+                    monitor.counts.sent += rows.len() as u64;
+                    self.buffers.tell((*id, *element), &monitor.columns, &rows, table, out);
+                }
+            }
+        }
+    }
+
+    /// Makes everything that the definition needs. `code` is the definition that the converters are written in.
+    fn prepare(
+        &mut self,
+        to: Universe,
+        conversion: &Conversion,
+        code: &Universe,
+    ) -> Result<Prepared, RedefineError> {
+        if !conversion.missing.is_empty() {
+            return Err(RedefineError::Missing(conversion.missing.clone()));
+        }
+        for id in &conversion.ended {
+            let count = self.tables[id.index()].len();
+            if count > 0 {
+                let element = self.universe.elements[id.index()].name.clone();
+                return Err(RedefineError::Entities { element, count });
+            }
+        }
+        let (updates, constraints) = programs(&to, &mut self.texts)?;
+        let (mut tables, mut kept) = (Vec::new(), Kept::default());
+        for (id, origin) in (0..).map(ElementId).zip(&conversion.elements) {
+            let table = match origin {
+                None => Table::new(&scalar_types(&to, &Type::Element(id))),
+                Some(origin) => {
+                    kept.elements.insert(origin.element, id);
+                    self.converted((&to, id), origin, code, &mut kept)?
+                }
+            };
+            tables.push(table);
+        }
+        let by_element: Vec<Option<&Program>> = to
+            .elements
+            .iter()
+            .map(|element| element.update.map(|function| &updates[&function]))
+            .collect();
+        let past = Past::new(&to, &by_element);
+        let (mut monitors, mut ended) = (BTreeMap::new(), Vec::new());
+        for (id, monitor) in &self.monitors {
+            match self.continued(monitor, &to, conversion, &constraints) {
+                None => ended.push(*id),
+                Some((monitor, is_same)) => {
+                    monitors.insert(*id, monitor);
+                    kept.told.extend((!is_same).then_some(*id));
+                }
+            }
+        }
+        let parts = Parts { universe: to, updates, constraints, tables, past, monitors };
+        Ok(Prepared { parts, ended, kept })
+    }
+
+    /// The table of an element for the rows of its origin. Its ids, strikes and kept columns are empty: they move when
+    /// the definitions change places.
+    fn converted(
+        &mut self,
+        (to, id): (&Universe, ElementId),
+        origin: &Origin,
+        code: &Universe,
+        kept: &mut Kept,
+    ) -> Result<Table, RedefineError> {
+        let mut table = Table::new(&scalar_types(to, &Type::Element(id)));
+        let (starts, own) = (starts(to, id), starts(&self.universe, origin.element));
+        let count = self.tables[origin.element.index()].len();
+        let properties = &to.elements[id.index()].properties;
+        for ((property, source), first) in properties.iter().zip(&origin.properties).zip(starts) {
+            match source {
+                Source::Property(from) => {
+                    let from = (origin.element, *from, own[*from as usize]);
+                    self.carry(from, (to, &property.ty, id, first), &mut table, kept);
+                }
+                Source::Default => {
+                    let scalars = scalars_of(to, &property.ty, &property.default, &mut self.texts);
+                    for (column, scalar) in table.columns[first as usize..].iter_mut().zip(scalars)
+                    {
+                        *column = Column::filled(scalar, count);
+                    }
+                }
+                Source::Converter(converter) => {
+                    let program = compile_converter(
+                        code,
+                        converter,
+                        own.clone(),
+                        (first, &property.ty),
+                        &mut self.texts,
+                    )
+                    .map_err(WorldError::Code)?;
+                    let name = || format!("{}.{}", to.elements[id.index()].name, property.name);
+                    self.convert(&program, origin.element, &mut table.columns, &name)?;
+                }
+                Source::Missing => unreachable!("a conversion without a value is refused"),
+            }
+        }
+        Ok(table)
+    }
+
+    /// The columns of a property that keeps its values. A column moves unless it gets another type, or moves already.
+    fn carry(
+        &self,
+        (from, property, start): (ElementId, u32, u32),
+        (to, ty, id, first): (&Universe, &Type, ElementId, u32),
+        table: &mut Table,
+        kept: &mut Kept,
+    ) {
+        let own = &self.tables[from.index()];
+        let known = &self.universe.elements[from.index()].properties[property as usize].ty;
+        let sources = scalars((&self.universe, known), (to, ty)).unwrap_or_default();
+        for (at, source) in (first..).zip(sources) {
+            let column = &mut table.columns[at as usize];
+            let ScalarSource::Scalar(number) = source else {
+                *column = Column::filled(Scalar::zero(column.ty()), own.len());
+                continue;
+            };
+            let former = &own.columns[(start + number) as usize];
+            match kept.columns.entry((from, start + number)) {
+                Entry::Vacant(entry) if former.ty() == column.ty() => drop(entry.insert((id, at))),
+                _ => *column = former.widened(column.ty()),
+            }
+        }
+    }
+
+    /// Runs a converter over the rows of a table, from which it fills columns of another one.
+    fn convert(
+        &mut self,
+        program: &Program,
+        from: ElementId,
+        to: &mut [Column],
+        property: &dyn Fn() -> String,
+    ) -> Result<(), RedefineError> {
+        let table = &self.tables[from.index()];
+        for output in &program.outputs {
+            let column = output.column.expect("a converter gives columns");
+            to[column as usize] = Column::filled(Scalar::zero(output.ty), table.len());
+        }
+        let mut faults = BTreeMap::new();
+        for start in (0..table.len()).step_by(BLOCK_ROWS) {
+            let block = Block {
+                own: &table.columns,
+                start,
+                count: BLOCK_ROWS.min(table.len() - start),
+                arguments: &[],
+                last_sent: &[],
+                neighbours: None,
+                element: from,
+            };
+            self.machine.run(program, &block);
+            self.machine.store(program, &[], to);
+            let rows = (0..block.count).filter_map(|row| Some((row, self.machine.fault(row)?)));
+            faults.extend(rows.map(|(row, fault)| (table.ids[start + row], fault)));
+        }
+        // The first one by its number, whatever the order of rows is.
+        let Some((entity, fault)) = faults.pop_first() else { return Ok(()) };
+        let (property, entity) = (property(), self.name(entity));
+        Err(RedefineError::NoValue { property, entity, fault, others: faults.len() })
+    }
+
+    /// A monitor under another definition, and whether it goes on with the rows that it was sent; `None` if the
+    /// definition does not have what it watches.
+    fn continued(
+        &self,
+        monitor: &Monitor,
+        to: &Universe,
+        conversion: &Conversion,
+        constraints: &BTreeMap<FunctionId, Constraint>,
+    ) -> Option<(Monitor, bool)> {
+        let comes_from = |origin: &Option<Origin>, id| {
+            origin.as_ref().is_some_and(|origin| origin.element == id)
+        };
+        let old = monitor.interest.element;
+        let base = conversion.elements.iter().position(|origin| comes_from(origin, old))?;
+        let element = ElementId(base as u32);
+        let watches = |id| to.is_a(id, element);
+        let ids = (0..).map(ElementId).zip(&conversion.elements);
+        let same_tables = ids.clone().all(|(id, origin)| {
+            origin
+                .as_ref()
+                .is_none_or(|origin| monitor.watched.contains_key(&origin.element) == watches(id))
+        });
+        if !same_tables {
+            return None;
+        }
+        let origin = conversion.elements[base].as_ref()?;
+        let properties = monitor.interest.properties.iter();
+        let properties = properties.map(|at| self.property(*at, (to, element), origin));
+        let properties = properties.collect::<Option<Vec<u32>>>()?;
+        let constraint = match &monitor.interest.constraint {
+            None => None,
+            Some((id, arguments)) => {
+                Some((self.constraint(*id, (to, element))?, arguments.clone()))
+            }
+        };
+        let read = |constraint: Option<&Constraint>| {
+            constraint.map_or(Vec::new(), |constraint| constraint.last_sent().to_vec())
+        };
+        let after = constraint.as_ref().map(|(id, _)| &constraints[id]);
+        let mut is_same = read(monitor.constraint(&self.constraints)) == read(after);
+        let mut watched = BTreeMap::new();
+        for (id, origin) in ids.filter(|(id, _)| watches(*id)) {
+            is_same &= origin.as_ref().is_none_or(|origin| self.is_same_table((to, id), origin));
+            watched.insert(id, Watched::default());
+        }
+        let sent = properties.iter().flat_map(|at| columns(to, element, *at)).collect();
+        let interest = Interest { element, properties, constraint };
+        let (arguments, counts) = (monitor.arguments.clone(), monitor.counts);
+        Some((Monitor { interest, columns: sent, arguments, counts, watched }, is_same))
+    }
+
+    /// The number that a property has under another definition, if its type stays the same.
+    fn property(&self, at: u32, (to, id): (&Universe, ElementId), origin: &Origin) -> Option<u32> {
+        let old = &self.universe.elements[origin.element.index()].properties[at as usize].ty;
+        let new = origin.properties.iter().position(|source| *source == Source::Property(at))?;
+        let is_same =
+            is_same_type((&self.universe, old), (to, &to.elements[id.index()].properties[new].ty));
+        is_same.then_some(new as u32)
+    }
+
+    /// The constraint of the same name with parameters of the same types.
+    fn constraint(
+        &self,
+        id: FunctionId,
+        (to, element): (&Universe, ElementId),
+    ) -> Option<FunctionId> {
+        let own = |function: &Function| function.name.rsplit('.').next().map(str::to_owned);
+        let parameters = |universe: &Universe, function: &Function| -> Vec<String> {
+            let parameters = &function.locals[..function.parameter_count as usize];
+            parameters.iter().map(|parameter| universe.type_text(&parameter.ty)).collect()
+        };
+        let old = &self.universe.functions[id.index()];
+        let constraints = to.elements[element.index()].constraints.iter();
+        let mut same = constraints.filter(|id| {
+            let new = &to.functions[id.index()];
+            own(new) == own(old) && parameters(to, new) == parameters(&self.universe, old)
+        });
+        same.next().copied()
+    }
+
+    /// Whether the rows of a table stay as they are.
+    fn is_same_table(&self, (to, id): (&Universe, ElementId), origin: &Origin) -> bool {
+        let (old, new) = (
+            &self.universe.elements[origin.element.index()].properties,
+            &to.elements[id.index()].properties,
+        );
+        let mut pairs = (0..).zip(old.iter().zip(new)).zip(&origin.properties);
+        old.len() == new.len()
+            && pairs.all(|((at, (old, new)), source)| {
+                *source == Source::Property(at)
+                    && is_same_type((&self.universe, &old.ty), (to, &new.ty))
+            })
+    }
+}
+
+fn is_same_type(old: (&Universe, &Type), new: (&Universe, &Type)) -> bool {
+    old.0.type_text(old.1) == new.0.type_text(new.1)
+        && scalar_types(old.0, old.1) == scalar_types(new.0, new.1)
+}

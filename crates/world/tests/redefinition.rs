@@ -1,0 +1,324 @@
+//! Worlds that are redefined and brought back at random, held against a naive one after each step.
+
+use hemiola_units::Random;
+use hemiola_world::{Change, EntityId, Interest, MonitorId, RedefineError, Return, World};
+use hemiola_world_lang::definition::{ElementId, Type, Universe, Value};
+use hemiola_world_lang::evaluate::{Body, convert, zero};
+use hemiola_world_lang::{Definition, Sources, check};
+
+use crate::naive::{Naive, Names, News};
+
+/// An element with the components that all definitions share: neighbours are read as they were before the step, and a
+/// row has a fault in each step from `n` = 7 on.
+fn element(head: &str, inner: &str) -> String {
+    let name = head.split(' ').next().unwrap();
+    format!(
+        "element {head} {{ {inner}
+           update(dt : real<s>) {{
+             n += 1 + 0 * div(1, n - 7);
+             for each other in {name} at most 2 {{ p += 0.25 * other.p; }}
+           }}
+           constraint moved(far : real) = p > last_sent.p + far;
+           constraint odd() = mod(n, 2) == 1;
+         }}"
+    )
+}
+
+/// The definitions. Some lead to others by themselves, some by converters, some not at all; some converters have
+/// faults.
+fn texts() -> Vec<String> {
+    let thing = |inner: &str| element("thing", inner);
+    let definition = |inner: &str| format!("universe u {{ {inner} }}");
+    vec![
+        definition(&thing("property p : real = 1; property n : integer; property q : real32[2];")),
+        // Another order, wider types, one property more.
+        definition(&thing(
+            "property q : real[2]; property n : integer; property extra : boolean = true; property p : real;",
+        )),
+        // Renamed, in front of another element, so that elements have other numbers.
+        definition(&format!(
+            "element another {{ property n : integer; update() {{ n += 2; }} }}
+             {}",
+            thing("property p : real; property n : integer; property r : real[2] was q;")
+        )),
+        // Converters there and back; the first has a fault where n is 3.
+        definition(&thing(
+            "property p : real; property n : integer; property share : integer; property q : real32[2];
+             converter share = div(12, n - 3); converter q = [real32(p), 1]; converter back q = [real32(share), 2];",
+        )),
+        // The element has another name, and a derived one is new.
+        definition(&format!(
+            "{} element special : item {{ property more : real = 7; }}",
+            element(
+                "item was thing",
+                "property p : real; property n : integer; property l : integer[..2];"
+            )
+        )),
+        // Back from the other name.
+        definition(&element(
+            "thing was item",
+            "property p : real; property n : integer; property l : integer[..4];",
+        )),
+        // A type that needs a converter.
+        definition(&thing("property p : real; property n : integer; property q : integer[2];")),
+        // The element is not there.
+        definition("element other { property x : real; }"),
+    ]
+}
+
+fn checked(text: &str, before: Option<&Universe>) -> Option<Universe> {
+    let before = before.map(|universe| Definition { universes: vec![universe.clone()] });
+    let sources = Sources::of("u.uml", text).unwrap();
+    Some(check(&sources, before.as_ref()).ok()?.universes.remove(0))
+}
+
+/// A value as one of another type, or nothing if something would be lost.
+fn widened(value: &Value, from: &Type, to: &Type) -> Option<Value> {
+    use hemiola_world_lang::definition::Width::{Double, Single};
+    match (from, to, value) {
+        (Type::Array(from, n), Type::Array(to, m), Value::Items(items)) if n == m => items
+            .iter()
+            .map(|item| widened(item, from, to))
+            .collect::<Option<_>>()
+            .map(Value::Items),
+        (Type::List(from, n), Type::List(to, m), Value::Items(items)) if n <= m => items
+            .iter()
+            .map(|item| widened(item, from, to))
+            .collect::<Option<_>>()
+            .map(Value::Items),
+        (Type::Integer, Type::Real(Double, _), Value::Integer(x)) => {
+            Some(Value::Double(f64::from(*x)))
+        }
+        (Type::Real(Single, _), Type::Real(Double, _), Value::Single(x)) => {
+            Some(Value::Double(f64::from(*x)))
+        }
+        _ => (from == to).then(|| value.clone()),
+    }
+}
+
+/// The row under another definition.
+fn row_of(names: &Names<'_>, code: &Universe, body: &Body) -> Option<(ElementId, Value)> {
+    let from = body.element;
+    let to = names.element(from)?;
+    let (old, new) = (&names.from.elements[from.index()], &names.to.elements[to.index()]);
+    let Value::Row(values) = &body.row else { panic!("a row") };
+    let value = |at: usize| {
+        let property = &new.properties[at];
+        if let Some(converter) = names.converter(from, to, at) {
+            return convert(code, converter, &body.row).ok();
+        }
+        match names.property(from, to, at) {
+            Some(source) => widened(&values[source], &old.properties[source].ty, &property.ty),
+            None => (names.is_forward && property.was.is_none()).then(|| property.default.clone()),
+        }
+    };
+    Some((to, Value::Row((0..new.properties.len()).map(value).collect::<Option<_>>()?)))
+}
+
+fn compare(world: &World, naive: &Naive, place: &str) {
+    assert_eq!(world.len(), naive.bodies.len(), "{place}");
+    for body in &naive.bodies {
+        let id = EntityId(body.id);
+        assert_eq!(world.element(id), Some(body.element), "{place}");
+        let row = world.row(id).unwrap();
+        assert!(row.same_bits(&body.row), "{place}: {row:?} {:?}", body.row);
+    }
+    for id in (0..3).map(MonitorId) {
+        let counts =
+            world.counts(id).map(|counts| (counts.sent, counts.outside + counts.unchanged));
+        let expected = naive.counts(id).map(|counts| (counts.sent, counts.unchanged));
+        assert_eq!(counts, expected, "{place}");
+    }
+}
+
+fn random_row(universe: &Universe, element: ElementId, random: &mut Random) -> Value {
+    let properties = &universe.elements[element.index()].properties;
+    let value = |property: &hemiola_world_lang::definition::Property| match property.ty {
+        Type::Integer => Value::Integer(random.below(5) as i32),
+        Type::Real(hemiola_world_lang::definition::Width::Double, _) => {
+            Value::Double(random.between(-2.0, 2.0))
+        }
+        _ => zero(universe, &property.ty),
+    };
+    Value::Row(properties.iter().map(value).collect())
+}
+
+/// Counts of what happened: redefined, refused for a row, for a property, for entities, returned at once, converted
+/// back.
+type Happened = [u32; 6];
+
+fn simulate(seed: u64, happened: &mut Happened) {
+    let texts = texts();
+    let mut random = Random::from_seed(seed);
+    let first = checked(&texts[random.below(3) as usize], None).unwrap();
+    let (mut world, mut naive) = (World::new(first.clone()).unwrap(), Naive::new(&first));
+    let mut last: Option<(hemiola_world::Redefinition, Universe, Naive)> = None;
+    for step in 0..40 {
+        let place = format!("seed {seed}, step {step}");
+        let universe = world.universe().clone();
+        for _ in 0..random.below(3) {
+            let element = ElementId(random.below(universe.elements.len() as u64) as u32);
+            let change = match random.below(3) {
+                0 if !world.is_empty() => Change::Destruct(
+                    world.entities().nth(random.below(world.len() as u64) as usize).unwrap(),
+                ),
+                _ => Change::Construct(element, random_row(&universe, element, &mut random)),
+            };
+            world.submit(change.clone()).unwrap();
+            naive.submit(change);
+        }
+        let id = MonitorId(random.below(3) as u32);
+        let change = if naive.counts(id).is_some() {
+            Change::Unregister(id)
+        } else {
+            let element = ElementId(random.below(universe.elements.len() as u64) as u32);
+            let data = &universe.elements[element.index()];
+            let property = random.below(data.properties.len() as u64) as u32;
+            let constraint = data.constraints.first().filter(|_| random.below(2) == 0);
+            let constraint = constraint.map(|id| (*id, vec![Value::Double(0.5)]));
+            Change::Register(id, Interest { element, properties: vec![property], constraint })
+        };
+        if random.below(3) == 0 && world.submit(change.clone()).is_ok() {
+            naive.submit(change);
+        }
+        if random.below(2) == 0 {
+            let mut found = News::default();
+            world.step(0.5, &mut |_| {}, &mut |output| found.note(output));
+            assert_eq!(found, naive.step(0.5), "{place}");
+        }
+        match random.below(4) {
+            0 => redefine(&texts, &mut world, &mut naive, &mut last, &mut random, &place, happened),
+            1 => roll_back(&mut world, &mut naive, &mut last, &place, happened),
+            _ => {}
+        }
+        world.apply(&mut |_| {});
+        naive.apply(&mut News::default());
+        compare(&world, &naive, &place);
+    }
+}
+
+fn redefine(
+    texts: &[String],
+    world: &mut World,
+    naive: &mut Naive,
+    last: &mut Option<(hemiola_world::Redefinition, Universe, Naive)>,
+    random: &mut Random,
+    place: &str,
+    happened: &mut Happened,
+) {
+    let text = &texts[random.below(texts.len() as u64) as usize];
+    let before = world.universe().clone();
+    let Some(after) = checked(text, Some(&before)) else { return };
+    naive.apply(&mut News::default());
+    world.apply(&mut |_| {});
+    let would = world.dry_run(&after);
+    compare(world, naive, place);
+    let names = Names { from: &before, to: &after, is_forward: true };
+    let rows: Option<Vec<_>> =
+        naive.bodies.iter().map(|body| row_of(&names, &after, body)).collect();
+    let mut told = News::default();
+    match world.redefine(after.clone(), &mut |output| told.note(output)) {
+        Ok(redefinition) => {
+            assert_eq!(would.as_ref(), Ok(&redefinition.ended), "{place}");
+            let former = naive.clone();
+            let rows = rows.expect("every row has a value");
+            assert_eq!(told, naive.redefine(&names, rows), "{place}");
+            assert_eq!(redefinition.ended, naive.ended, "{place}");
+            *last = Some((redefinition, before, former));
+            happened[0] += 1;
+        }
+        Err(error) => {
+            assert_eq!(would.as_ref(), Err(&error), "{place}");
+            let at = match error {
+                RedefineError::NoValue { .. } => 1,
+                RedefineError::Missing(_) => 2,
+                RedefineError::Entities { .. } => 3,
+                error => panic!("{place}: {error}"),
+            };
+            // A property can be missing although no entity needs it.
+            assert!(at == 2 || rows.is_none(), "{place}: {error:?}");
+            happened[at] += 1;
+            assert_eq!(told, News::default(), "{place}");
+            assert_eq!(*world.universe(), before, "{place}");
+        }
+    }
+}
+
+fn roll_back(
+    world: &mut World,
+    naive: &mut Naive,
+    last: &mut Option<(hemiola_world::Redefinition, Universe, Naive)>,
+    place: &str,
+    happened: &mut Happened,
+) {
+    let Some((redefinition, before, former)) = last else { return };
+    naive.apply(&mut News::default());
+    world.apply(&mut |_| {});
+    let after = world.universe().clone();
+    let names = Names { from: &after, to: before, is_forward: false };
+    let rows: Option<Vec<_>> =
+        naive.bodies.iter().map(|body| row_of(&names, &after, body)).collect();
+    let mut told = News::default();
+    match world.roll_back(redefinition, &mut |output| told.note(output)) {
+        Ok(Return::Unchanged) => {
+            naive.go_back(former);
+            assert_eq!(told, naive.send_all(), "{place}");
+            happened[4] += 1;
+        }
+        Ok(Return::Converted) => {
+            let rows = rows.expect("every row has a value");
+            assert_eq!(told, naive.redefine(&names, rows), "{place}");
+            happened[5] += 1;
+        }
+        Err(_) => {
+            assert_eq!(*world.universe(), after, "{place}");
+            return;
+        }
+    }
+    assert!(matches!(world.roll_back(redefinition, &mut |_| {}), Err(RedefineError::Superseded)));
+    *last = None;
+}
+
+#[test]
+fn random_redefinitions_are_those_of_the_naive_world() {
+    let mut happened = Happened::default();
+    for seed in 0..400 {
+        simulate(seed, &mut happened);
+    }
+    assert!(happened.iter().all(|count| *count > 5), "{happened:?}");
+}
+
+/// Each definition counts steps in `n`; they differ in everything else.
+#[test]
+fn a_hundred_thousand_entities_survive_five_redefinitions_while_each_step_is_made() {
+    const ENTITIES: i32 = 100_000;
+    let texts = [
+        "element e { property n : integer; update() { n += 1; } }",
+        "element e { property n : integer; property x : real; update() { x += 0.5; n += 1; } }",
+        "element first { property n : integer; }
+         element f was e { property x : real; property n : integer; update() { n += 1; } }",
+        "element f { property m : real was n; converter back n = integer(m); update() { m += 1; } }",
+        "element f { property n : integer; converter n = integer(m); update() { n += 1; } }",
+        "element e was f { property n : integer; update() { n = 1 + n; } }",
+    ];
+    let mut texts = texts.iter().map(|text| format!("universe u {{ {text} }}"));
+    let mut world = World::new(checked(&texts.next().unwrap(), None).unwrap()).unwrap();
+    for n in 0..ENTITIES {
+        let row = Value::Row(vec![Value::Integer(n)]);
+        world.submit(Change::Construct(ElementId(0), row)).unwrap();
+    }
+    for step in 1..=6 {
+        let report = world.step(0.1, &mut |_| {}, &mut |_| {});
+        assert_eq!((report.step, report.entities), (step, ENTITIES as u64));
+        if let Some(text) = texts.next() {
+            let after = checked(&text, Some(world.universe())).unwrap();
+            world.redefine(after, &mut |_| {}).unwrap();
+        }
+    }
+    // The entities were constructed behind the update of the first step.
+    let found: Vec<(u64, Value)> =
+        world.entities().map(|id| (id.0, world.row(id).unwrap())).collect();
+    let row = |n: i32| Value::Row(vec![Value::Integer(n + 5)]);
+    let expected: Vec<(u64, Value)> = (1..).zip((0..ENTITIES).map(row)).collect();
+    assert!(found == expected);
+}
