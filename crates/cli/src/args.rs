@@ -451,6 +451,10 @@ pub(crate) enum Universe {
     Show(UniverseFiles),
     /// Compare the forms in which a definition can be sent: text, compressed, tokens
     Tokens(UniverseTokens),
+    /// Show the steps from one definition to another one, and which converters are missing
+    ///
+    /// Exits with status 1 if a property would have no value.
+    Plan(UniversePlan),
     /// Run a universe as fast as possible; show what its steps cost and how many rows monitors are sent
     Run(UniverseRun),
 }
@@ -462,6 +466,16 @@ pub(crate) struct UniverseFiles {
     pub(crate) files: Vec<PathBuf>,
     /// A text of the definition before, which converters read
     #[arg(long, value_name = "FILE")]
+    pub(crate) after: Vec<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct UniversePlan {
+    /// The texts of the new definition
+    #[arg(required = true, value_name = "FILES")]
+    pub(crate) files: Vec<PathBuf>,
+    /// A text of the definition before
+    #[arg(long, required = true, value_name = "FILE")]
     pub(crate) after: Vec<PathBuf>,
 }
 
@@ -496,6 +510,12 @@ pub(crate) struct UniverseRun {
     /// Add a monitor: the element, the properties that it is sent [default: all], and a constraint [default: none]
     #[arg(long, value_name = "ELEMENT:PROPERTIES:CONSTRAINT(ARGUMENTS)")]
     pub(crate) monitor: Vec<String>,
+    /// Replace the definition by these texts behind a step
+    #[arg(long, value_name = "STEP:FILE,FILE")]
+    pub(crate) redefine: Vec<String>,
+    /// Return to the definition before the last --redefine behind a step
+    #[arg(long, value_name = "STEP")]
+    pub(crate) roll_back: Vec<u64>,
     /// Print the report as JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -1,5 +1,7 @@
 //! `hemiola universe`: checks, formats, shows and runs definitions of simulated worlds.
 
+mod plan;
+mod redefine;
 mod run;
 
 use std::fs;
@@ -27,6 +29,7 @@ pub(crate) fn universe(action: &Universe) -> Result<ExitCode, Failure> {
         Universe::Show(files) => print!("{}", show(&checked(files)?)),
         Universe::Format(files) => return formatted(files),
         Universe::Tokens(files) => tokens(files)?,
+        Universe::Plan(args) => return plan::plan(args),
         Universe::Run(args) => return run::run(args),
     }
     Ok(ExitCode::SUCCESS)

@@ -135,6 +135,7 @@ fn the_same_seed_gives_the_same_flock() {
 fn every_catch_of_the_example_is_told_once() {
     let arguments = [
         "island.uml",
+        "hungry.uml",
         "--steps",
         "2000",
         "--dt",
@@ -215,6 +216,118 @@ fn a_universe_that_is_not_sound_is_refused_before_anything_starts() {
     refused("flock.uml:2:");
     machine.write("flock.uml", "universe flock { element bird { property p : real; } }");
     refused("`bird` has no property `position`");
+}
+
+#[test]
+fn a_plan_lists_its_steps_and_the_converters_that_are_missing() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/11-bodies");
+    let (code, out, err) = universe(&folder, &["plan", "momentum.uml", "--after", "bodies.uml"]);
+    assert_eq!((code, &*err), (Some(0), ""));
+    assert_eq!(
+        out,
+        "universe bodies: 3 steps
+  insert property body.momentum : real<m·kg/s>[3], converted
+  replace update body.update
+  delete property body.velocity
+"
+    );
+    let folder = folder.join("../13-predator-prey");
+    let texts = ["island.uml", "tireless.uml", "--after", "island.uml", "--after", "hungry.uml"];
+    let (code, out, _) = universe(&folder, &[&["plan"], &texts[..]].concat());
+    assert_eq!(code, Some(0));
+    assert_eq!(
+        out,
+        "universe island: 3 steps
+  replace update wolf.update
+  delete constraint wolf.hungry
+  delete property wolf.energy
+no return is possible once a step was made: `wolf.energy` has no value: no property of the new definition leads back to it
+  write a converter: converter back energy = …;
+"
+    );
+}
+
+#[test]
+fn a_year_with_a_redefinition_and_a_return_is_a_year() {
+    let steps = ["bodies.uml", "--steps", "8767", "--dt", "3600"];
+    let monitors = ["--monitor", "body:position:moved(1e10<m>)", "--monitor", "body:velocity"];
+    let redefined = ["--redefine", "3000:momentum.uml", "--roll-back", "6000"];
+    let report = run_example("11-bodies", &[&steps[..], &monitors, &redefined].concat());
+    let [x, y, _] = property(&report, 2, "position")[..] else { panic!("three coordinates") };
+    assert!((x / 1.496e11 - 1.0).abs() < 0.02 && (y / 1.496e11).abs() < 0.02, "{x} {y}");
+    let done = report["redefinitions"].as_array().unwrap();
+    assert_eq!(done.len(), 2);
+    assert_eq!((&done[0]["step"], &done[0]["rows"]), (&3000.into(), &5.into()));
+    assert_eq!(done[0]["ended"], serde_json::json!(["body:velocity"]));
+    assert_eq!(done[1]["what"], "back, with converted rows");
+    let at_once = ["--redefine", "3000:momentum.uml", "--roll-back", "3001"];
+    let later = run_example("11-bodies", &[&steps[..], &at_once].concat());
+    assert_eq!(later["redefinitions"][1]["what"], "back, with converted rows");
+}
+
+#[test]
+fn five_redefinitions_lose_neither_an_entity_nor_a_step_nor_a_catch() {
+    let (tireless, hungry) = ("island.uml,tireless.uml", "island.uml,hungry.uml");
+    let texts = [hungry, tireless, hungry, tireless, hungry];
+    let redefined: Vec<String> =
+        texts.iter().zip(1..).map(|(text, nth)| format!("{}:{text}", 50 * nth)).collect();
+    let mut arguments = vec!["island.uml", "tireless.uml", "--steps", "300", "--dt", "0.1"];
+    arguments.extend(["--populate", "sheep:1000:position=[0,0]..[EDGE,EDGE]"]);
+    arguments.extend(["--populate", "wolf:100:position=[0,0]..[EDGE,EDGE]"]);
+    arguments.extend(["--monitor", "sheep:caught:was_caught()", "--monitor", "wolf:meals"]);
+    redefined.iter().for_each(|text| arguments.extend(["--redefine", text]));
+    let report = run_example("13-predator-prey", &arguments);
+    assert_eq!((&report["entities"], &report["steps"]), (&1102.into(), &300.into()));
+    assert!(report["phases"].as_array().unwrap().iter().all(|phase| phase["ns"]["count"] == 300));
+    let done = report["redefinitions"].as_array().unwrap();
+    assert_eq!(done.len(), 5);
+    assert!(done.iter().all(|one| one["rows"] == 1102 && one["ended"] == serde_json::json!([])));
+    assert!(done[0]["changes"].as_array().unwrap().contains(&"replace update wolf.update".into()));
+    // A monitor of wolves is sent each of them once more when they get other properties; one of sheep is not.
+    assert_eq!(report["monitors"][1]["sent"], 101 * (300 + 5));
+    let monitors = &report["monitors"][0];
+    let rows = |name| monitors[name].as_u64().unwrap();
+    assert_eq!(rows("sent") + rows("outside") + rows("unchanged"), 1001 * 300, "{monitors}");
+    assert_ne!(rows("sent"), 0);
+}
+
+#[test]
+fn a_redefinition_that_is_not_possible_says_why() {
+    let folder = std::env::temp_dir().join(format!("hemiola-redefine-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let old = "universe u { element e { property n : integer = 3; property v : real; update() { n += 1; } }
+        entity one : e; entity two : e; }";
+    fs::write(folder.join("old.uml"), old).unwrap();
+    let refused = |new: &str, arguments: &[&str], expected: &str| {
+        fs::write(folder.join("new.uml"), new).unwrap();
+        let run = ["run", "old.uml", "--steps", "5"];
+        let (code, out, err) = universe(&folder, &[&run[..], arguments].concat());
+        assert_ne!(code, Some(0), "{new}");
+        assert_eq!(out, "", "{new}");
+        assert!(err.contains(expected), "{new}: {err}");
+    };
+    let at_2 = ["--redefine", "2:new.uml"];
+    refused(
+        "universe u { element e { property n : integer; property q : integer; converter q = div(1, n - 5); } }",
+        &at_2,
+        "behind step 2: `e.q` of one has no value: an integer is divided by 0 (and 1 more)",
+    );
+    refused(
+        "universe u { element e { property n : integer; property v : real32; } }",
+        &at_2,
+        "hint: write a converter for `e.v`: converter v = real32(v);",
+    );
+    refused("universe u { element f { property n : integer; } }", &at_2, "2 entities of `e` exist");
+    refused(
+        "universe w { element e { property n : integer; } }",
+        &at_2,
+        "do not define the universe `u`",
+    );
+    refused("universe u { element e { property n : real<m> = 1<s>; } }", &at_2, "--> new.uml:1:");
+    refused("", &["--redefine", "new.uml"], "is not STEP:FILE");
+    refused("", &["--redefine", "6:new.uml"], "there is no step 6");
+    refused("", &["--roll-back", "1"], "there is no definition to return to");
+    fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]

@@ -8,11 +8,12 @@ use hemiola_report::json::pretty;
 use hemiola_report::table::Table;
 use hemiola_report::{terminal, text};
 use hemiola_stats::{Distribution, Stream};
-use hemiola_world::{EntityId, MonitorId, Output, Phase, Setup, SetupError, SetupPart, World};
+use hemiola_world::{MonitorId, Output, Phase, Setup, SetupError, SetupPart, World};
 use hemiola_world_lang::definition::{Type, Value};
 use hemiola_world_lang::value_text;
 use serde::Serialize;
 
+use super::redefine::{Redefined, Redefinitions};
 use super::{read, refused};
 use crate::args::UniverseRun;
 use crate::diagnostics::Failure;
@@ -28,7 +29,8 @@ pub(crate) fn run(args: &UniverseRun) -> Result<ExitCode, Failure> {
     let sources = read(&args.files)?;
     let setup = Setup::read(&sources, &args.populate, &args.monitor);
     let mut world = setup.and_then(|setup| setup.start(args.seed)).map_err(unsound)?;
-    let report = Report::of(&mut world, args);
+    let redefinitions = Redefinitions::of(args)?;
+    let report = Report::of(&mut world, args, redefinitions)?;
     if args.json {
         print!("{}", pretty(&report));
     } else {
@@ -71,6 +73,7 @@ struct Report {
     first_fault: Option<String>,
     /// ns of each phase, by its name.
     phases: Vec<PhaseTime>,
+    redefinitions: Vec<Redefined>,
     monitors: Vec<Monitor>,
     /// Those that the text names, at the end.
     named: Vec<Named>,
@@ -102,7 +105,11 @@ struct Named {
 
 impl Report {
     /// Makes the steps.
-    fn of(world: &mut World, args: &UniverseRun) -> Self {
+    fn of(
+        world: &mut World,
+        args: &UniverseRun,
+        mut redefinitions: Redefinitions,
+    ) -> Result<Self, Failure> {
         let mut streams: [Stream; Phase::ALL.len()] = Default::default();
         let (mut faults, mut first_fault) = (0, None);
         let began = Instant::now();
@@ -121,12 +128,14 @@ impl Report {
                 }
             });
             faults += report.faults;
+            redefinitions.behind(number, world, &args.monitor)?;
+            last = Instant::now();
         }
         let elapsed_s = (last - began).as_secs_f64();
         let first_fault = first_fault
             .map(|(step, entity, fault)| format!("step {step}, {}: {fault}", world.name(entity)));
         let phases = Phase::ALL.iter().zip(&streams);
-        Self {
+        Ok(Self {
             universe: world.universe().name.clone(),
             steps: args.steps,
             dt_s: args.dt,
@@ -138,9 +147,10 @@ impl Report {
             phases: phases
                 .map(|(phase, stream)| PhaseTime { name: phase.name(), ns: stream.distribution() })
                 .collect(),
+            redefinitions: redefinitions.done,
             monitors: monitors(world, &args.monitor),
             named: named(world),
-        }
+        })
     }
 
     fn text(&self) -> String {
@@ -153,6 +163,9 @@ impl Report {
             text::duration(self.elapsed_s * 1e9),
         )];
         parts.push(terminal::table(&self.phase_table()));
+        if !self.redefinitions.is_empty() {
+            parts.push(terminal::table(&self.redefinition_table()));
+        }
         if !self.monitors.is_empty() {
             parts.push(terminal::table(&self.monitor_table()));
         }
@@ -178,6 +191,34 @@ impl Report {
         };
         let heads = ["phase", "mean µs", "p50", "p99", "max", "share"];
         Table::new("Phases of a step", heads, self.phases.iter().map(row).collect())
+    }
+
+    fn redefinition_table(&self) -> Table {
+        let row = |redefined: &Redefined| {
+            let [check, delay] =
+                [redefined.check_ns, redefined.delay_ns].map(|ns| text::micros(ns as f64));
+            let changes = match redefined.changes.is_empty() {
+                true => text::NONE.to_owned(),
+                false => redefined.changes.join("; "),
+            };
+            let ended = redefined.ended.len().to_string();
+            let (step, rows) = (text::count(redefined.step), text::count(redefined.rows as u64));
+            vec![step, redefined.what.clone(), rows, ended, check, delay, changes]
+        };
+        let heads = [
+            "behind step",
+            "definition",
+            "rows",
+            "ended",
+            "check µs",
+            "delay µs",
+            "steps of the plan",
+        ];
+        let rows = self.redefinitions.iter().map(row).collect();
+        Table::new("Redefinitions", heads, rows).with_prose(&[1, 6]).with_note(
+            "ended: monitors whose properties or constraint are no more; check: reading the texts, beside the world; \
+             delay: what the next step waits for.",
+        )
     }
 
     fn monitor_table(&self) -> Table {
@@ -226,16 +267,14 @@ fn monitors(world: &World, texts: &[String]) -> Vec<Monitor> {
 
 fn named(world: &World) -> Vec<Named> {
     let universe = world.universe();
-    // The entities of the text have the first numbers, in its order.
-    let rows = (1..).map(EntityId).zip(&universe.entities);
-    let named = rows.filter_map(|(id, entity)| {
+    let named = world.named().filter_map(|id| {
         let Some(Value::Row(values)) = world.row(id) else { return None };
-        let element = &universe.elements[entity.element.index()];
+        let element = &universe.elements[world.element(id)?.index()];
         let with_value = element.properties.iter().zip(&values);
         let shown = with_value.filter(|(property, _)| !matches!(property.ty, Type::Element(_)));
         let properties =
             shown.map(|(property, value)| (property.name.clone(), value_text(value))).collect();
-        Some(Named { name: entity.name.clone(), element: element.name.clone(), properties })
+        Some(Named { name: world.name(id), element: element.name.clone(), properties })
     });
     named.collect()
 }
