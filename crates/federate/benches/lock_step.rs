@@ -1,7 +1,8 @@
 //! The rate at which a federation advances in lock step: every federate is regulating and constrained and sends one
 //! update for the next step to all others. The floor is a barrier with the same hops and bytes in the same run.
 //!
-//! `cargo bench -p hemiola-federate --bench lock_step -- [blocks=N] [count=N] [over=tcp|shm] [placement=WORDS]`.
+//! `cargo bench -p hemiola-federate --bench lock_step -- [blocks=N] [count=N] [size=N] [over=tcp|shm]
+//! [placement=WORDS]`.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its results")]
 
@@ -18,7 +19,9 @@ fn main() {
     bench::main(&[("stepper", stepper)], measure);
 }
 
-const SIZES: [usize; 3] = [2, 4, 8];
+const SIZES: [u64; 5] = [2, 4, 8, 16, 64];
+/// The steps of a block times the federates, at most: a step of many takes long.
+const STEPS_BY_SIZE: u64 = 16_000;
 /// Bytes of an update.
 const LEN: usize = 64;
 
@@ -74,18 +77,20 @@ fn measure(orders: &Orders) {
     let (blocks, count) = (orders.number("blocks", 4), orders.number("count", 2_000));
     bench::print_conditions();
     println!(
-        "{blocks} blocks of {count} steps, each federate updates {LEN} B for all others; medians"
+        "{blocks} blocks of up to {count} steps, each federate updates {LEN} B for all others; medians"
     );
     println!(
         "{:20} {:>2} {:18} {:>9} {:>14} {:>12}",
         "", "", "", "steps/s", "of the floor", "CPU µs/step"
     );
     for placement in bench::placements(orders) {
-        for size in SIZES {
+        for size in SIZES.into_iter().filter(|size| orders.number("size", *size) == *size) {
+            let count = count.min(STEPS_BY_SIZE / size);
+            let clients = size as usize;
             for transport in Transport::wanted(orders) {
                 let mut subjects = [
-                    Subject::floor(transport.relay(), placement, size),
-                    Subject::federation(transport, placement, size),
+                    Subject::floor(transport.relay(), placement, clients),
+                    Subject::federation(transport, placement, clients),
                 ];
                 bench::in_turns(&mut subjects, (blocks, count), Subject::block);
                 let floor = subjects[0].rates.clone();

@@ -21,8 +21,19 @@ const MODEL: &str = r#"<objectModel xmlns="http://standards.ieee.org/IEEE1516-20
     <objectClass><name>Other</name><sharing>PublishSubscribe</sharing>
       <attribute><name>Now</name><dataType>HLAfloat64BE</dataType><order>Receive</order></attribute>
     </objectClass>
-  </objectClass></objects>
+CLASSES  </objectClass></objects>
 </objectModel>"#;
+
+/// The object model with this number of further classes, `C0` and so on.
+fn model(classes: u64) -> String {
+    let class = |number| {
+        format!(
+            "<objectClass><name>C{number}</name><sharing>PublishSubscribe</sharing><attribute><name>Now</name>\
+             <dataType>HLAfloat64BE</dataType><order>Receive</order></attribute></objectClass>\n"
+        )
+    };
+    MODEL.replace("CLASSES", &(0..classes).map(class).collect::<String>())
+}
 
 /// A joined federate and the handles it needs.
 pub(crate) struct Member {
@@ -33,7 +44,7 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    /// Joins the federation, which the first federate creates.
+    /// Joins the federation, which the first federate creates with `classes=` further classes.
     pub(crate) fn join(orders: &Orders) -> Self {
         let calls = match orders.text("waits") {
             Some(_) => Calls::Waiting,
@@ -41,7 +52,8 @@ impl Member {
         };
         let options = Options { calls, ..Options::default() };
         let mut federate = Federate::connect(&orders.address(), options).expect("the RTI runs");
-        let module = FomModule::File { name: "Benchmark.xml".into(), content: MODEL.into() };
+        let content = model(orders.number("classes", 0)).into();
+        let module = FomModule::File { name: "Benchmark.xml".into(), content };
         let time = TimeImplementation::named("HLAinteger64Time").expect("the standard has it");
         let created = federate.create_federation_execution(FEDERATION, &[module], time);
         if let Err(error) = created {
