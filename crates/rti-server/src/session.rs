@@ -298,6 +298,11 @@ impl Session {
         self.queue_memory() + self.spool.file_len()
     }
 
+    /// Whether so much is queued for it that its own calls have to wait.
+    pub(crate) fn is_congested(&self, congested_len: usize) -> bool {
+        self.queue_len() > congested_len
+    }
+
     /// Whether further messages have to wait in the spool.
     pub(crate) fn is_behind(&self, behind_len: usize) -> bool {
         !self.spool.is_empty() || self.protocol.waiting_len() > behind_len

@@ -3,10 +3,10 @@
 use hemiola_rti::SessionId;
 use hemiola_units::Span;
 
-use super::Server;
+use super::{Schedule, Server};
 use crate::connection::Connection;
 use crate::network::{Network, Urgency};
-use crate::session::PendingOutput;
+use crate::session::{PendingOutput, Session};
 
 /// Bytes given to a connection at once.
 const WRITE_LEN: usize = 64 << 10;
@@ -27,14 +27,21 @@ const DEFERRED_LEN: usize = 4 << 10;
 /// … or after this time: soon enough for a client that keeps its calls until they are answered.
 pub(super) const DEFERRED_FOR: Span = Span::from_millis(100);
 
+impl Schedule {
+    /// A session has output, to be written at the end of the turn.
+    pub(super) fn mark(&mut self, id: SessionId, session: &mut Session, output: PendingOutput) {
+        if session.pending.output == PendingOutput::None {
+            self.pending.push(id);
+        }
+        session.pending.output = session.pending.output.max(output);
+    }
+}
+
 impl Server {
     /// A session has output, to be written at the end of the turn.
     pub(super) fn mark(&mut self, id: SessionId, output: PendingOutput) {
         if let Some(session) = self.sessions.by_id.get_mut(&id) {
-            if session.pending.output == PendingOutput::None {
-                self.schedule.pending.push(id);
-            }
-            session.pending.output = session.pending.output.max(output);
+            self.schedule.mark(id, session, output);
         }
     }
 
