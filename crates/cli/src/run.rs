@@ -4,8 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
 
+use hemiola_analyze::cycles::analysis::Analysis;
 use hemiola_analyze::cycles::report::terminal;
 use hemiola_record::FolderError;
 use hemiola_report::table::Detail;
@@ -20,6 +23,9 @@ use crate::args::Run;
 use crate::diagnostics::Failure;
 use crate::progress::Progress;
 use crate::report;
+
+/// How often the wait for a report looks for a signal.
+const SIGNALS_CHECKED_EVERY: Duration = Duration::from_millis(50);
 
 pub(crate) fn run(args: &Run) -> Result<ExitCode, Failure> {
     let path = scenario_path(&args.scenario);
@@ -65,7 +71,11 @@ pub(crate) fn run(args: &Run) -> Result<ExitCode, Failure> {
         }
         error => Failure::failed(error),
     })?;
-    let made = report::make(&outcome.folder);
+    if outcome.ended_early.is_some() {
+        // The signal that ended the run does not end its report; another one does.
+        interrupted.store(false, Ordering::Relaxed);
+    }
+    let made = make_report(&outcome.folder, &interrupted);
     if outcome.ended_early.is_some() || made.is_ok() {
         let analysis = made.as_ref().ok();
         let text = analysis.map(|analysis| terminal::render(&analysis.summary, Detail::Short));
@@ -77,6 +87,29 @@ pub(crate) fn run(args: &Run) -> Result<ExitCode, Failure> {
     match made?.summary.failures.as_slice() {
         [] => Ok(ExitCode::SUCCESS),
         failures => Err(Failure::failed(failures.join("\nerror: "))),
+    }
+}
+
+/// Makes the report in a thread, which a signal leaves behind when the process ends. Each file of the report is written
+/// whole or not at all.
+fn make_report(folder: &Path, interrupted: &AtomicBool) -> Result<Analysis, Failure> {
+    let (sender, receiver) = mpsc::channel();
+    let path = folder.to_owned();
+    std::thread::spawn(move || sender.send(report::make(&path)).ok());
+    loop {
+        match receiver.recv_timeout(SIGNALS_CHECKED_EVERY) {
+            Ok(made) => return made,
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(Failure::failed("the report could not be made: its thread ended"));
+            }
+            Err(RecvTimeoutError::Timeout) if interrupted.load(Ordering::Relaxed) => {
+                return Err(Failure::interrupted(format!(
+                    "interrupted while the report was made: `hemiola report {}` makes it from what was recorded",
+                    folder.display()
+                )));
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+        }
     }
 }
 

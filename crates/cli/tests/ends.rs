@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
@@ -10,6 +11,7 @@ use std::time::{Duration, Instant};
 use hemiola_rt::sys::process::{Signal, signal_group};
 use hemiola_trace::event::source;
 use hemiola_trace::result::RunFolder;
+use rustix::fs::OFlags;
 
 use crate::command::{Ended, PROGRAM, Running};
 use crate::machine::{Machine, PATIENCE, objects};
@@ -235,6 +237,47 @@ fn a_signal_to_the_runner_keeps_the_evidence() {
         let ended = run.end().with_code(INTERRUPTED);
         assert_eq!(ended.folder(), Path::new("result"));
         assert!(last_line(&ended).contains("interrupted"), "{}", ended.stderr);
+        assert_evidence(&machine, "interrupted");
+        machine.nothing_is_left();
+    }
+}
+
+/// Opens a named pipe once the run reads it, which then waits for bytes until this end is closed.
+fn pipe_that_is_read(path: &Path, run: &mut Running) -> fs::File {
+    let limit = Instant::now() + PATIENCE;
+    loop {
+        // Fails as long as no process reads (fifo(7)).
+        let flags = OFlags::NONBLOCK.bits().cast_signed();
+        if let Ok(pipe) = fs::OpenOptions::new().write(true).custom_flags(flags).open(path) {
+            return pipe;
+        }
+        assert!(!run.has_ended() && Instant::now() < limit, "it does not read its trace");
+        sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn a_second_signal_ends_the_report_and_keeps_the_evidence() {
+    for signal in [Signal::INT, Signal::TERM] {
+        let machine = Machine::take("signal-report");
+        let mut run = started(&machine, "60s");
+        let trace = machine.folder().join("result/traces/simplex-1.pftrace");
+        let kept = trace.with_extension("kept");
+        fs::rename(&trace, &kept).unwrap();
+        // A report does not end while it reads a pipe.
+        assert!(Command::new("mkfifo").arg(&trace).status().unwrap().success());
+        run.signal(Signal::INT);
+        let pipe = pipe_that_is_read(&trace, &mut run);
+        run.signal(signal);
+        let limit = Instant::now() + PATIENCE;
+        while !run.has_ended() {
+            assert!(Instant::now() < limit, "the report goes on");
+            sleep(Duration::from_millis(5));
+        }
+        let ended = run.end().with_code(INTERRUPTED);
+        assert!(ended.stderr.contains("`hemiola report result`"), "{}", ended.stderr);
+        drop(pipe);
+        fs::rename(&kept, &trace).unwrap();
         assert_evidence(&machine, "interrupted");
         machine.nothing_is_left();
     }
