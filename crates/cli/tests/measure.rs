@@ -6,6 +6,7 @@ use hemiola_rt::sys::process::Signal;
 use serde_json::Value;
 
 use crate::machine::Machine;
+use crate::results::Results;
 use crate::synthetic;
 
 /// Groups of figures that every machine has.
@@ -50,8 +51,7 @@ fn a_quick_measurement_leaves_a_machine_a_summary_and_a_page() {
     let ended = machine.hemiola(&FEW).with_code(0);
     let folder = machine.folder().join(ended.folder());
     assert!(ended.folder().to_str().unwrap().starts_with("results/measure-"), "{ended:?}");
-    let text = fs::read_to_string(folder.join("summary.json")).unwrap();
-    let summary: Value = serde_json::from_str(&text).unwrap();
+    let summary = Results::open(&folder).summary();
     let names: Vec<&str> = summary["figures"]
         .as_array()
         .unwrap()
@@ -106,8 +106,7 @@ fn an_experiment_ends_with_a_verdict() {
         assert!(ended.stdout.contains(said), "{said} is missing from {}", ended.stdout);
     }
     let folder = machine.folder().join(ended.folder());
-    let text = fs::read_to_string(folder.join("summary.json")).unwrap();
-    let summary: Value = serde_json::from_str(&text).unwrap();
+    let summary = Results::open(&folder).summary();
     assert_eq!(summary["kind"], "experiment");
     assert!(summary["cases"][0]["measured"]["value"].as_f64().unwrap() > 0.0);
     for name in ["experiment.toml", "report.html"] {
@@ -164,8 +163,7 @@ fn an_experiment_measures_commands_readings_and_jobs() {
     synthetic::write(trace, 2_000).unwrap();
     let arguments = ["measure", "experiment", path.to_str().unwrap(), "--output", "result"];
     machine.hemiola(&arguments).with_code(0);
-    let text = fs::read_to_string(machine.folder().join("result/summary.json")).unwrap();
-    let summary: Value = serde_json::from_str(&text).unwrap();
+    let summary = Results::open(machine.folder().join("result")).summary();
     let case = |number: usize| {
         let case = &summary["cases"][number];
         (case["figure"].as_str().unwrap(), case["measured"]["value"].as_f64().unwrap())
