@@ -13,6 +13,9 @@ const BATCH: usize = 128;
 /// The maximum number of batch means kept.
 const BATCHES_MAX: usize = 64;
 
+/// When it is full, a vector grows by this part of its length, because there may be streams for each of many threads.
+const GROWS_BY: usize = 4;
+
 /// Buckets in an octave.
 const BUCKETS: usize = 1 << BITS;
 const BITS: u32 = 7;
@@ -52,6 +55,9 @@ pub struct Distribution {
 
 /// Collects observations for a [`Distribution`]: whole numbers, mostly nanoseconds.
 ///
+/// Up to 1024 observations take one byte for each seven of their bits. Many more take 32 bytes for each bucket that
+/// contains some.
+///
 /// ```
 /// use hemiola_stats::Stream;
 /// let mut stream = Stream::default();
@@ -63,47 +69,53 @@ pub struct Distribution {
 pub struct Stream {
     /// Not yet in the figures below.
     waiting: Waiting,
-    folded: Folded,
+    /// Most of a million streams are short and have none.
+    folded: Option<Box<Folded>>,
 }
 
-/// Observations one by one, in four bytes each while all of them fit.
-#[derive(Clone, Debug)]
-enum Waiting {
-    Short(Vec<u32>),
-    Long(Vec<u64>),
+/// Observations one by one, each in groups of seven bits, the low ones first; all but its last group have the top bit.
+#[derive(Clone, Debug, Default)]
+struct Waiting {
+    bytes: Vec<u8>,
+    count: usize,
 }
 
-impl Default for Waiting {
-    fn default() -> Self {
-        Self::Short(Vec::new())
-    }
-}
+/// The most bytes of one observation.
+const LONGEST: usize = 10;
 
 impl Waiting {
-    const fn len(&self) -> usize {
-        match self {
-            Self::Short(values) => values.len(),
-            Self::Long(values) => values.len(),
+    #[inline]
+    fn push(&mut self, mut value: u64) {
+        if self.bytes.capacity() - self.bytes.len() < LONGEST {
+            self.bytes.reserve_exact(self.bytes.len() / GROWS_BY + LONGEST);
         }
+        while value >= 1 << 7 {
+            self.bytes.push(value as u8 | 1 << 7);
+            value >>= 7;
+        }
+        self.bytes.push(value as u8);
+        self.count += 1;
     }
 
-    #[inline]
-    fn push(&mut self, value: u64) {
-        match (&mut *self, u32::try_from(value)) {
-            (Self::Short(values), Ok(value)) => values.push(value),
-            (Self::Short(_), Err(_)) => {
-                *self = Self::Long(self.iter().chain([value]).collect());
-            }
-            (Self::Long(values), _) => values.push(value),
-        }
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.bytes.shrink_to(4 * BATCH);
+        self.count = 0;
     }
 
     fn iter(&self) -> impl Iterator<Item = u64> {
-        let (short, long) = match self {
-            Self::Short(values) => (values.as_slice(), [].as_slice()),
-            Self::Long(values) => ([].as_slice(), values.as_slice()),
-        };
-        short.iter().map(|value| u64::from(*value)).chain(long.iter().copied())
+        let mut bytes = self.bytes.iter();
+        std::iter::from_fn(move || {
+            let (mut value, mut shift) = (0, 0);
+            loop {
+                let byte = u64::from(*bytes.next()?);
+                value |= (byte & 0x7f) << shift;
+                if byte < 1 << 7 {
+                    return Some(value);
+                }
+                shift += 7;
+            }
+        })
     }
 }
 
@@ -111,10 +123,10 @@ impl Stream {
     /// Adds one observation.
     #[inline]
     pub fn push(&mut self, value: u64) {
-        let max = if self.folded.moments.count == 0 { EXACT_MAX } else { BATCH };
-        if self.waiting.len() >= max {
-            self.folded.take(self.waiting.iter());
-            self.waiting = Waiting::Short(Vec::with_capacity(BATCH));
+        let max = if self.folded.is_none() { EXACT_MAX } else { BATCH };
+        if self.waiting.count >= max {
+            self.folded.get_or_insert_default().take(self.waiting.iter());
+            self.waiting.clear();
         }
         self.waiting.push(value);
     }
@@ -122,7 +134,13 @@ impl Stream {
     /// The number of observations.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.folded.moments.count + self.waiting.len() as u64
+        let folded = self.folded.as_ref().map_or(0, |folded| folded.moments.count);
+        folded + self.waiting.count as u64
+    }
+
+    fn buckets(&self) -> impl Iterator<Item = &Bucket> {
+        let folded = self.folded.iter();
+        folded.flat_map(|folded| folded.buckets()).map(|(_, bucket)| bucket)
     }
 
     /// The number of observations from `low` to `high`, and their mean. With more than 1024 observations, both ends are
@@ -134,8 +152,8 @@ impl Stream {
             count += 1;
             sum += u128::from(value);
         }
-        let within = |bucket: &&Bucket| bucket.count > 0 && (low..=high).contains(&bucket.max);
-        for bucket in self.folded.buckets().map(|(_, bucket)| bucket).filter(within) {
+        let within = |bucket: &&Bucket| (low..=high).contains(&bucket.max);
+        for bucket in self.buckets().filter(within) {
             count += bucket.count;
             sum += u128::from(bucket.sum);
         }
@@ -146,8 +164,7 @@ impl Stream {
     #[must_use]
     pub fn ends_between(&self, low: u64, high: u64) -> Option<(u64, u64)> {
         let within = |value: &u64| (low..=high).contains(value);
-        let buckets = self.folded.buckets().map(|(_, bucket)| bucket);
-        let buckets = buckets.filter(|bucket| bucket.count > 0 && within(&bucket.max));
+        let buckets = self.buckets().filter(|bucket| within(&bucket.max));
         let all = buckets.map(|bucket| (bucket.min, bucket.max));
         let all = all
             .chain(self.waiting.iter().filter(|value| within(value)).map(|value| (value, value)));
@@ -157,8 +174,8 @@ impl Stream {
     /// The distribution; `None` when there are no observations.
     #[must_use]
     pub fn distribution(&self) -> Option<Distribution> {
-        if self.folded.moments.count > 0 {
-            let mut folded = self.folded.clone();
+        if let Some(folded) = &self.folded {
+            let mut folded = folded.clone();
             folded.take(self.waiting.iter());
             return Some(folded.distribution());
         }
@@ -182,7 +199,41 @@ struct Folded {
     moments: Moments,
     batches: Batches,
     /// Octaves that contain observations: values below 128, then 128 to 255, 256 to 511, …
-    octaves: Vec<Option<Box<[Bucket; BUCKETS]>>>,
+    octaves: Vec<Option<Box<Octave>>>,
+}
+
+/// The buckets of one octave that contain observations.
+#[derive(Clone, Debug)]
+struct Octave {
+    /// For each bucket one more than its place in `used`; 0 while it is empty.
+    places: [u8; BUCKETS],
+    used: Vec<Bucket>,
+}
+
+impl Default for Octave {
+    fn default() -> Self {
+        Self { places: [0; BUCKETS], used: Vec::new() }
+    }
+}
+
+impl Octave {
+    #[inline]
+    fn bucket(&mut self, index: usize) -> &mut Bucket {
+        if self.places[index] == 0 {
+            if self.used.len() == self.used.capacity() {
+                self.used.reserve_exact(self.used.len() / GROWS_BY + 2);
+            }
+            self.used.push(Bucket::default());
+            self.places[index] = self.used.len() as u8;
+        }
+        &mut self.used[usize::from(self.places[index]) - 1]
+    }
+
+    /// The buckets with their indices, rising.
+    fn buckets(&self) -> impl Iterator<Item = (u64, &Bucket)> {
+        let used = self.places.iter().enumerate().filter(|(_, place)| **place > 0);
+        used.map(|(index, place)| (index as u64, &self.used[usize::from(*place) - 1]))
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -202,9 +253,7 @@ impl Folded {
             if octave >= self.octaves.len() {
                 self.octaves.resize(octave + 1, None);
             }
-            let buckets =
-                self.octaves[octave].get_or_insert_with(|| Box::new([Bucket::default(); BUCKETS]));
-            let bucket = &mut buckets[index];
+            let bucket = self.octaves[octave].get_or_insert_default().bucket(index);
             bucket.min = if bucket.count == 0 { value } else { bucket.min.min(value) };
             bucket.count += 1;
             bucket.sum = bucket.sum.saturating_add(value);
@@ -223,8 +272,7 @@ impl Folded {
                     0 => index,
                     _ => (BUCKETS as u64 + index) << (octave - 1),
                 };
-                let used = buckets.iter().enumerate().filter(|(_, bucket)| bucket.count > 0);
-                used.map(move |(index, bucket)| (edge(index as u64), bucket))
+                buckets.buckets().map(move |(index, bucket)| (edge(index), bucket))
             })
     }
 
@@ -249,6 +297,7 @@ impl Folded {
             }
         }
         let Moments { count, min, max, .. } = self.moments;
+        histogram.shrink_to_fit();
         Distribution {
             count,
             min,
