@@ -3,7 +3,7 @@
 use hemiola_trace::perfetto::Track;
 use hemiola_trace::sched::{Context, Event, Interrupt, Left, Thread, Tid, What};
 use hemiola_trace::{Entry, EventKind, Recording};
-use hemiola_units::{Instant, Span};
+use hemiola_units::{Instant, Random, Span};
 use proptest::prelude::*;
 
 use super::synthetic::{Task, TrueJob, run};
@@ -351,6 +351,33 @@ fn a_period_that_is_given_makes_wake_ups_within_it_one_job() {
     let report = analyze(&story.recording(), &impossible);
     assert_eq!(report.missed_deadlines, of(&report, 4).missed);
     assert!(report.misses[0].explanation.contains("late"), "{}", report.misses[0].explanation);
+}
+
+#[test]
+fn a_period_that_the_recording_does_not_bear_out_merges_no_jobs() {
+    // Twenty releases look like a period, and those after them follow each other within half of it.
+    let mut random = Random::from_seed(3);
+    let mut at_us = 1_000;
+    let releases: Vec<u64> = (0..220)
+        .map(|number| {
+            at_us += if number < 20 { 10_000 } else { 200 + random.below(4_000) };
+            at_us
+        })
+        .collect();
+    let mut story = Story::default();
+    for at in &releases {
+        story.wake(*at, 7, IDLE).switch(*at, IDLE, Left::Preempted, 7);
+        story.switch(at + 100, 7, Left::Sleeping, IDLE);
+    }
+    let report = story.report();
+    let thread = of(&report, 7);
+    assert_eq!((thread.period_ns, thread.invocations, thread.incomplete), (None, 220, 0));
+    for times in [&thread.execution_ns, &thread.response_ns] {
+        let times = times.as_ref().unwrap();
+        assert_eq!((times.min, times.max), (100 * US, 100 * US));
+    }
+    let found: Vec<u64> = story.jobs(7).iter().map(|job| job.release_ns / US).collect();
+    assert_eq!(found, releases);
 }
 
 #[test]
