@@ -32,5 +32,6 @@
 
 pub mod cycles;
 pub mod fuzzing;
+mod growth;
 pub mod sched;
 pub mod timeline;

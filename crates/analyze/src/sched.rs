@@ -128,7 +128,7 @@ pub enum Of {
 #[must_use]
 pub fn analyze(recording: &Recording, options: &Options) -> Report {
     let pass = engine::Pass { recording, options, wanted: None, until: u64::MAX };
-    assemble::report(&pass.run(None))
+    assemble::report(&mut pass.run(None))
 }
 
 /// The results of a walk for what followed it.

@@ -13,7 +13,7 @@ use super::report::{
     Blocking, CpuReport, Culprit, DelayKind, Distribution, HeldUp, Interference, PeriodFrom,
     Report, TaskReport, ThreadReport, Waker,
 };
-use super::tally::{Code, Tally};
+use super::tally::{Code, Taken, Tally, Woken};
 use super::threads::State;
 use super::{Seen, Walk};
 use hemiola_report::text::{count, duration};
@@ -22,8 +22,8 @@ use hemiola_stats::Stream;
 /// At least this share of the intervals between releases must be about one period for it to be reported.
 const PERIODIC: f64 = 0.5;
 
-/// Makes the report of a pass.
-pub(super) fn report(engine: &Engine<'_>) -> Report {
+/// Makes the report of a pass, and frees what the engine counted.
+pub(super) fn report(engine: &mut Engine<'_>) -> Report {
     let from_ns = engine.from.unwrap_or(0);
     let to_ns = engine.now.max(from_ns);
     let length = to_ns - from_ns;
@@ -52,12 +52,12 @@ pub(super) fn report(engine: &Engine<'_>) -> Report {
     let seen = if whole > 0.0 { (1.0 - blind as f64 / whole).clamp(0.0, 1.0) } else { 1.0 };
     let names: Vec<String> =
         engine.threads.states.iter().map(|state| name(engine, state)).collect();
-    let mut threads: Vec<ThreadReport> = engine
-        .threads
-        .states
-        .iter()
-        .map(|state| thread(engine, &names, state, length as f64 * seen))
-        .collect();
+    let mut threads = Vec::with_capacity(names.len());
+    for index in 0..names.len() {
+        threads.push(thread(engine, &names, &engine.threads.states[index], length as f64 * seen));
+        // Counts and report of all threads together would take half as much again.
+        engine.threads.states[index].free();
+    }
     threads.sort_by(|a, b| b.running_ns.cmp(&a.running_ns).then(a.tid.cmp(&b.tid)));
     let with_jobs = engine.marks.tasks.iter().enumerate().filter(|(_, task)| task.has_jobs);
     let tasks: Vec<TaskReport> =
@@ -87,7 +87,7 @@ pub(super) fn report(engine: &Engine<'_>) -> Report {
         cpus,
         threads,
         tasks,
-        misses: engine.misses.clone(),
+        misses: std::mem::take(&mut engine.misses),
         missed_deadlines: engine.missed,
         accounting: accounting::compare(
             engine.recording,
@@ -112,7 +112,7 @@ pub(super) fn report(engine: &Engine<'_>) -> Report {
 
 /// Makes the report of a pass, and what its follower needs to know of the threads.
 pub(super) fn walk(mut engine: Engine<'_>) -> Walk {
-    let report = report(&engine);
+    let report = report(&mut engine);
     let tracks = &engine.recording.tracks;
     let tasks = tracks.iter().zip(&engine.marks.tasks).map(|(track, task)| {
         let first = track.entries.first().map_or(0, |entry| entry.at.nanos());
@@ -298,7 +298,7 @@ fn preempted_by<const MAX: usize>(
         });
         entry.ns += taken.ns;
         entry.before_start_ns += if taken.kind == DelayKind::BeforeStart { taken.ns } else { 0 };
-        entry.times += taken.times;
+        entry.times += u64::from(taken.times);
         entry.longest_ns = entry.longest_ns.max(taken.longest);
     }
     let mut found: Vec<Interference> = by_code.into_values().collect();
@@ -315,12 +315,12 @@ fn blocked_by<const MAX: usize>(
     let mut found: Vec<Blocking> = blocked
         .map(|taken| {
             let (who, name, tid) = who(engine, names, taken.code);
-            let (third, ns) = taken.behind;
+            let Taken { behind: third, behind_ns: ns, .. } = *taken;
             let behind = (ns > 0).then(|| {
                 let (_, name, tid) = self::who(engine, names, third);
                 HeldUp { name, tid, ns }
             });
-            let (times, longest_ns) = (taken.times, taken.longest);
+            let (times, longest_ns) = (u64::from(taken.times), taken.longest);
             Blocking { name, tid, who, ns: taken.ns, times, longest_ns, behind }
         })
         .collect();
@@ -331,13 +331,13 @@ fn blocked_by<const MAX: usize>(
 fn woken_by<const MAX: usize>(
     engine: &Engine<'_>,
     names: &[String],
-    tally: &Tally<MAX>,
+    tally: &Tally<MAX, Woken>,
 ) -> Vec<Waker> {
     let mut found: Vec<Waker> = tally
         .iter()
-        .map(|taken| {
-            let (_, name, tid) = who(engine, names, taken.code);
-            Waker { name, tid, times: taken.times }
+        .map(|woken| {
+            let (_, name, tid) = who(engine, names, woken.by);
+            Waker { name, tid, times: u64::from(woken.times) }
         })
         .collect();
     found.sort_by(|a, b| {

@@ -27,11 +27,11 @@ pub(crate) fn asleep(
     ns: u64,
     longest_wait: impl FnOnce(usize) -> (Code, u64),
 ) -> Taken {
-    let behind = match waker.as_thread() {
+    let (behind, behind_ns) = match waker.as_thread() {
         Some(other) if other != thread => longest_wait(other),
         _ => (Code::UNKNOWN, 0),
     };
-    Taken { behind, ..Taken::once(waker, DelayKind::Blocked, ns) }
+    Taken { behind, behind_ns, ..Taken::once(waker, DelayKind::Blocked, ns) }
 }
 
 /// The invocation in which a marked job begins.

@@ -3,6 +3,7 @@
 use hemiola_trace::sched::Interrupt;
 
 use super::report::{Behind, Culprit, Delay, DelayKind};
+use crate::growth::push_slowly;
 
 /// A [`Culprit`] as one word: the index of a thread in the analysis, or one of the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,92 +62,181 @@ impl Code {
     }
 }
 
+/// An entry of a [`Tally`].
+pub(crate) trait Counted: Copy {
+    /// The culprit.
+    fn code(&self) -> Code;
+    /// Whether both are of the same culprit, in the same way.
+    fn is_like(&self, other: &Self) -> bool;
+    /// Adds another entry that is like this one.
+    fn join(&mut self, more: Self);
+    /// What makes an entry worth keeping.
+    fn weight(&self) -> (u64, u32);
+    /// The same of [`Code::OTHERS`].
+    fn of_others(self) -> Self;
+}
+
 /// The time one culprit took in one way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Taken {
     pub(crate) code: Code,
     pub(crate) kind: DelayKind,
-    pub(crate) times: u64,
+    /// How often; more than fit count as the most that do.
+    pub(crate) times: u32,
     pub(crate) ns: u64,
     /// Of this, more urgent threads had the processor: interference, and no blocking.
     pub(crate) urgent: u64,
     pub(crate) longest: u64,
-    /// The culprit that delayed this one longest meanwhile, and for how long; 0 if there was none.
-    pub(crate) behind: (Code, u64),
+    /// The culprit that delayed this one longest meanwhile.
+    pub(crate) behind: Code,
+    /// For how long; 0 if there was none.
+    pub(crate) behind_ns: u64,
 }
 
 impl Taken {
     /// A delay that occurred once.
     #[inline]
     pub(crate) const fn once(code: Code, kind: DelayKind, ns: u64) -> Self {
-        Self { code, kind, times: 1, ns, urgent: 0, longest: ns, behind: (Code::UNKNOWN, 0) }
+        let (behind, behind_ns) = (Code::UNKNOWN, 0);
+        Self { code, kind, times: 1, ns, urgent: 0, longest: ns, behind, behind_ns }
     }
 }
 
-/// The time taken by each culprit: at most `MAX` entries and one of [`Code::OTHERS`] for each kind.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Tally<const MAX: usize> {
-    taken: Vec<Taken>,
+impl Counted for Taken {
+    #[inline]
+    fn code(&self) -> Code {
+        self.code
+    }
+
+    #[inline]
+    fn is_like(&self, other: &Self) -> bool {
+        self.code == other.code && self.kind == other.kind
+    }
+
+    #[inline]
+    fn join(&mut self, more: Self) {
+        self.times = self.times.saturating_add(more.times);
+        self.ns += more.ns;
+        self.urgent += more.urgent;
+        self.longest = self.longest.max(more.longest);
+        if more.behind_ns > self.behind_ns {
+            (self.behind, self.behind_ns) = (more.behind, more.behind_ns);
+        }
+    }
+
+    #[inline]
+    fn weight(&self) -> (u64, u32) {
+        (self.ns, self.times)
+    }
+
+    fn of_others(self) -> Self {
+        Self { code: Code::OTHERS, ..self }
+    }
+}
+
+/// How often one culprit woke a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Woken {
+    pub(crate) by: Code,
+    /// How often; more than fit count as the most that do.
+    pub(crate) times: u32,
+}
+
+impl Counted for Woken {
+    #[inline]
+    fn code(&self) -> Code {
+        self.by
+    }
+
+    #[inline]
+    fn is_like(&self, other: &Self) -> bool {
+        self.by == other.by
+    }
+
+    #[inline]
+    fn join(&mut self, more: Self) {
+        self.times = self.times.saturating_add(more.times);
+    }
+
+    #[inline]
+    fn weight(&self) -> (u64, u32) {
+        (0, self.times)
+    }
+
+    fn of_others(self) -> Self {
+        Self { by: Code::OTHERS, ..self }
+    }
+}
+
+/// The count of each culprit: at most `MAX` entries and one of [`Code::OTHERS`] for each way.
+#[derive(Clone, Debug)]
+pub(crate) struct Tally<const MAX: usize, E = Taken> {
+    entries: Vec<E>,
+}
+
+impl<const MAX: usize, E> Default for Tally<MAX, E> {
+    fn default() -> Self {
+        Self { entries: Vec::new() }
+    }
+}
+
+/// Entries for which an empty tally keeps its memory: most jobs have no more.
+const KEPT: usize = 8;
+
+impl<const MAX: usize, E: Counted> Tally<MAX, E> {
+    #[inline]
+    pub(crate) fn add(&mut self, more: E) {
+        let same = |entry: &E| entry.is_like(&more);
+        let Some(index) = self.entries.iter().position(same) else { return self.insert(more) };
+        self.entries[index].join(more);
+        // Frequent culprits move to the front, where they are found first.
+        if index > 0 {
+            self.entries.swap(index, index - 1);
+        }
+    }
+
+    fn insert(&mut self, more: E) {
+        if self.entries.len() >= MAX && more.code() != Code::OTHERS {
+            let entries = self.entries.iter().enumerate();
+            let kept = entries.filter(|(_, entry)| entry.code() != Code::OTHERS);
+            if let Some((least, _)) = kept.min_by_key(|(_, entry)| entry.weight()) {
+                let least = self.entries.swap_remove(least);
+                self.add(least.of_others());
+            }
+        }
+        push_slowly(&mut self.entries, more);
+    }
+
+    pub(crate) fn add_all<const OTHER: usize>(&mut self, other: &Tally<OTHER, E>) {
+        other.entries.iter().for_each(|entry| self.add(*entry));
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &E> {
+        self.entries.iter()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.entries.clear();
+        self.entries.shrink_to(KEPT);
+    }
 }
 
 impl<const MAX: usize> Tally<MAX> {
-    #[inline]
-    pub(crate) fn add(&mut self, more: Taken) {
-        let same = |taken: &Taken| taken.code == more.code && taken.kind == more.kind;
-        let Some(index) = self.taken.iter().position(same) else { return self.insert(more) };
-        let taken = &mut self.taken[index];
-        taken.times += more.times;
-        taken.ns += more.ns;
-        taken.urgent += more.urgent;
-        taken.longest = taken.longest.max(more.longest);
-        if more.behind.1 > taken.behind.1 {
-            taken.behind = more.behind;
-        }
-        // Frequent culprits move to the front, where they are found first.
-        if index > 0 {
-            self.taken.swap(index, index - 1);
-        }
-    }
-
-    fn insert(&mut self, more: Taken) {
-        if self.taken.len() >= MAX && more.code != Code::OTHERS {
-            let kept =
-                self.taken.iter().enumerate().filter(|(_, taken)| taken.code != Code::OTHERS);
-            if let Some((least, _)) = kept.min_by_key(|(_, taken)| (taken.ns, taken.times)) {
-                let least = self.taken.swap_remove(least);
-                self.add(Taken { code: Code::OTHERS, ..least });
-            }
-        }
-        self.taken.push(more);
-    }
-
-    pub(crate) fn add_all<const OTHER: usize>(&mut self, other: &Tally<OTHER>) {
-        other.taken.iter().for_each(|taken| self.add(*taken));
-    }
-
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Taken> {
-        self.taken.iter()
-    }
-
     /// The delays of a job, longest first; `tid` gives the number of a thread.
     pub(crate) fn delays(&self, tid: impl Fn(usize) -> u32) -> Vec<Delay> {
         let delay = |taken: &Taken| {
-            let (behind, ns) = taken.behind;
+            let Taken { behind, behind_ns: ns, .. } = *taken;
             Delay {
                 who: taken.code.culprit(&tid),
                 kind: taken.kind,
                 ns: taken.ns,
-                times: u32::try_from(taken.times).unwrap_or(u32::MAX),
+                times: taken.times,
                 behind: (ns > 0).then(|| Behind { who: behind.culprit(&tid), ns }),
             }
         };
         let mut delays: Vec<Delay> = self.iter().filter(|taken| taken.ns > 0).map(delay).collect();
         delays.sort_by_key(|delay| (std::cmp::Reverse(delay.ns), delay.kind, delay.who));
         delays
-    }
-
-    pub(crate) fn clear(&mut self) {
-        self.taken.clear();
     }
 }
 
@@ -178,7 +268,7 @@ mod tests {
             }
             let total: u64 = parts.iter().map(|(_, ns)| ns).sum();
             prop_assert_eq!(tally.iter().map(|taken| taken.ns).sum::<u64>(), total + 100_000);
-            prop_assert_eq!(tally.iter().map(|taken| taken.times).sum::<u64>(), parts.len() as u64 + 1);
+            prop_assert_eq!(tally.iter().map(|taken| u64::from(taken.times)).sum::<u64>(), parts.len() as u64 + 1);
             prop_assert!(tally.iter().count() <= 9);
             prop_assert!(tally.iter().any(|taken| taken.code == Code::thread(99)));
         }

@@ -7,7 +7,7 @@ use hemiola_trace::sched::{PRIORITY_UNKNOWN, Reservation, Tid};
 use hemiola_units::Instant;
 
 use super::period::Finder;
-use super::tally::{Code, Tally};
+use super::tally::{Code, Tally, Woken};
 use super::{CULPRITS_MAX, DELAYS_MAX};
 use hemiola_stats::Stream;
 
@@ -196,7 +196,7 @@ pub(super) struct Totals {
     /// Ascending.
     pub(super) cpus: Vec<u16>,
     pub(super) culprits: Tally<CULPRITS_MAX>,
-    pub(super) wakers: Tally<CULPRITS_MAX>,
+    pub(super) wakers: Tally<CULPRITS_MAX, Woken>,
 }
 
 /// The times of complete invocations.
@@ -243,6 +243,15 @@ impl State {
             totals: Totals::default(),
             streams: Streams::default(),
         }
+    }
+
+    /// Frees its counts, after the report was made of them.
+    pub(super) fn free(&mut self) {
+        self.totals.culprits = Tally::default();
+        self.totals.wakers = Tally::default();
+        self.invocation.delays = Tally::default();
+        (self.waits, self.streams) = (Waits::default(), Streams::default());
+        self.finder = Finder::default();
     }
 
     /// T as far as it is known now.

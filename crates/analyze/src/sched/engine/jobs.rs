@@ -7,7 +7,7 @@ use super::Engine;
 use crate::sched::blame;
 use crate::sched::follow::Doing;
 use crate::sched::report::{DelayKind, Job, Miss};
-use crate::sched::tally::{Code, Taken};
+use crate::sched::tally::{Code, Taken, Woken};
 use crate::sched::threads::{Invocation, Jobs, Mode, State, Streams};
 use crate::sched::{MISSES_MAX, Of, Who};
 
@@ -61,8 +61,7 @@ impl Engine<'_> {
         }
         state.released = Some(at);
         if let Some(waker) = waker {
-            let taken = Taken::once(waker, DelayKind::NotWoken, 0);
-            state.totals.wakers.add(taken);
+            state.totals.wakers.add(Woken { by: waker, times: 1 });
             state.released_by_interrupts += u64::from(waker == Code::INTERRUPT);
             state.releases += 1;
         }
