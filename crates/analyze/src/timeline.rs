@@ -1,8 +1,8 @@
 //! The timeline: which threads ran and waited, on every processor, at any magnification.
 //!
 //! [`Timeline::build`] follows the walk of [`crate::sched`] over the events of a recording and keeps a [`Track`] of
-//! segments for each processor and each thread, 8 bytes a segment, with sums over groups of segments above them.
-//! [`Timeline::window`] then draws any time range at a cost that depends on the number of pixels and not on
+//! segments for each processor and each thread, about four bytes a segment, with sums over groups of segments above
+//! them. [`Timeline::window`] then draws any time range at a cost that depends on the number of pixels and not on
 //! the number of events. [`jobs`] lists the jobs of a thread, the same ones that the figures count, and applies the
 //! same rules of blame to one of them (decision 0038). [`range`] sums up a stretch of time.
 //!
@@ -31,8 +31,8 @@
 
 mod build;
 pub mod jobs;
+mod packed;
 pub mod range;
-mod starts;
 mod track;
 mod window;
 

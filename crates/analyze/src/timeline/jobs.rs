@@ -5,7 +5,7 @@
 
 use hemiola_trace::Entry;
 
-use super::track::{Segment, State};
+use super::track::{Cursor, Segment, State};
 use super::{INTERRUPT, NOBODY, RESERVATION, Row, Subject, Timeline};
 use crate::sched::blame::{self, Begun};
 use crate::sched::tally::{Code, Taken, Tally};
@@ -92,9 +92,10 @@ pub fn of(row: &Row) -> Vec<Job> {
         return row.marked.iter().map(|marked| of_marks(row, marked)).collect();
     }
     let mut jobs: Vec<Job> = Vec::new();
+    let mut cursor = row.track.cursor();
     for index in 0..row.track.len() {
-        let segment = row.track.segment(index);
-        let (is_release, whole) = row.track.releases(index);
+        let segment = cursor.segment(index);
+        let (is_release, whole) = cursor.releases(index);
         if is_release {
             let deadline = row.deadline.map(|deadline| segment.from.saturating_add(deadline));
             let (release, at) = (segment.from, segment.from);
@@ -182,9 +183,12 @@ pub fn account(timeline: &Timeline, row: usize, job: &Job, number: usize) -> Acc
     else {
         return account;
     };
-    let first = track.from(job.release);
-    if first < track.len() && track.what(first).0 == State::Ready {
-        account.woken_by = track.what(first).1;
+    let mut cursor = track.cursor();
+    let first = cursor.before(job.release);
+    if first < track.len()
+        && let (State::Ready, by) = cursor.what(first)
+    {
+        account.woken_by = by;
     }
     for segment in track.between(job.release, job.finish) {
         let ns = segment.to - segment.from;
@@ -230,7 +234,7 @@ impl Blame<'_> {
             return self.between(job.release, job.finish, false);
         }
         let track = &self.timeline.rows[self.row].track;
-        let runs = |index: &usize| track.what(*index).0 == State::Running;
+        let runs = |index: &usize| track.cursor().what(*index).0 == State::Running;
         let mut delays = match track.at(job.start).filter(runs) {
             Some(index) => self.until_start(job, index),
             None => Tally::default(),
@@ -242,9 +246,9 @@ impl Blame<'_> {
 
     /// The delays of a marked job before its start, which is in segment `index`.
     fn until_start(&self, job: &Job, index: usize) -> Tally<DELAYS_MAX> {
-        let track = &self.timeline.rows[self.row].track;
-        let begun = (0..=index).rev().find(|index| track.releases(*index).0);
-        let begun = begun.map(|index| track.segment(index)).filter(|of| of.from >= job.release);
+        let mut cursor = self.timeline.rows[self.row].track.cursor();
+        let begun = (0..=index).rev().find(|index| cursor.releases(*index).0);
+        let begun = begun.map(|index| cursor.segment(index)).filter(|of| of.from >= job.release);
         let delays = begun.map(|of| self.between(of.from, job.start, false).0).unwrap_or_default();
         let begun = begun.map(|of| Begun {
             release: of.from,
@@ -260,10 +264,10 @@ impl Blame<'_> {
         let (timeline, track) = (self.timeline, &self.timeline.rows[self.row].track);
         let (mut delays, mut interrupted) = (Tally::default(), 0);
         let mut shares = Vec::new();
-        let first = track.at(from).unwrap_or(0);
-        let mut cpu = (0..first).rev().find_map(|index| self.processor(index));
+        let (first, mut cursor) = (track.at(from).unwrap_or(0), track.cursor());
+        let mut cpu = (0..first).rev().find_map(|index| processor(&mut cursor, index));
         for index in first..track.len() {
-            let segment = track.segment(index);
+            let segment = cursor.segment(index);
             let (begin, end) = (segment.from.max(from), segment.to.min(to));
             if segment.from >= to {
                 break;
@@ -277,13 +281,18 @@ impl Blame<'_> {
                     interrupted += timeline.interrupts(segment.key, begin, end, &mut delays);
                 }
                 State::Ready | State::Preempted => {
-                    let then =
-                        if segment.state == State::Ready { self.processor(next) } else { cpu };
+                    let then = if segment.state == State::Ready {
+                        processor(&mut cursor, next)
+                    } else {
+                        cpu
+                    };
                     shares.clear();
                     timeline.shares(then, begin, end, &mut shares);
                     blame::waiting(&shares, is_started).for_each(|taken| delays.add(taken));
                 }
-                State::Rest | State::Blocked => delays.add(self.asleep(next, begin, end)),
+                State::Rest | State::Blocked => {
+                    delays.add(self.asleep(&mut cursor, next, begin, end))
+                }
                 State::Throttled => delays.add(throttled(end - begin)),
                 State::Unknown => {}
             }
@@ -292,9 +301,8 @@ impl Blame<'_> {
     }
 
     /// The delay of a thread that slept until segment `next`.
-    fn asleep(&self, next: usize, from: u64, to: u64) -> Taken {
-        let track = &self.timeline.rows[self.row].track;
-        let woken = (next < track.len()).then(|| track.what(next));
+    fn asleep(&self, cursor: &mut Cursor<'_>, next: usize, from: u64, to: u64) -> Taken {
+        let woken = (next < cursor.len()).then(|| cursor.what(next));
         let waker = match woken {
             Some((State::Ready, key)) => self.code(key),
             _ => Code::UNKNOWN,
@@ -304,13 +312,6 @@ impl Blame<'_> {
         blame::asleep(thread, waker, to - from, longest)
     }
 
-    /// The processor of a segment in which the thread runs.
-    fn processor(&self, index: usize) -> Option<u32> {
-        let track = &self.timeline.rows[self.row].track;
-        let what = (index < track.len()).then(|| track.what(index));
-        what.filter(|(state, _)| *state == State::Running).map(|(_, cpu)| cpu)
-    }
-
     fn code(&self, key: u32) -> Code {
         self.timeline.code(key)
     }
@@ -318,6 +319,12 @@ impl Blame<'_> {
     fn running(&self, from: u64, to: u64) -> u64 {
         self.timeline.rows[self.row].track.totals_between(from, to).of(State::Running)
     }
+}
+
+/// The processor of a segment in which the thread runs.
+fn processor(cursor: &mut Cursor<'_>, index: usize) -> Option<u32> {
+    let what = (index < cursor.len()).then(|| cursor.what(index));
+    what.filter(|(state, _)| *state == State::Running).map(|(_, cpu)| cpu)
 }
 
 fn throttled(ns: u64) -> Taken {
@@ -390,18 +397,19 @@ impl Timeline {
         let Some(track) = self.rows.get(row).map(|row| &row.track) else {
             return (Code::UNKNOWN, 0);
         };
-        let blame = Blame { timeline: self, row };
-        let first = track.at(from).unwrap_or(0);
+        let (first, mut cursor) = (track.at(from).unwrap_or(0), track.cursor());
         let mut longest = (Code::UNKNOWN, 0);
         let mut shares = Vec::new();
         for index in first..track.len() {
-            let segment = track.segment(index);
+            let segment = cursor.segment(index);
             if segment.from >= to {
                 break;
             }
             let cpu = match segment.state {
-                State::Ready => blame.processor(index + 1),
-                State::Preempted => (0..index).rev().find_map(|index| blame.processor(index)),
+                State::Ready => processor(&mut cursor, index + 1),
+                State::Preempted => {
+                    (0..index).rev().find_map(|index| processor(&mut cursor, index))
+                }
                 _ => continue,
             };
             let ns = segment.to.min(to).saturating_sub(segment.from.max(from));

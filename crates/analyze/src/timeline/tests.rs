@@ -460,7 +460,7 @@ proptest! {
             for index in 1..row.track.len() {
                 let (a, b) = (row.track.segment(index - 1), row.track.segment(index));
                 prop_assert_eq!(a.to, b.from);
-                let is_release = row.track.releases(index).0;
+                let is_release = row.track.cursor().releases(index).0;
                 prop_assert!((a.state, a.key) != (b.state, b.key) || is_release);
             }
             let found = jobs::of(row);

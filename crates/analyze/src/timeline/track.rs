@@ -1,6 +1,7 @@
 //! One row's segments, and the sums over them from which any stretch is summed in a few steps.
 
-use super::starts::{self, Starts, push_slowly};
+use super::packed::{GROUP, Groups, Reader, Start, Sums, Word};
+use crate::growth::push_slowly;
 
 /// How a thread or a processor stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -83,6 +84,17 @@ impl Totals {
     }
 
     #[inline]
+    pub(super) const fn new(ns: [u64; 4], top: u32, top_ns: u64) -> Self {
+        Self { ns, top, top_ns }
+    }
+
+    /// By how much the votes for [`Totals::top`] exceed all others.
+    #[inline]
+    pub(super) const fn top_ns(&self) -> u64 {
+        self.top_ns
+    }
+
+    #[inline]
     pub(super) fn add(&mut self, state: State, key: u32, ns: u64) {
         let Some(slot) = slot(state) else { return };
         self.ns[slot] += ns;
@@ -113,29 +125,28 @@ impl Totals {
     }
 }
 
-/// Segments that a sum above them stands for, at each level.
+/// Sums that a sum above them stands for, at each level.
 const FAN: usize = 16;
 
-/// In a segment's word: the state is above the key, and between them two flags.
-const STATE: u32 = 29;
-/// A job is released when the segment begins.
-const RELEASE: u32 = 1 << 28;
-/// That job was seen in part only.
-const IN_PART: u32 = 1 << 27;
+/// Segments that stay unpacked while a track grows: the last ones may still change.
+const UNPACKED: usize = 8;
 
 /// The segments of one row, in order of time and without a hole between the first and the end.
 #[derive(Clone, Debug, Default)]
 pub struct Track {
-    /// Where each begins.
-    starts: Starts,
-    /// State, flags and key of each.
-    words: Vec<u32>,
-    /// The flags of the next segment.
-    next: u32,
+    groups: Groups,
+    /// The segments after those in groups; none once the track is closed.
+    open: Vec<Start>,
+    /// The segments whose job was seen in part only.
+    in_part: Vec<usize>,
+    /// The next segment releases a job.
+    is_release: bool,
     /// The segment with which the last job began.
-    job: usize,
+    job: Option<usize>,
     end: u64,
-    /// Sums over [`FAN`] segments, over [`FAN`] of those, and so on.
+    /// Sums over each full group.
+    sums: Sums,
+    /// Sums over [`FAN`] of them, over [`FAN`] of those, and so on.
     levels: Vec<Vec<Totals>>,
 }
 
@@ -143,13 +154,13 @@ impl Track {
     /// How many segments there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.starts.len()
+        self.groups.segments() + self.open.len()
     }
 
     /// Whether it has no segments.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.starts.is_empty()
+        self.len() == 0
     }
 
     /// The segment of that number.
@@ -178,7 +189,9 @@ impl Track {
     /// The number of the segment at a moment; none before the first.
     #[must_use]
     pub fn at(&self, at: u64) -> Option<usize> {
-        self.starts.until(at).checked_sub(1)
+        let mut cursor = self.cursor();
+        let after = at.checked_add(1).map_or(self.len(), |after| cursor.before(after));
+        after.checked_sub(1)
     }
 
     /// All of it.
@@ -202,52 +215,67 @@ impl Track {
         totals
     }
 
-    /// Reads segments that are near each other.
-    pub(super) const fn cursor(&self) -> Cursor<'_> {
-        Cursor { track: self, starts: self.starts.cursor() }
-    }
-
-    pub(super) fn what(&self, index: usize) -> (State, u32) {
-        let word = self.words[index];
-        (State::ALL[(word >> STATE) as usize], word & super::NOBODY)
-    }
-
-    /// The first segment that begins at a moment or later.
-    pub(super) fn from(&self, at: u64) -> usize {
-        self.starts.before(at)
-    }
-
-    /// Whether a job is released when the segment begins, and whether all of that job was seen.
-    pub(super) fn releases(&self, index: usize) -> (bool, bool) {
-        let word = self.words[index];
-        (word & RELEASE != 0, word & IN_PART == 0)
+    /// Reads segments that are near each other. The track is closed.
+    pub(super) fn cursor(&self) -> Cursor<'_> {
+        Cursor { track: self, reader: Reader::new(&self.groups) }
     }
 
     /// From `at` on, another state. Time does not go back: an earlier moment counts as that of the last change.
     pub(super) fn push(&mut self, at: u64, state: State, key: u32) {
-        let mut flags = std::mem::take(&mut self.next);
-        let at = self.starts.last().map_or(at, |last| at.max(last));
-        if self.starts.last() == Some(at) && !self.tells_something(state) {
+        let at = self.open.last().map_or(at, |last| at.max(last.0));
+        let mut is_release = std::mem::take(&mut self.is_release);
+        let mut in_part = false;
+        if self.open.last().is_some_and(|last| last.0 == at) && !self.tells_something(state) {
             // A segment of no length is not kept.
-            self.starts.pop();
-            flags |= self.words.pop().map_or(0, |word| word & (RELEASE | IN_PART));
+            is_release |= self.open.pop().is_some_and(|(_, word)| word.is_release());
+            in_part = self
+                .in_part
+                .pop_if(|index| *index == self.groups.segments() + self.open.len())
+                .is_some();
+            self.reopen();
         }
-        let word = (state as u32) << STATE | key.min(super::NOBODY);
-        if flags & RELEASE != 0 {
-            self.job = self.len();
-        } else if self.words.last().is_some_and(|last| last & !(RELEASE | IN_PART) == word) {
+        let word = Word::new(state, key, is_release);
+        if is_release {
+            self.job = Some(self.len());
+            if in_part {
+                self.in_part.push(self.len());
+            }
+        } else if self.open.last().is_some_and(|last| last.1.is_like(word)) {
             return;
         }
-        self.starts.push(at);
-        push_slowly(&mut self.words, word | flags);
+        push_slowly(&mut self.open, (at, word));
+        if self.open.len() == GROUP + UNPACKED {
+            self.pack(at);
+        }
+    }
+
+    /// Keeps two segments unpacked, if there are as many.
+    fn reopen(&mut self) {
+        if self.open.len() < 2 && self.groups.segments() > 0 {
+            self.open.splice(0..0, self.groups.pop());
+            self.sums.pop();
+        }
+    }
+
+    /// Packs the first of the open segments as a group; `end` is that of the last one.
+    fn pack(&mut self, end: u64) {
+        let mut totals = Totals::default();
+        let ends = self.open.iter().skip(1).map(|(start, _)| *start).chain([end]);
+        for (&(from, word), to) in self.open.iter().zip(ends).take(GROUP) {
+            let (state, key) = word.what();
+            totals.add(state, key, to - from);
+        }
+        self.sums.push(totals);
+        self.groups.push(&self.open[..GROUP]);
+        self.open.drain(..GROUP);
     }
 
     /// Whether the last segment says something even without a length: what woke the thread, or that it ran then.
     fn tells_something(&self, next: State) -> bool {
-        let Some(last) = self.len().checked_sub(1) else { return false };
-        let (state, key) = self.what(last);
+        let [before @ .., (start, word)] = &self.open[..] else { return false };
+        let (state, key) = word.what();
         match state {
-            State::Running => last > 0 && self.starts.get(last - 1) == self.starts.get(last),
+            State::Running => before.last().is_some_and(|before| before.0 == *start),
             State::Ready => next == State::Running && key != super::NOBODY,
             _ => false,
         }
@@ -255,36 +283,45 @@ impl Track {
 
     /// The next segment releases a job.
     pub(super) const fn release(&mut self) {
-        self.next |= RELEASE;
+        self.is_release = true;
     }
 
     /// The last job was seen in part only.
     pub(super) fn in_part(&mut self) {
-        match self.words.get_mut(self.job) {
-            Some(word) if *word & RELEASE != 0 => *word |= IN_PART,
-            _ => {}
+        if let Some(job) = self.job
+            && self.in_part.last() != Some(&job)
+        {
+            self.in_part.push(job);
         }
     }
 
     /// Ends the last segment and sums up.
     pub(super) fn close(&mut self, end: u64) {
-        self.end = self.starts.last().map_or(end, |last| end.max(last));
-        self.starts.shrink_to_fit();
-        self.words.shrink_to_fit();
+        self.end = self.open.last().map_or(end, |last| end.max(last.0));
+        if self.open.len() >= GROUP {
+            self.pack(self.end);
+        }
+        // Of a last group that is not full no sum is asked for.
+        self.groups.push(&self.open);
+        self.open = Vec::new();
+        self.groups.shrink_to_fit();
+        self.sums.shrink_to_fit();
+        self.in_part.shrink_to_fit();
+        self.sum_up();
+    }
+
+    fn sum_up(&mut self) {
         self.levels.clear();
-        let mut below = self.len();
+        let mut below = self.sums.len();
         while below > FAN {
-            // A last, incomplete group is never asked for: the ragged end is summed below.
-            let mut cursor = self.cursor();
+            let of = |index: usize| match self.levels.last() {
+                Some(lower) => lower[index],
+                None => self.sums.get(index),
+            };
             let level: Vec<Totals> = (0..below / FAN)
                 .map(|group| {
                     let mut totals = Totals::default();
-                    for index in group * FAN..(group + 1) * FAN {
-                        match self.levels.last() {
-                            Some(lower) => totals.join(&lower[index]),
-                            None => cursor.add(index, &mut totals),
-                        }
-                    }
+                    (group * FAN..(group + 1) * FAN).for_each(|index| totals.join(&of(index)));
                     totals
                 })
                 .collect();
@@ -298,14 +335,36 @@ impl Track {
 #[derive(Clone, Debug)]
 pub(super) struct Cursor<'t> {
     track: &'t Track,
-    starts: starts::Cursor<'t>,
+    reader: Reader<'t>,
 }
 
 impl Cursor<'_> {
+    /// How many segments the track has.
+    pub(super) fn len(&self) -> usize {
+        self.track.len()
+    }
+
     /// When the segment of that number begins.
     #[inline]
     pub(super) fn start_of(&mut self, index: usize) -> u64 {
-        self.starts.get(index)
+        self.reader.start_of(index)
+    }
+
+    /// The first segment that begins at a moment or later.
+    pub(super) fn before(&mut self, at: u64) -> usize {
+        self.reader.before(at)
+    }
+
+    /// How a thread or processor stands in a segment, and the subject of that.
+    #[inline]
+    pub(super) fn what(&mut self, index: usize) -> (State, u32) {
+        self.reader.get(index).1.what()
+    }
+
+    /// Whether a job is released when the segment begins, and whether all of that job was seen.
+    pub(super) fn releases(&mut self, index: usize) -> (bool, bool) {
+        let is_whole = self.track.in_part.binary_search(&index).is_err();
+        (self.reader.get(index).1.is_release(), is_whole)
     }
 
     #[inline]
@@ -313,28 +372,15 @@ impl Cursor<'_> {
         if index + 1 < self.track.len() { self.start_of(index + 1) } else { self.track.end }
     }
 
-    fn segment(&mut self, index: usize) -> Segment {
-        let (state, key) = self.track.what(index);
-        Segment { from: self.start_of(index), to: self.end_of(index), state, key }
+    pub(super) fn segment(&mut self, index: usize) -> Segment {
+        let (from, word) = self.reader.get(index);
+        let (state, key) = word.what();
+        Segment { from, to: self.end_of(index), state, key }
     }
 
     /// The first segment from `index` on that begins at `at` or later; looks near first, for `at` is near.
     pub(super) fn next_from(&mut self, index: usize, at: u64) -> usize {
-        let len = self.track.len();
-        let (mut low, mut step) = (index, 1);
-        while low + step < len && self.start_of(low + step) < at {
-            low += step;
-            step *= 2;
-        }
-        let mut high = len.min(low + step + 1);
-        while low < high {
-            let middle = usize::midpoint(low, high);
-            match self.start_of(middle) < at {
-                true => low = middle + 1,
-                false => high = middle,
-            }
-        }
-        low
+        self.reader.next_from(index, at)
     }
 
     /// Adds the part of a segment that is between two moments.
@@ -350,26 +396,29 @@ impl Cursor<'_> {
 
     /// The sum of the segments `from..to`, by number.
     pub(super) fn sum(&mut self, mut from: usize, mut to: usize) -> Totals {
-        let (mut totals, levels) = (Totals::default(), &self.track.levels);
+        let Track { sums, levels, .. } = self.track;
+        let mut totals = Totals::default();
         // At each level the ragged ends are added one by one, and what is between them is left to the level above.
-        for level in 0..=levels.len() {
+        for level in 0.. {
             let mut add = |index: usize| match level {
                 0 => self.add(index, &mut totals),
-                _ => totals.join(&levels[level - 1][index]),
+                1 => totals.join(&sums.get(index)),
+                _ => totals.join(&levels[level - 2][index]),
             };
-            let top = level == levels.len();
-            while from < to && (top || !from.is_multiple_of(FAN)) {
+            let fan = if level == 0 { GROUP } else { FAN };
+            let top = level == levels.len() + 1;
+            while from < to && (top || !from.is_multiple_of(fan)) {
                 add(from);
                 from += 1;
             }
-            while from < to && !to.is_multiple_of(FAN) {
+            while from < to && !to.is_multiple_of(fan) {
                 to -= 1;
                 add(to);
             }
             if from >= to {
                 break;
             }
-            (from, to) = (from / FAN, to / FAN);
+            (from, to) = (from / fan, to / fan);
         }
         totals
     }

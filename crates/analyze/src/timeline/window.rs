@@ -38,7 +38,7 @@ pub(super) fn window(track: &Track, from: u64, to: u64, pixels: u32) -> Vec<Span
             index += 1;
             continue;
         }
-        let (state, key) = track.what(index);
+        let (state, key) = cursor.what(index);
         let mut totals = Totals::default();
         let (next, stop) = if (end - at) as f64 >= pixel {
             totals.add(state, key, end - at);

@@ -1,0 +1,368 @@
+//! Segments in a few bytes each, in groups that are unpacked together.
+//!
+//! A group begins at a known moment. Each of its segments is
+//!
+//! ```text
+//! 1 byte    bits 0 to 2: the state; bit 3: a job is released; bits 4 to 7: the key, see below
+//! varint    the key, if bits 4 to 7 are 15
+//! varint    ns since the segment before it in the group; 0 for the first
+//! ```
+//!
+//! where bits 4 to 7 are 0 for [`NOBODY`], 14 for [`INTERRUPT`], and one more than the key from 1 to 13. A varint has
+//! seven bits of a number in each byte, the low ones first, and the top bit in all bytes but the last.
+
+use super::track::{State, Totals};
+use super::{INTERRUPT, NOBODY};
+use crate::growth::push_slowly;
+
+/// Segments in a group.
+pub(super) const GROUP: usize = 64;
+
+/// In a segment's word: the state is above the flag, and the flag above the key.
+const STATE: u32 = 29;
+/// A job is released when the segment begins.
+const RELEASE: u32 = 1 << 28;
+
+/// What a segment is, in one word.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Word(u32);
+
+impl Word {
+    pub(super) fn new(state: State, key: u32, is_release: bool) -> Self {
+        Self((state as u32) << STATE | if is_release { RELEASE } else { 0 } | key.min(NOBODY))
+    }
+
+    pub(super) const fn what(self) -> (State, u32) {
+        (State::ALL[(self.0 >> STATE) as usize], self.0 & NOBODY)
+    }
+
+    pub(super) const fn is_release(self) -> bool {
+        self.0 & RELEASE != 0
+    }
+
+    /// Whether both are the same but for a release.
+    pub(super) const fn is_like(self, other: Self) -> bool {
+        (self.0 ^ other.0) & !RELEASE == 0
+    }
+}
+
+/// The beginning of a segment, ns, and what it is.
+pub(super) type Start = (u64, Word);
+
+/// Packed groups, all of [`GROUP`] segments but the last one of a track that is complete.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Groups {
+    /// When each group begins, ns.
+    starts: Vec<u64>,
+    /// Where its bytes begin.
+    offsets: Vec<usize>,
+    bytes: Vec<u8>,
+    segments: usize,
+}
+
+impl Groups {
+    /// How many segments there are.
+    pub(super) const fn segments(&self) -> usize {
+        self.segments
+    }
+
+    /// Adds a group.
+    pub(super) fn push(&mut self, group: &[Start]) {
+        let Some(&(start, _)) = group.first() else { return };
+        push_slowly(&mut self.starts, start);
+        push_slowly(&mut self.offsets, self.bytes.len());
+        let mut before = start;
+        for &(at, word) in group {
+            let (state, key) = word.what();
+            let nibble = match key {
+                NOBODY => 0,
+                INTERRUPT => 14,
+                0..=12 => key as u8 + 1,
+                _ => 15,
+            };
+            let release = if word.is_release() { 1 << 3 } else { 0 };
+            push_slowly(&mut self.bytes, state as u8 | release | nibble << 4);
+            if nibble == 15 {
+                self.number(u64::from(key));
+            }
+            self.number(at - before);
+            before = at;
+        }
+        self.segments += group.len();
+    }
+
+    fn number(&mut self, mut value: u64) {
+        while value >= 1 << 7 {
+            push_slowly(&mut self.bytes, value as u8 | 1 << 7);
+            value >>= 7;
+        }
+        push_slowly(&mut self.bytes, value as u8);
+    }
+
+    /// Takes the last group away, and returns its segments.
+    pub(super) fn pop(&mut self) -> Vec<Start> {
+        let Some(group) = self.starts.len().checked_sub(1) else { return Vec::new() };
+        let mut unpacked = Unpacked::default();
+        unpacked.read(self, group);
+        let first = group * GROUP;
+        let last = (first..self.segments).map(|index| unpacked.start(index)).collect();
+        self.segments = first;
+        self.starts.pop();
+        self.bytes.truncate(self.offsets.pop().unwrap_or(0));
+        last
+    }
+
+    pub(super) fn shrink_to_fit(&mut self) {
+        self.starts.shrink_to_fit();
+        self.offsets.shrink_to_fit();
+        self.bytes.shrink_to_fit();
+    }
+}
+
+/// One group, unpacked.
+#[derive(Clone, Debug)]
+struct Unpacked {
+    group: Option<usize>,
+    starts: [u64; GROUP],
+    words: [Word; GROUP],
+}
+
+impl Default for Unpacked {
+    fn default() -> Self {
+        Self { group: None, starts: [0; GROUP], words: [Word::default(); GROUP] }
+    }
+}
+
+impl Unpacked {
+    #[inline]
+    const fn start(&self, index: usize) -> Start {
+        (self.starts[index % GROUP], self.words[index % GROUP])
+    }
+
+    fn read(&mut self, groups: &Groups, group: usize) {
+        let mut bytes = &groups.bytes[groups.offsets[group]..];
+        let count = GROUP.min(groups.segments - group * GROUP);
+        let mut at = groups.starts[group];
+        for (start, word) in self.starts.iter_mut().zip(&mut self.words).take(count) {
+            let head = u32::from(byte(&mut bytes));
+            let key = match head >> 4 {
+                0 => NOBODY,
+                14 => INTERRUPT,
+                15 => number(&mut bytes) as u32,
+                near => near - 1,
+            };
+            at += number(&mut bytes);
+            *start = at;
+            *word = Word((head & 7) << STATE | (head & 8) << 25 | key);
+        }
+        self.group = Some(group);
+    }
+}
+
+#[inline]
+fn byte(bytes: &mut &[u8]) -> u8 {
+    bytes.split_off_first().copied().expect("a group has all bytes of its segments")
+}
+
+#[inline]
+fn number(bytes: &mut &[u8]) -> u64 {
+    let (mut value, mut shift) = (0, 0);
+    loop {
+        let byte = byte(bytes);
+        value |= u64::from(byte & 0x7f) << shift;
+        if byte < 1 << 7 {
+            return value;
+        }
+        shift += 7;
+    }
+}
+
+/// Reads segments that are near each other. It unpacks a group when it comes to it, and keeps two: those at both ends
+/// of a stretch that is summed up.
+#[derive(Clone, Debug)]
+pub(super) struct Reader<'g> {
+    groups: &'g Groups,
+    unpacked: [Unpacked; 2],
+    /// The one that was read last.
+    last: usize,
+}
+
+impl<'g> Reader<'g> {
+    pub(super) fn new(groups: &'g Groups) -> Self {
+        Self { groups, unpacked: Default::default(), last: 0 }
+    }
+
+    #[inline]
+    fn unpack(&mut self, group: usize) -> &Unpacked {
+        if self.unpacked[self.last].group != Some(group) {
+            self.last = 1 - self.last;
+            if self.unpacked[self.last].group != Some(group) {
+                self.unpacked[self.last].read(self.groups, group);
+            }
+        }
+        &self.unpacked[self.last]
+    }
+
+    /// When a segment begins.
+    ///
+    /// # Panics
+    /// If there is no such segment.
+    #[inline]
+    pub(super) fn start_of(&mut self, index: usize) -> u64 {
+        if index.is_multiple_of(GROUP) {
+            return self.groups.starts[index / GROUP];
+        }
+        self.get(index).0
+    }
+
+    /// When a segment begins, and what it is.
+    ///
+    /// # Panics
+    /// If there is no such segment.
+    #[inline]
+    pub(super) fn get(&mut self, index: usize) -> Start {
+        assert!(index < self.groups.segments, "segment {index} of {}", self.groups.segments);
+        self.unpack(index / GROUP).start(index)
+    }
+
+    /// How many segments begin before a moment.
+    pub(super) fn before(&mut self, at: u64) -> usize {
+        self.next_from(0, at)
+    }
+
+    /// The first segment from `index` on that begins at a moment or later; looks near first, because the moment mostly
+    /// is.
+    pub(super) fn next_from(&mut self, index: usize, at: u64) -> usize {
+        let Groups { starts, segments: len, .. } = self.groups;
+        let len = *len;
+        if index >= len {
+            return len;
+        }
+        let (mut low, mut step) = (index / GROUP, 1);
+        while low + step < starts.len() && starts[low + step] < at {
+            low += step;
+            step *= 2;
+        }
+        let high = starts.len().min(low + step);
+        let later = starts[low + 1..high.max(low + 1)].partition_point(|start| *start < at);
+        let group = low + later;
+        let first = index.max(group * GROUP);
+        let end = len.min((group + 1) * GROUP);
+        let unpacked = &self.unpack(group).starts[first % GROUP..][..end - first];
+        first + unpacked.partition_point(|start| *start < at)
+    }
+}
+
+/// Sums over groups.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sums {
+    short: Vec<Short>,
+    /// Those that do not fit.
+    long: Vec<Totals>,
+}
+
+/// Sums of at most about 4 s in half the space.
+#[derive(Clone, Copy, Debug)]
+struct Short {
+    ns: [u32; 4],
+    /// [`LONG`] if the sums are at the place `top_ns` of the long ones.
+    top: u32,
+    top_ns: u32,
+}
+
+const LONG: u32 = u32::MAX;
+
+impl Sums {
+    pub(super) const fn len(&self) -> usize {
+        self.short.len()
+    }
+
+    pub(super) fn push(&mut self, totals: Totals) {
+        let (all, top_ns) = (totals.all(), totals.top_ns());
+        let fits = all.iter().chain([&top_ns]).all(|ns| u32::try_from(*ns).is_ok());
+        let short = match fits {
+            true => Short { ns: all.map(|ns| ns as u32), top: totals.top, top_ns: top_ns as u32 },
+            false => {
+                self.long.push(totals);
+                Short { ns: [0; 4], top: LONG, top_ns: self.long.len() as u32 - 1 }
+            }
+        };
+        push_slowly(&mut self.short, short);
+    }
+
+    pub(super) fn pop(&mut self) {
+        if self.short.pop().is_some_and(|short| short.top == LONG) {
+            self.long.pop();
+        }
+    }
+
+    #[inline]
+    pub(super) fn get(&self, index: usize) -> Totals {
+        let short = self.short[index];
+        match short.top {
+            LONG => self.long[short.top_ns as usize],
+            top => Totals::new(short.ns.map(u64::from), top, u64::from(short.top_ns)),
+        }
+    }
+
+    pub(super) fn shrink_to_fit(&mut self) {
+        self.short.shrink_to_fit();
+        self.long.shrink_to_fit();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn word() -> impl Strategy<Value = Word> {
+        let key = prop_oneof![0_u32..20, 0_u32..1 << 27, Just(NOBODY), Just(INTERRUPT)];
+        (0_usize..7, key, any::<bool>())
+            .prop_map(|(state, key, is_release)| Word::new(State::ALL[state], key, is_release))
+    }
+
+    proptest! {
+        #[test]
+        fn segments_are_found_as_in_a_plain_vector(
+            steps in prop::collection::vec(
+                (prop_oneof![0_u64..4, 0_u64..1 << 31, 0_u64..1 << 40], word()), 0..300,
+            ),
+            ask in prop::collection::vec((0_u64..1 << 42, 0_usize..300), 0..20),
+        ) {
+            let mut at = 0;
+            let plain: Vec<Start> = steps.into_iter().map(|(step, word)| { at += step; (at, word) }).collect();
+            let mut groups = Groups::default();
+            plain.chunks(GROUP).for_each(|group| groups.push(group));
+            prop_assert_eq!(groups.segments(), plain.len());
+            let mut reader = Reader::new(&groups);
+            for index in (0..plain.len()).chain((0..plain.len()).rev()) {
+                prop_assert_eq!(reader.start_of(index), plain[index].0);
+                prop_assert_eq!(reader.get(index), plain[index]);
+            }
+            let known = plain.iter().map(|(at, _)| (*at, 0));
+            for (at, index) in known.chain(ask).chain([(u64::MAX, 0)]) {
+                let before = plain.partition_point(|(start, _)| *start < at);
+                prop_assert_eq!(reader.before(at), before);
+                prop_assert_eq!(reader.next_from(index, at), before.max(index.min(plain.len())));
+            }
+            let mut popped = Vec::new();
+            while groups.segments() > 0 {
+                popped.splice(0..0, groups.pop());
+            }
+            prop_assert_eq!(popped, plain);
+        }
+
+        #[test]
+        fn sums_of_any_length_are_kept(all in prop::collection::vec(any::<[u64; 4]>(), 1..20), shift in 0_u32..64) {
+            let totals = |ns: &[u64; 4]| Totals::new(ns.map(|ns| ns >> shift), ns[0] as u32 & NOBODY, ns[1] >> shift);
+            let mut sums = Sums::default();
+            all.iter().for_each(|ns| sums.push(totals(ns)));
+            for (index, ns) in all.iter().enumerate() {
+                prop_assert_eq!(sums.get(index), totals(ns));
+            }
+            all.iter().for_each(|_| sums.pop());
+            prop_assert_eq!((sums.len(), sums.long.len()), (0, 0));
+        }
+    }
+}
