@@ -341,7 +341,8 @@ fn visit_cells<B>(
         for y in first[1]..=last[1] {
             let from = key([x, y, first[2]], RegionHandle::INVALID);
             let to = key([x, y, last[2]], RegionHandle::new(u32::MAX));
-            let mut row = grid.range(from..=to);
+            // To look for the end of the row in the tree would cost as much as to look for its beginning.
+            let mut row = grid.range(from..).take_while(|(key, _)| **key <= to);
             row.try_for_each(|(key, entry)| visitor(region_of(*key), entry))?;
         }
     }
