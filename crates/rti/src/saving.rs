@@ -347,7 +347,7 @@ pub(crate) fn begin_save(federation: &mut Federation, label: String, time: Optio
 /// Begins the scheduled save if every time-constrained federate has reached its time, and gives it up if one has passed
 /// it.
 fn check_scheduled(federation: &mut Federation) -> bool {
-    let Some((label, time)) = federation.saving.scheduled.clone() else { return false };
+    let Some(time) = federation.saving.next_time() else { return false };
     if staying(federation).is_empty() {
         federation.saving.scheduled = None;
         return false;
@@ -365,13 +365,13 @@ fn check_scheduled(federation: &mut Federation) -> bool {
     if !is_passed && !constrained().all(has_reached) {
         return false;
     }
-    federation.saving.scheduled = None;
+    let scheduled = federation.saving.scheduled.take();
     federation.time_changed = true;
     if is_passed {
         let reason = SaveFailureReason::SaveTimeCannotBeHonored;
         tell_all(federation, Callback::FederationNotSaved { reason });
         mom::saves_changed(federation);
-    } else {
+    } else if let Some((label, time)) = scheduled {
         mom::saves_changed(federation);
         begin_save(federation, label, Some(time));
     }
