@@ -12,8 +12,10 @@ use hemiola_hla::{
 };
 use hemiola_units::{Instant, Span};
 
+use crate::counts::Counts;
 use crate::image::{Reader, Stored, Taken, Writer, stored};
 use crate::input::SessionId;
+use crate::instance::KnownBy;
 use crate::memory::{ALLOCATION, Account, Charge, name_len};
 use crate::postponed::Postponed;
 use crate::regions::WithRegions;
@@ -53,6 +55,7 @@ pub(crate) struct Federate {
     pub(crate) last_reflected: BTreeMap<(ObjectInstanceHandle, AttributeHandle), Instant>,
     /// The newest values that its update rates do not allow yet.
     pub(crate) postponed: Postponed,
+    pub(crate) counts: Counts,
 }
 
 /// The callbacks that a federate's client supports.
@@ -246,22 +249,37 @@ impl Federate {
         account: Arc<Account>,
     ) -> Self {
         let own = |switch: &Switch| switch.is_per_federate() && model.is_enabled(*switch);
+        let own_len = Self::own_len(&name, &federate_type);
+        let mut federate = Self {
+            session,
+            edition,
+            switches: Switch::ALL.iter().copied().filter(own).collect(),
+            conveys_regions: own(&Switch::ConveyRegionDesignatorSets),
+            resign_action: model.automatic_resign_action(),
+            ..Self::blank(name, federate_type, TimeState::new(time), account)
+        };
+        federate.charge.grow(own_len);
+        federate
+    }
+
+    /// A federate without a session, that has declared nothing and is not charged for.
+    fn blank(name: String, federate_type: String, time: TimeState, account: Arc<Account>) -> Self {
         Self {
-            charge: Charge::new(&account, Self::own_len(&name, &federate_type)),
+            charge: Charge::new(&account, 0),
             account,
             name,
             federate_type,
             host: Arc::from(""),
-            session,
-            edition,
+            session: SessionId(u64::MAX),
+            edition: Edition::Hla4,
             published: Published::default(),
             subscribed: Subscribed::default(),
             advised: Advised::default(),
             defaults: Defaults::default(),
-            switches: Switch::ALL.iter().copied().filter(own).collect(),
-            conveys_regions: own(&Switch::ConveyRegionDesignatorSets),
-            resign_action: model.automatic_resign_action(),
-            time: TimeState::new(time),
+            switches: BTreeSet::new(),
+            conveys_regions: false,
+            resign_action: ResignAction::NoAction,
+            time,
             known_since: BTreeMap::new(),
             last_reflected: BTreeMap::new(),
             postponed: Postponed::default(),
@@ -269,6 +287,7 @@ impl Federate {
             presence: Presence::Staying,
             modules: Vec::new(),
             owned: Owned::default(),
+            counts: Counts::default(),
         }
     }
 
@@ -285,38 +304,50 @@ impl Federate {
         self.conveys_regions.put(to);
         self.resign_action.put(to);
         self.time.put(to);
+        self.counts.put(to);
     }
 
     /// Reads the same. The federate has no session yet, and is not charged for.
     pub(crate) fn take(from: &mut Reader, account: &Arc<Account>) -> Taken<Self> {
+        let (name, federate_type) = Stored::take(from)?;
+        let (published, subscribed) = Stored::take(from)?;
+        let (registration, interactions) = Stored::take(from)?;
+        let (defaults, switches) = Stored::take(from)?;
+        let (conveys_regions, resign_action) = Stored::take(from)?;
+        let time = Stored::take(from)?;
         Ok(Self {
-            account: Arc::clone(account),
-            charge: Charge::new(account, 0),
-            host: Arc::from(""),
-            session: SessionId(u64::MAX),
-            edition: Edition::Hla4,
-            name: Stored::take(from)?,
-            federate_type: Stored::take(from)?,
-            published: Stored::take(from)?,
-            subscribed: Stored::take(from)?,
-            advised: Advised {
-                registration: Stored::take(from)?,
-                interactions: Stored::take(from)?,
-                ..Advised::default()
-            },
-            defaults: Stored::take(from)?,
-            switches: Stored::take(from)?,
-            conveys_regions: Stored::take(from)?,
-            resign_action: Stored::take(from)?,
-            time: Stored::take(from)?,
-            known_since: BTreeMap::new(),
-            last_reflected: BTreeMap::new(),
-            postponed: Postponed::default(),
-            jobs: 0,
-            presence: Presence::Staying,
-            modules: Vec::new(),
-            owned: Owned::default(),
+            published,
+            subscribed,
+            advised: Advised { registration, interactions, ..Advised::default() },
+            defaults,
+            switches,
+            conveys_regions,
+            resign_action,
+            counts: Stored::take(from)?,
+            ..Self::blank(name, federate_type, time, Arc::clone(account))
         })
+    }
+
+    /// Counts something that it has sent or received. The function returns the memory that this takes, in bytes.
+    pub(crate) fn count(&mut self, count: impl FnOnce(&mut Counts) -> usize) {
+        let len = count(&mut self.counts);
+        // Almost never, and every message comes here.
+        if len > 0 {
+            self.charge.grow(len);
+        }
+    }
+
+    /// Counts what was counted beside its entry for an instance, which it does not know any more. If the instance does
+    /// not exist for it either, it will not be counted again.
+    pub(crate) fn count_forgotten(
+        &mut self,
+        instance: ObjectInstanceHandle,
+        known: &KnownBy,
+        is_gone: bool,
+    ) {
+        self.count(|counts| counts.gather(instance, known.class, &known.traffic));
+        let freed = if is_gone { self.counts.forget(instance) } else { 0 };
+        self.charge.shrink(freed);
     }
 
     /// It has brought these modules.
@@ -388,6 +419,7 @@ impl Federate {
             + self.known_since.len() * table::KNOWN_SINCE
             + self.last_reflected.len() * table::REFLECTED
             + self.postponed.counted_len()
+            + self.counts.len()
             + table::modules(self.modules.len())
             + reserved
     }

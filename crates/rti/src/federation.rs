@@ -517,7 +517,7 @@ impl Federation {
         };
         let session = federate.session;
         if self.mom.is_some() {
-            mom::delivered(self, to, notice.callback());
+            mom::delivered(self, to, &notice);
         }
         self.outbox.push(Effect::Callback(session, notice));
         self.spend(CALLBACK);
@@ -536,15 +536,25 @@ impl Federation {
         }
     }
 
+    /// Returns an instance that a federate knows, and how it does.
+    pub(crate) fn knower(
+        &self,
+        federate: FederateHandle,
+        handle: ObjectInstanceHandle,
+    ) -> Result<(&Instance, &KnownBy), Refusal> {
+        let instance = self.instances.get(&handle).ok_or(Exception::ObjectInstanceNotKnown)?;
+        let known = instance.knower(federate).ok_or(Exception::ObjectInstanceNotKnown)?;
+        Ok((instance, known))
+    }
+
     /// Returns an instance that a federate knows, and the class it is known as.
     pub(crate) fn known(
         &self,
         federate: FederateHandle,
         handle: ObjectInstanceHandle,
     ) -> Result<(&Instance, ObjectClassHandle), Refusal> {
-        let instance = self.instances.get(&handle).ok_or(Exception::ObjectInstanceNotKnown)?;
-        let class = instance.known_as(federate).ok_or(Exception::ObjectInstanceNotKnown)?;
-        Ok((instance, class))
+        let (instance, known) = self.knower(federate, handle)?;
+        Ok((instance, known.class))
     }
 
     pub(crate) fn instance_mut(&mut self, handle: ObjectInstanceHandle) -> &mut Instance {
@@ -717,7 +727,7 @@ impl Federation {
             assert_eq!(self.names.get(&instance.name), Some(&NameUse::Registered(*handle)));
             assert!(self.of_class[&instance.class].contains(handle));
             assert!(instance.known_by().is_sorted_by_key(|one| one.federate));
-            for KnownBy { federate, class } in instance.known_by() {
+            for KnownBy { federate, class, .. } in instance.known_by() {
                 assert!(self.joined.contains(federate) || *federate == mom::RTI);
                 assert!(self.model.is_object_class(instance.class, *class));
             }

@@ -52,7 +52,7 @@ impl From<Vec<u8>> for Image {
 const MAGIC: &[u8; 8] = b"HEMISAVE";
 
 /// The version of the format. An RTI reads only its own.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// The bytes before the content.
 pub(crate) const HEADER_LEN: usize = MAGIC.len() + 4 + 8 + 8;

@@ -7,6 +7,7 @@ use hemiola_hla::{
     TransportationTypeHandle,
 };
 
+use crate::counts::Traffic;
 use crate::federation::NameUse;
 use crate::image::{Reader, Stored, Taken, Writer, stored};
 use crate::memory::{ALLOCATION, Account, Charge, entry_len, name_len};
@@ -31,11 +32,12 @@ pub(crate) struct Instance {
 }
 
 /// A federate that knows an instance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct KnownBy {
     pub(crate) federate: FederateHandle,
     /// The class it is known as.
     pub(crate) class: ObjectClassHandle,
+    pub(crate) traffic: Traffic,
 }
 
 /// An attribute of an instance.
@@ -145,14 +147,19 @@ impl Instance {
 
     /// Returns the class a federate knows it as.
     pub(crate) fn known_as(&self, federate: FederateHandle) -> Option<ObjectClassHandle> {
+        self.knower(federate).map(|known| known.class)
+    }
+
+    /// Returns how a federate knows it.
+    pub(crate) fn knower(&self, federate: FederateHandle) -> Option<&KnownBy> {
         let at = self.known_by.binary_search_by_key(&federate, |one| one.federate).ok()?;
-        Some(self.known_by[at].class)
+        Some(&self.known_by[at])
     }
 
     pub(crate) fn add_known_by(&mut self, federate: FederateHandle, class: ObjectClassHandle) {
         let place = self.known_by.binary_search_by_key(&federate, |one| one.federate);
         let at = place.expect_err("a federate discovers an instance once");
-        self.known_by.insert(at, KnownBy { federate, class });
+        self.known_by.insert(at, KnownBy { federate, class, traffic: Traffic::default() });
         self.charge.grow(Self::KNOWN_BY_LEN);
         self.forget_local_deletion(federate);
     }
@@ -178,13 +185,11 @@ impl Instance {
         }
     }
 
-    /// Removes a federate from those that know it. Returns whether it was one.
-    pub(crate) fn forget(&mut self, federate: FederateHandle) -> bool {
-        let place = self.known_by.binary_search_by_key(&federate, |one| one.federate);
-        let Ok(at) = place else { return false };
-        self.known_by.remove(at);
+    /// Removes a federate from those that know it. Returns how it did.
+    pub(crate) fn forget(&mut self, federate: FederateHandle) -> Option<KnownBy> {
+        let at = self.known_by.binary_search_by_key(&federate, |one| one.federate).ok()?;
         self.charge.shrink(Self::KNOWN_BY_LEN);
-        true
+        Some(self.known_by.remove(at))
     }
 
     pub(crate) fn attribute(&self, handle: AttributeHandle) -> Option<&InstanceAttribute> {
@@ -228,6 +233,6 @@ impl Instance {
     }
 }
 
-stored!(KnownBy { federate, class });
+stored!(KnownBy { federate, class, traffic });
 stored!(InstanceAttribute { handle, owner, order, transportation });
 stored!(Deletion { by, known_as, owned, retractable });

@@ -17,6 +17,7 @@ use hemiola_hla::{
     ObjectInstanceHandle, Reply,
 };
 
+use crate::counts;
 use crate::federate::Presence;
 use crate::federation::Federation;
 use crate::input::{CallId, SessionId};
@@ -73,6 +74,8 @@ pub(crate) enum Task {
     },
     /// The instances that a federate may delete, counted for a report.
     CountDeletable(Box<Deletable>),
+    /// The counts of all federates, for a federation that begins to be managed.
+    Gather(All),
     /// Offers to a federate that publishes more attributes of a class.
     Offer {
         class: ObjectClassHandle,
@@ -176,6 +179,7 @@ impl Task {
             Self::Flush(flush) => flush.step(federation, me),
             Self::Regulate(regulate) => regulate.step(federation, me),
             Self::CountDeletable(deletable) => deletable.step(federation),
+            Self::Gather(instances) => counts::gather_step(federation, instances),
             Self::Unconstrain { newest } => time::unconstrain_step(federation, me, *newest),
             Self::DropUnwanted { due } => crate::message::drop_step(federation, me, *due),
             Self::Prune { from } => time::prune_step(federation, me, from),
@@ -293,6 +297,11 @@ impl Federation {
     /// Whether the time has come for something that no input asks for. It does not come during a save or a restore.
     pub(crate) fn is_due(&self) -> bool {
         mom::is_due(self) || postponed::is_due(self)
+    }
+
+    /// Whether the counts of its federates are still being gathered.
+    pub(crate) fn is_gathering(&self) -> bool {
+        self.jobs.iter().any(|job| matches!(job.task, Task::Gather(_)))
     }
 
     /// Whether publishers are still to be advised that a federate has left.

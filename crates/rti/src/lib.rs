@@ -101,6 +101,7 @@
 
 mod authority;
 mod backlog;
+mod counts;
 mod creation;
 mod federate;
 mod federation;

@@ -334,13 +334,10 @@ impl Way {
             return (receiver == mom::RTI).then_some(Self::RTI);
         }
         let conveys_regions = federate.conveys_regions;
-        Some(match stamp {
-            Stamp::Ordering(..) if federate.time.constrained => {
-                Self { order: OrderType::TimeStamp, is_queued: true, conveys_regions }
-            }
-            _ => {
-                Self { order: OrderType::Receive, is_queued: must_queue(federate), conveys_regions }
-            }
+        Some(if is_ordered(federate, stamp) {
+            Self { order: OrderType::TimeStamp, is_queued: true, conveys_regions }
+        } else {
+            Self { order: OrderType::Receive, is_queued: must_queue(federate), conveys_regions }
         })
     }
 
@@ -389,12 +386,17 @@ fn send_alike(
     let Some(way) = way else { return };
     let (subject, retraction) = (message.subject(), message.stamp.retraction());
     let removes = matches!(message.body, Body::Remove { .. });
+    let is_update = matches!(message.body, Body::Reflect { .. });
     let (sequence, len, producer) = (federation.sequence, message.len(), message.producer);
     let time = way.time(message.stamp);
     let notice = message.notice(way);
     for receiver in receivers {
         let notice = Arc::clone(&notice);
         if !way.is_queued {
+            // Updates were counted when their receivers were found.
+            if !is_update {
+                count_received(federation, *receiver, &notice);
+            }
             hand_over(federation, *receiver, notice, subject.filter(|_| removes));
             continue;
         }
@@ -439,6 +441,39 @@ pub(crate) fn dispatch_unevaluated(
         }
     });
     others
+}
+
+/// Whether a federate receives messages with this stamp in time stamp order.
+const fn is_ordered(receiver: &Federate, stamp: Stamp) -> bool {
+    matches!(stamp, Stamp::Ordering(..)) && receiver.time.constrained
+}
+
+/// Whether a federate receives messages with this stamp when they are sent.
+pub(crate) fn is_received_now(receiver: &Federate, stamp: Stamp) -> bool {
+    receiver.is_staying() && !is_ordered(receiver, stamp) && !must_queue(receiver)
+}
+
+/// Counts a message that is no update for its receiver.
+fn count_received(federation: &mut Federation, to: FederateHandle, notice: &Notice) {
+    federation.federate_mut(to).count(|counts| counts.received(notice.callback()));
+}
+
+/// Counts a reflection of a federation that nobody manages: beside the entry of the federate that receives it.
+pub(crate) fn count_reflection(
+    federation: &mut Federation,
+    to: FederateHandle,
+    instance: ObjectInstanceHandle,
+    kind: TransportationTypeHandle,
+) {
+    if federation.mom.is_some() {
+        return;
+    }
+    if let Ok((_, known)) = federation.knower(to, instance)
+        && !known.traffic.reflections.count(kind)
+    {
+        let class = known.class;
+        federation.federate_mut(to).count(|counts| counts.reflection(instance, class, kind));
+    }
 }
 
 /// Returns whether messages in receive order are queued for a federate: because it holds them, or because earlier ones
@@ -582,6 +617,10 @@ pub(crate) fn deliver(
         note_unreached(federation, to, *retraction);
         return false;
     };
+    match notice.reflection() {
+        Some((instance, kind)) => count_reflection(federation, to, instance, kind),
+        None => count_received(federation, to, &notice),
+    }
     hand_over(federation, to, notice, subject.filter(|_| *removes));
     true
 }

@@ -7,13 +7,13 @@
 //! then [`work`] handles them.
 //!
 //! The interest begins with the first subscription to a class of the model, or the first publication of one of its
-//! interactions. Before, a federation has no instance of the model and counts nothing (decision 0034). From then on,
-//! the RTI observes calls in [`observe`] and callbacks in [`delivered`].
+//! interactions. Before, a federation has no instance of the model (decision 0034). From then on, the RTI observes calls
+//! in [`observe`] and callbacks in [`delivered`]. What federates send and receive is counted from the moment when they
+//! join (`counts.rs`).
 
 mod adjust;
 mod argument;
 mod condition;
-mod count;
 mod invocation;
 mod parameters;
 mod report;
@@ -39,11 +39,11 @@ use crate::federate::{Activity, Edition, Federate, Presence};
 use crate::federation::Federation;
 use crate::image::{Reader, Stored, Taken, Writer, stored};
 use crate::input::SessionId;
+use crate::job::{All, Task};
 use crate::memory::{ALLOCATION, Account, Charge, Parcels, entry_len};
 use crate::notice::Notice;
 use crate::services::{self, Answer, object};
 use condition::Conditions;
-use count::Counts;
 use invocation::{Invocation, Pending};
 use parameters::{Fault, Parameters};
 pub(crate) use request::Deletable;
@@ -98,7 +98,6 @@ struct Member {
     instance: ObjectInstanceHandle,
     /// The state that its subscribers have been told.
     told: Conditions,
-    counts: Counts,
     /// When its periodic attributes are next updated, and their period.
     due: Option<(Instant, Span)>,
     /// How long it has been advancing, and how long not, since these were last reported.
@@ -166,8 +165,7 @@ impl Mom {
 
     /// Checks its charges. Returns what is charged.
     pub(crate) fn check_memory(&self) -> usize {
-        let members = self.members.values().map(|member| Self::MEMBER_LEN + member.counts.len());
-        assert_eq!(self.charge.len(), Self::LEN + members.sum::<usize>());
+        assert_eq!(self.charge.len(), Self::LEN + self.members.len() * Self::MEMBER_LEN);
         assert_eq!(self.rti.charge.len(), self.rti.counted_len(0));
         assert!(self.touched.is_empty() && self.invocations.is_empty());
         let inbox = self.inbox.iter().map(|letter| letter.charge.len());
@@ -175,7 +173,7 @@ impl Mom {
     }
 }
 
-stored!(Member { instance, told, counts, due, advancing, granted, counted_until, serial });
+stored!(Member { instance, told, due, advancing, granted, counted_until, serial });
 
 /// Writes the model of a federation that is at rest, without its members: nothing waits to be handled.
 pub(crate) fn put(federation: &Federation, to: &mut Writer) {
@@ -211,7 +209,7 @@ pub(crate) fn take_member(mom: &mut Mom, federate: FederateHandle, from: &mut Re
     if member.due.is_some_and(|(_, period)| period <= Span::ZERO) {
         return Err("a reporting period is not positive");
     }
-    mom.charge.grow(Mom::MEMBER_LEN + member.counts.len());
+    mom.charge.grow(Mom::MEMBER_LEN);
     mom.subjects.insert(member.instance, federate);
     mom.members.insert(federate, member);
     mom.note_due();
@@ -312,6 +310,8 @@ fn begin(federation: &mut Federation) {
     mom(federation).federation = instance;
     let members: Vec<FederateHandle> = federation.joined().iter().copied().collect();
     members.into_iter().for_each(|federate| add(federation, federate));
+    let instances = All::new(federation);
+    federation.start(RTI, Task::Gather(instances));
 }
 
 /// The model of a federation before the RTI has registered any instance.
@@ -367,7 +367,6 @@ fn add(federation: &mut Federation, federate: FederateHandle) {
     let member = Member {
         instance,
         told,
-        counts: Counts::default(),
         due: None,
         advancing: Span::ZERO,
         granted: Span::ZERO,
@@ -375,7 +374,7 @@ fn add(federation: &mut Federation, federate: FederateHandle) {
         serial: 0,
     };
     let mom = mom(federation);
-    mom.charge.grow(Mom::MEMBER_LEN + member.counts.len());
+    mom.charge.grow(Mom::MEMBER_LEN);
     mom.subjects.insert(instance, federate);
     mom.members.insert(federate, member);
 }
@@ -404,7 +403,7 @@ pub(crate) fn resigned(federation: &mut Federation, federate: FederateHandle) {
     mom.touched.remove(&federate);
     let Some(member) = mom.members.remove(&federate) else { return };
     mom.subjects.remove(&member.instance);
-    mom.charge.shrink(Mom::MEMBER_LEN + member.counts.len());
+    mom.charge.shrink(Mom::MEMBER_LEN);
     mom.note_due();
     let instance = mom.federation;
     object::delete(federation, RTI, member.instance, Data::new(), None);
@@ -422,48 +421,33 @@ pub(crate) fn brought(model: &Model, before: &Model, named: &[FomModule]) -> Vec
     model.modules().iter().filter(|one| is_new(one) || is_named(one)).cloned().collect()
 }
 
-/// Carries out a call that the model observes: what it changes and how much it sends.
+/// Carries out a call that the model observes.
 #[cold]
 pub(crate) fn observe(federation: &mut Federation, me: FederateHandle, call: Call) -> Answer {
     if federation.mom.is_none() {
         begin(federation);
     }
-    let sent = count::Sent::of(federation, me, &call);
     let pending = Pending::of(federation, me, &call);
     let answer = services::call(federation, me, call);
     pending.into_iter().for_each(|pending| pending.ended(federation, me, &answer));
     if let Some(mom) = &mut federation.mom {
         mom.touch(me);
-        if let (Ok(_), Some(member)) = (&answer, mom.members.get_mut(&me)) {
-            let before = member.counts.len();
-            member.counts.note_sent(sent);
-            mom.charge.change(before, member.counts.len());
-        }
     }
     answer
 }
 
 /// A callback was sent to a federate.
 #[cold]
-pub(crate) fn delivered(federation: &mut Federation, to: FederateHandle, callback: &Callback) {
-    let class_of = |instance: &ObjectInstanceHandle| {
-        federation.instances.get(instance).and_then(|one| one.known_as(to))
-    };
-    let class = match callback {
-        Callback::ReflectAttributeValues { object_instance, .. }
-        | Callback::ReflectAttributeValuesWithTime { object_instance, .. } => {
-            class_of(object_instance)
-        }
-        _ => None,
-    };
-    let Some(mom) = &mut federation.mom else { return };
-    let Some(member) = mom.members.get_mut(&to) else { return };
-    let before = member.counts.len();
-    member.counts.note_received(callback, class);
-    mom.charge.change(before, member.counts.len());
+pub(crate) fn delivered(federation: &mut Federation, to: FederateHandle, notice: &Notice) {
+    if let Some((instance, kind)) = notice.reflection()
+        && let Ok((_, class)) = federation.known(to, instance)
+    {
+        federation.federate_mut(to).count(|counts| counts.reflection(instance, class, kind));
+    }
+    let is_reporting = federation.mom.as_ref().is_some_and(|mom| mom.is_reporting);
     // A frozen federation gets no reports.
-    if !mom.is_reporting && !federation.saving.is_frozen() {
-        invocation::callback(federation, to, callback);
+    if !is_reporting && !federation.saving.is_frozen() {
+        invocation::callback(federation, to, notice.callback());
     }
 }
 
@@ -541,11 +525,15 @@ pub(crate) fn is_due(federation: &Federation) -> bool {
     mom.is_some_and(|mom| mom.next_due <= federation.now)
 }
 
-/// Takes the first callback from the inbox, unless it concerns a federate that is busy with earlier work.
+/// Takes the first callback from the inbox, unless it concerns a federate that is busy with earlier work, or the counts
+/// that it may ask for are not complete.
 fn next_letter(federation: &mut Federation) -> Option<Letter> {
     let mom = federation.mom.as_ref()?;
     let first = mom.inbox.front()?;
     if mom.inbox.len() < INBOX_MAX && !federation.jobs.is_empty() {
+        if federation.is_gathering() {
+            return None;
+        }
         let subject = concerned(&federation.model, first.notice.callback());
         let subject = subject.filter(|one| federation.joined_federate(*one).is_some());
         if subject.is_some_and(|one| federation.is_busy(one)) {

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use hemiola_hla::{Callback, Data, FederateHandle};
+use hemiola_hla::{Callback, Data, FederateHandle, ObjectInstanceHandle, TransportationTypeHandle};
 
 use crate::image::{Reader, Stored, Taken, Writer, stored};
 
@@ -38,6 +38,21 @@ impl Notice {
     #[must_use]
     pub const fn callback(&self) -> &Callback {
         &self.callback
+    }
+
+    /// If the callback reflects an update, returns the instance and the transportation type.
+    pub(crate) const fn reflection(
+        &self,
+    ) -> Option<(ObjectInstanceHandle, TransportationTypeHandle)> {
+        match self.callback {
+            Callback::ReflectAttributeValues { object_instance, transportation_type, .. }
+            | Callback::ReflectAttributeValuesWithTime {
+                object_instance,
+                transportation_type,
+                ..
+            } => Some((object_instance, transportation_type)),
+            _ => None,
+        }
     }
 
     /// Returns the encoded callback. The first caller's `encode` fills the cache, so all callers must encode alike.

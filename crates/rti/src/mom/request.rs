@@ -13,11 +13,11 @@ use hemiola_hla::{
     ObjectInstanceHandle, TransportationTypeHandle,
 };
 
-use super::count::{ByClass, Counts};
 use super::parameters::{Fault, Parameters};
 use super::report::{Values, is_for_2010, transportation};
 use super::value::{array, data, integer, modules, number, text};
 use super::{RTI, report};
+use crate::counts::ByClass;
 use crate::federate::{Activity, Rate};
 use crate::federation::Federation;
 use crate::group::Groups;
@@ -53,9 +53,7 @@ fn reports_on_federate(
     request: &str,
     parameters: &Parameters<'_>,
 ) -> Result<Option<Reports>, Fault> {
-    let nothing = Counts::default();
-    let member = federation.mom.as_ref().and_then(|mom| mom.members.get(&federate));
-    let counts = member.map_or(&nothing, |member| &member.counts);
+    let counts = &federation.federate(federate).counts;
     let by_class = |name, parameter, counts| by_transportation(federation, name, parameter, counts);
     Ok(Some(match request {
         "HLArequestPublications" => publications(federation, federate),

@@ -13,8 +13,8 @@ use hemiola_hla::{AttributeHandle, FederateHandle, LogicalTime, ObjectInstanceHa
 use hemiola_units::Span;
 
 use super::condition::Conditions;
-use super::count::{Counts, total};
 use super::subject;
+use crate::counts::{Counts, total};
 use crate::federation::Federation;
 use crate::services::time::Galts;
 use crate::time::Bound;
@@ -167,7 +167,7 @@ fn of_federate(
         "HLAobjectInstancesThatCanBeDeleted" => number(federate.owned.deletable),
         "HLAconveyProducingFederate" => integer(i32::from(federation.conveys_producer)),
         "HLAprivilegeToDeleteObject" => Data::new(),
-        _ => integer(counted(&member?.counts, name)?),
+        _ => integer(counted(&federate.counts, name)?),
     })
 }
 

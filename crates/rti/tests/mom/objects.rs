@@ -1,15 +1,15 @@
 //! The instances of `HLAfederation` and `HLAfederate` (clause 11.2).
 
-use std::collections::BTreeSet;
-
-use hemiola_hla::call::{FederationCall, OwnershipCall, SupportCall};
-use hemiola_hla::data::FomModule;
+use hemiola_hla::call::{
+    DeclarationCall, FederationCall, ObjectCall, OwnershipCall, SupportCall, TimeCall,
+};
+use hemiola_hla::data::{Data, FomModule};
 use hemiola_hla::encoding::{
-    HLAinteger32BE, HLAlogicalTime, HLAunicodeString, HLAvariableArray, decode,
+    HLAinteger32BE, HLAlogicalTime, HLAunicodeString, HLAvariableArray, decode, encode,
 };
 use hemiola_hla::{Callback, FederateHandle, ResignAction};
 
-use super::{FEDERATE, FEDERATION, editions, encoded, model};
+use super::{FEDERATE, FEDERATION, Received, editions, encoded, model};
 use crate::world::{Fed, World, time};
 use hemiola_rti::Limits;
 
@@ -204,6 +204,34 @@ fn values_say_what_the_federates_and_the_federation_are() {
     assert_eq!(members.0, [manager.handle, car.handle]);
 }
 
+/// The values that count, in the order of their names.
+const COUNTING: [&str; 13] = [
+    "HLAdirectedInteractionsReceived",
+    "HLAdirectedInteractionsSent",
+    "HLAinteractionsReceived",
+    "HLAinteractionsSent",
+    "HLAobjectInstancesDeleted",
+    "HLAobjectInstancesDiscovered",
+    "HLAobjectInstancesReflected",
+    "HLAobjectInstancesRegistered",
+    "HLAobjectInstancesRemoved",
+    "HLAobjectInstancesThatCanBeDeleted",
+    "HLAobjectInstancesUpdated",
+    "HLAreflectionsReceived",
+    "HLAupdatesSent",
+];
+
+/// What a manager is told when it asks for the counts of a federate that are not 0.
+fn counts(world: &mut World, manager: Fed, name: &str) -> Vec<(&'static str, i32)> {
+    world.notices(manager);
+    world.request(manager, FEDERATE);
+    let all = world.received(manager);
+    let is_of = |one: &&Received| one.get::<HLAunicodeString>("HLAfederateName").0 == name;
+    let of = all.iter().find(is_of).unwrap();
+    let values = COUNTING.into_iter().map(|count| (count, of.get::<HLAinteger32BE>(count).0));
+    values.filter(|(_, value)| *value != 0).collect()
+}
+
 #[test]
 fn counts_are_those_of_the_calls_and_callbacks() {
     let mut world = World::new();
@@ -220,57 +248,132 @@ fn counts_are_those_of_the_calls_and_callbacks() {
     world.update(car, other, "Position");
     world.send(car, "Command.Stop", "What");
     world.delete(car, other);
-    world.notices(manager);
-    world.request(manager, FEDERATE);
-    let all = world.received(manager);
-    let counts = |name: &str| -> Vec<(String, i32)> {
-        let of = all
-            .iter()
-            .find(|one| one.get::<HLAunicodeString>("HLAfederateName").0 == name)
-            .unwrap();
-        let counting: BTreeSet<&str> = [
-            "HLAupdatesSent",
-            "HLAreflectionsReceived",
-            "HLAinteractionsSent",
-            "HLAinteractionsReceived",
-            "HLAobjectInstancesRegistered",
-            "HLAobjectInstancesDiscovered",
-            "HLAobjectInstancesUpdated",
-            "HLAobjectInstancesReflected",
-            "HLAobjectInstancesDeleted",
-            "HLAobjectInstancesRemoved",
-            "HLAobjectInstancesThatCanBeDeleted",
-        ]
-        .into();
-        let values =
-            counting.into_iter().map(|count| (count.to_owned(), of.get::<HLAinteger32BE>(count).0));
-        values.filter(|(_, value)| *value != 0).collect()
-    };
-    let expected = |pairs: &[(&str, i32)]| -> Vec<(String, i32)> {
-        pairs.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect()
-    };
     // The first update has a part for each of two transportation types.
     assert_eq!(
-        counts("car"),
-        expected(&[
+        counts(&mut world, manager, "car"),
+        [
             ("HLAinteractionsSent", 1),
             ("HLAobjectInstancesDeleted", 1),
             ("HLAobjectInstancesRegistered", 2),
             ("HLAobjectInstancesThatCanBeDeleted", 1),
             ("HLAobjectInstancesUpdated", 2),
             ("HLAupdatesSent", 4),
-        ])
+        ]
     );
     assert_eq!(
-        counts("viewer"),
-        expected(&[
+        counts(&mut world, manager, "viewer"),
+        [
             ("HLAinteractionsReceived", 1),
             ("HLAobjectInstancesDiscovered", 2),
             ("HLAobjectInstancesReflected", 2),
             ("HLAobjectInstancesRemoved", 1),
             ("HLAreflectionsReceived", 4),
-        ])
+        ]
     );
+}
+
+/// One thing of everything that is counted, in every way in which it can come about: at once, queued by time, retracted,
+/// held back, and for instances that go on to be deleted by all or by one federate.
+fn traffic(world: &mut World, [car, viewer, slow]: [Fed; 3], from: i64) {
+    let (one, other) = (world.register(car, "Vehicle.Car"), world.register(car, "Vehicle.Car"));
+    for names in ["Position Load", "Position", "Driver", ""] {
+        world.update(car, one, names);
+    }
+    world.update(car, other, "Position");
+    world.update_at(car, one, "Position", from + 20);
+    world.update_at(car, other, "Position", from + 40);
+    let retraction = world.update_at(car, other, "Position", from + 20).unwrap();
+    world.ok(car, TimeCall::Retract { retraction });
+    world.send(car, "Command.Stop", "What");
+    world.send_at(car, "Command.Stop", from + 20);
+    let directed = ObjectCall::SendDirectedInteraction {
+        interaction_class: world.interaction("Command"),
+        object_instance: one,
+        parameter_values: Vec::new(),
+        user_supplied_tag: Data::new(),
+    };
+    world.ok(car, directed);
+    world.ok(viewer, ObjectCall::LocalDeleteObjectInstance { object_instance: one });
+    world.update(car, one, "Position");
+    world.tar(slow, from + 30);
+    world.tar(car, from + 30);
+    world.delete(car, other);
+    world.update(car, one, "Load");
+}
+
+#[test]
+fn counts_begin_when_a_federate_joins_and_not_when_somebody_asks() {
+    const REQUESTS: [&str; 8] = [
+        "ObjectInstancesUpdated",
+        "ObjectInstancesReflected",
+        "UpdatesSent",
+        "ReflectionsReceived",
+        "InteractionsSent",
+        "InteractionsReceived",
+        "DirectedInteractionsSent",
+        "DirectedInteractionsReceived",
+    ];
+    // What is told about each federate if the manager begins before all traffic, in its middle, or after it.
+    let told = |begins: usize| {
+        let mut world = World::new();
+        let manager = world.federate("manager");
+        let [car, viewer, slow] = ["car", "viewer", "slow"].map(|name| world.federate(name));
+        world.regulate(car, 10);
+        world.constrain(slow);
+        world.publish(car, "Vehicle.Car", "Position Load Driver");
+        world.publish_interaction(car, "Command.Stop");
+        let object_class = world.class("Vehicle");
+        let interaction_classes = vec![world.interaction("Command")];
+        let publish = DeclarationCall::PublishObjectClassDirectedInteractions {
+            object_class,
+            interaction_classes: interaction_classes.clone(),
+        };
+        world.ok(car, publish);
+        for fed in [viewer, slow] {
+            world.subscribe(fed, "Vehicle", "Position Load");
+            world.subscribe_interaction(fed, "Command");
+            let interaction_classes = interaction_classes.clone();
+            let subscribe = DeclarationCall::SubscribeObjectClassDirectedInteractionsUniversally {
+                object_class,
+                interaction_classes,
+            };
+            world.ok(fed, subscribe);
+        }
+        for round in 0..2 {
+            if begins == round {
+                world.watch(manager, FEDERATE);
+            }
+            traffic(&mut world, [car, viewer, slow], 30 * round as i64);
+        }
+        world.watch(manager, FEDERATE);
+        world.listen_to_reports(manager);
+        let mut told = Vec::new();
+        for (fed, name) in [(car, "car"), (viewer, "viewer"), (slow, "slow")] {
+            let sums = counts(&mut world, manager, name);
+            for request in REQUESTS {
+                let class = format!("HLAfederate.HLArequest.HLArequest{request}");
+                world.ask(manager, &class, &[("HLAfederate", encode(&fed.handle).into())]);
+            }
+            let reports = world.received(manager).into_iter();
+            told.push((sums, reports.map(|one| (one.class, one.values)).collect::<Vec<_>>()));
+        }
+        told
+    };
+    let from_the_start = told(0);
+    // What the slow one has not been granted yet is not counted, nor what came for a removed instance.
+    assert_eq!(
+        from_the_start[2].0,
+        [
+            ("HLAdirectedInteractionsReceived", 2),
+            ("HLAinteractionsReceived", 4),
+            ("HLAobjectInstancesDiscovered", 4),
+            ("HLAobjectInstancesReflected", 4),
+            ("HLAobjectInstancesRemoved", 1),
+            ("HLAreflectionsReceived", 13),
+        ]
+    );
+    assert_eq!(told(1), from_the_start);
+    assert_eq!(told(2), from_the_start);
 }
 
 #[test]

@@ -58,6 +58,8 @@ pub(crate) fn register_object_instance(
     let owned = &mut federation.federate_mut(me).owned;
     owned.instances += 1;
     owned.deletable += usize::from(is_deletable);
+    let registered = &mut federation.federate_mut(me).counts.registered;
+    *registered = registered.saturating_add(1);
     federation.instance_count += 1;
     let handle = ObjectInstanceHandle::new(federation.instance_count);
     // This name is free: names that begin with HLA cannot be reserved.
@@ -140,6 +142,8 @@ fn discover(federation: &mut Federation, me: FederateHandle, handle: ObjectInsta
         producing_federate: mom::shown(instance.registered_by),
     };
     federation.send_callback(me, callback);
+    let discovered = &mut federation.federate_mut(me).counts.discovered;
+    *discovered = discovered.saturating_add(1);
     mark_known(federation, me, handle, class);
     advise_of_scope(federation, me, handle);
     ownership::offer_to(federation, me, handle, None);
@@ -283,6 +287,8 @@ pub(super) fn delete_object_instance(
         return Err(Exception::DeletePrivilegeNotHeld.into());
     }
     let time = stamped(federation, me, time)?;
+    let deleted = &mut federation.federate_mut(me).counts.deleted;
+    *deleted = deleted.saturating_add(1);
     Ok(delete(federation, me, handle, tag, time))
 }
 
@@ -302,12 +308,13 @@ pub(crate) fn delete(
     let retraction = stamp.retraction();
     let owned = federation.divest(me, handle);
     let instance = federation.instance_mut(handle);
-    let known_as = instance.known_as(me).expect("a federate that deletes an instance knows it");
-    instance.forget(me);
+    let known = instance.forget(me).expect("a federate that deletes an instance knows it");
+    let known_as = known.class;
     let receivers: Vec<FederateHandle> =
         instance.known_by().iter().map(|one| one.federate).collect();
     let retractable = retraction.is_some();
     instance.deletion = Some(Deletion { by: me, known_as, owned: owned.clone(), retractable });
+    federation.federate_mut(me).count_forgotten(handle, &known, true);
     drop_stale(federation, me);
     forget_details(federation, me, handle);
     ownership::close(federation, handle, &owned);
@@ -333,9 +340,10 @@ pub(crate) fn forget(
     handle: ObjectInstanceHandle,
 ) {
     let divested = federation.divest(me, handle);
-    if !federation.instance_mut(handle).forget(me) {
-        return;
-    }
+    let instance = federation.instance_mut(handle);
+    let Some(known) = instance.forget(me) else { return };
+    let is_gone = instance.deletion.is_some();
+    federation.federate_mut(me).count_forgotten(handle, &known, is_gone);
     drop_stale(federation, me);
     forget_details(federation, me, handle);
     if divested.is_empty() {

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use hemiola_hla::data::{Data, ParameterValues, Retraction};
 use hemiola_hla::{
     EncodedTime, Exception, FederateHandle, InteractionClassHandle, ObjectInstanceHandle, Refusal,
-    RegionHandle,
+    RegionHandle, TransportationTypeHandle,
 };
 
 use super::stamped;
+use crate::counts::Counts;
 use crate::federate::Reach;
 use crate::federation::{Federation, Receiver};
 use crate::group::Groups;
@@ -83,7 +84,8 @@ fn send_in(
     let others = receivers.iter().filter(is_receiver);
     let groups = others.map(|(federate, received)| (*received, *federate)).collect();
     let body = |class, values| Body::Interaction { class, values };
-    send(federation, me, (class, values), groups, body, (tag, extent), time)
+    let count = Counts::interaction;
+    send(federation, me, (class, values), groups, (body, count), (tag, extent), time)
 }
 
 fn parameters_defined(
@@ -115,6 +117,9 @@ fn receivers(federation: &mut Federation, class: InteractionClassHandle) -> Arc<
     receivers
 }
 
+/// Counts what is sent.
+type Count = fn(&mut Counts, InteractionClassHandle, TransportationTypeHandle) -> usize;
+
 /// Sends an interaction to each group of receivers, as the class that the group subscribes to and with the parameters
 /// of that class.
 fn send(
@@ -122,13 +127,14 @@ fn send(
     me: FederateHandle,
     (class, values): (InteractionClassHandle, ParameterValues),
     groups: Groups<InteractionClassHandle, FederateHandle>,
-    body: impl Fn(InteractionClassHandle, ParameterValues) -> Body,
+    (body, count): (impl Fn(InteractionClassHandle, ParameterValues) -> Body, Count),
     (tag, extent): (Data, Extent),
     time: Option<EncodedTime>,
 ) -> Result<Retraction, Refusal> {
     let time = stamped(federation, me, time)?;
     let federate = federation.federate(me);
     let (order, transportation) = federate.interaction_send_options(&federation.model, class);
+    federation.federate_mut(me).count(|counts| count(counts, class, transportation));
     let stamp = Stamp::new(federation, me, time, order);
     let first = federation.sequence + 1;
     if federation.delays_evaluation {
@@ -201,7 +207,8 @@ pub(super) fn send_directed_interaction(
         .filter_map(|one| Some((directed_as(federation, one, handle, class)?, one)))
         .collect();
     let body = |class, values| Body::Directed { class, instance: handle, values };
-    send(federation, me, (class, values), groups, body, (tag, Extent::Everywhere), time)
+    let (count, everywhere) = (Counts::directed, Extent::Everywhere);
+    send(federation, me, (class, values), groups, (body, count), (tag, everywhere), time)
 }
 
 /// Returns the class as which a federate receives a directed interaction; `None` if it does not.

@@ -16,7 +16,10 @@ use crate::federation::Federation;
 use crate::group::Groups;
 use crate::instance::KnownBy;
 use crate::memory::can_hold;
-use crate::message::{Body, Message, Stamp, dispatch, dispatch_unevaluated, store_for_retraction};
+use crate::message::{
+    Body, Message, Stamp, count_reflection, dispatch, dispatch_unevaluated, is_received_now,
+    store_for_retraction,
+};
 use crate::postponed::Postponed;
 use crate::regions::{Extent, WithRegions};
 use crate::services::distribution;
@@ -39,7 +42,8 @@ pub(crate) fn update_attribute_values(
     tag: Data,
     time: Option<EncodedTime>,
 ) -> Result<Retraction, Refusal> {
-    let (instance, class) = federation.known(me, handle)?;
+    let (instance, known) = federation.knower(me, handle)?;
+    let class = known.class;
     available(federation, class, values.iter().map(|(attribute, _)| *attribute))?;
     if let Some((other, _)) = values.iter().find(|(one, _)| instance.owner(*one) != me) {
         return Err(Exception::AttributeNotOwned.because(other.to_string()));
@@ -53,6 +57,13 @@ pub(crate) fn update_attribute_values(
         let extent = federation.regions.extent_of(handle, attribute.handle, me);
         (order, attribute.transportation, extent)
     });
+    let is_counted = match &only {
+        Some(((_, kind, _), _)) => federation.mom.is_none() && known.traffic.updates.count(*kind),
+        None => false,
+    };
+    if !is_counted {
+        count(federation, me, handle, class, only.iter().chain(&several));
+    }
     if is_deleted_locally {
         let values = only.iter().chain(&several).flat_map(|(_, values)| values);
         let updated: Vec<AttributeHandle> = values.map(|(one, _)| *one).collect();
@@ -84,7 +95,8 @@ pub(crate) fn update_attribute_values(
         if federation.has_rates() {
             postpone_for_all(federation, &message(values.clone()), limits_rates);
         }
-        let (some, all) = receivers(federation, me, handle, values, limits_rates, &extent);
+        let way = (stamp, transportation, limits_rates);
+        let (some, all) = receivers(federation, me, handle, values, way, &extent);
         for (values, receivers) in some.into_iter().chain(all) {
             dispatch(federation, message(values), &receivers);
             if is_ordered {
@@ -96,22 +108,37 @@ pub(crate) fn update_attribute_values(
     Ok(whole.retraction())
 }
 
+/// Counts an update in the tables of the federate that sends it: once for each transportation type of its parts.
+#[cold]
+fn count<'p>(
+    federation: &mut Federation,
+    me: FederateHandle,
+    handle: ObjectInstanceHandle,
+    class: ObjectClassHandle,
+    parts: impl Iterator<Item = &'p Part>,
+) {
+    let mut kinds: Vec<TransportationTypeHandle> = parts.map(|((_, kind, _), _)| *kind).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    federation.federate_mut(me).count(|counts| counts.update(handle, class, &kinds));
+}
+
 /// Does what [`postpone`] does for all receivers of an update.
 fn postpone_for_all(federation: &mut Federation, message: &Message, limits_rates: bool) {
     let instance = message.subject().expect("it is an update");
     let knowers = federation.instances[&instance].known_by();
-    let knowers: Vec<KnownBy> = knowers
+    let knowers: Vec<(FederateHandle, ObjectClassHandle)> = knowers
         .iter()
         .filter(|one| one.federate != message.producer && has_rates(federation, one))
-        .copied()
+        .map(|one| (one.federate, one.class))
         .collect();
-    for KnownBy { federate, class } in knowers {
+    for (federate, class) in knowers {
         postpone(federation, (federate, class), message, limits_rates);
     }
 }
 
 /// Whether a federate may have a limited rate for an attribute of an instance that it knows as this class.
-fn has_rates(federation: &Federation, KnownBy { federate, class }: &KnownBy) -> bool {
+fn has_rates(federation: &Federation, KnownBy { federate, class, .. }: &KnownBy) -> bool {
     let state = federation.federate(*federate);
     let everywhere = state.subscribed.classes.get(class);
     everywhere.is_some_and(|all| all.values().any(|one| one.rate.is_some()))
@@ -182,6 +209,9 @@ pub(crate) fn reflect_postponed(federation: &mut Federation) {
     federation.postponed.insert((now, to, instance));
     let part = message.part(|one| attributes.contains(one));
     if let Some(part) = evaluate(federation, to, &part) {
+        if is_received_now(federation.federate(to), part.stamp) {
+            count_reflection(federation, to, instance, part.transportation);
+        }
         dispatch(federation, part, &[to]);
     }
 }
@@ -207,15 +237,19 @@ fn receivers(
     me: FederateHandle,
     handle: ObjectInstanceHandle,
     values: AttributeValues,
-    limits_rates: bool,
+    (stamp, transportation, limits_rates): (Stamp, TransportationTypeHandle, bool),
     extent: &Extent,
 ) -> (Vec<Audience>, Option<Audience>) {
+    let is_managed = federation.mom.is_some();
     let knowers = federation.instances[&handle].known_by();
     // Almost always, all of them receive all values.
     let (mut all, mut some) = (Vec::with_capacity(knowers.len()), Vec::<Audience>::new());
+    // Reflections that the tables of their receivers must count.
+    let mut uncounted = Vec::new();
     // Receivers with rate limits, and their place in `some`; `None` if they receive all values.
     let mut limited = Vec::new();
-    for KnownBy { federate: receiver, class } in knowers.iter().filter(|one| one.federate != me) {
+    for known in knowers.iter().filter(|one| one.federate != me) {
+        let KnownBy { federate: receiver, class, traffic } = known;
         let federate = federation.federate(*receiver);
         let subscribed = federate.subscribed.classes.get(class);
         let within = federation.regions.subscribed(*receiver, *class);
@@ -237,27 +271,39 @@ fn receivers(
                     )
                 })
         };
+        let place = if values.iter().all(|value| wants(&value)) {
+            all.push(*receiver);
+            None
+        } else {
+            let wanted: AttributeValues = values.iter().filter(wants).cloned().collect();
+            if wanted.is_empty() {
+                continue;
+            }
+            let same = some.iter().position(|(other, _)| {
+                other.iter().map(|(one, _)| one).eq(wanted.iter().map(|(one, _)| one))
+            });
+            let place = same.unwrap_or_else(|| {
+                some.push((wanted, Vec::new()));
+                some.len() - 1
+            });
+            some[place].1.push(*receiver);
+            Some(place)
+        };
+        if !is_managed
+            && is_received_now(federate, stamp)
+            && !traffic.reflections.count(transportation)
+        {
+            uncounted.push(*receiver);
+        }
         let is_limited = limits_rates
             && (within.is_some()
                 || subscribed.is_some_and(|all| all.values().any(|one| one.rate.is_some())));
-        if values.iter().all(|value| wants(&value)) {
-            all.push(*receiver);
-            limited.extend(is_limited.then_some((*receiver, *class, None)));
-            continue;
+        if is_limited {
+            limited.push((*receiver, *class, place));
         }
-        let wanted: AttributeValues = values.iter().filter(wants).cloned().collect();
-        if wanted.is_empty() {
-            continue;
-        }
-        let same = some.iter().position(|(other, _)| {
-            other.iter().map(|(one, _)| one).eq(wanted.iter().map(|(one, _)| one))
-        });
-        let place = same.unwrap_or_else(|| {
-            some.push((wanted, Vec::new()));
-            some.len() - 1
-        });
-        some[place].1.push(*receiver);
-        limited.extend(is_limited.then_some((*receiver, *class, Some(place))));
+    }
+    for receiver in uncounted {
+        count_reflection(federation, receiver, handle, transportation);
     }
     for (receiver, class, place) in limited {
         let values = place.map_or(&values, |place| &some[place].0);

@@ -567,7 +567,7 @@ fn a_save_that_cannot_be_restored_is_refused_with_the_reason() {
     assert_eq!(refused(&mut w, "other", Some(image.to_vec())), "it is the save \"first\"");
     assert_eq!(refused(&mut w, "x", Some(b"anything".to_vec())), "it is no save of this RTI");
     let version = refused(&mut w, "first", changed(8, 9));
-    assert_eq!(version, "it has version 9 of the format; this RTI reads 1");
+    assert_eq!(version, "it has version 9 of the format; this RTI reads 2");
     let torn = refused(&mut w, "first", Some(image[..image.len() - 1].to_vec()));
     assert!(torn.starts_with("it is incomplete"), "{torn}");
     let damaged = refused(&mut w, "first", changed(image.len() - 1, 7));
