@@ -18,6 +18,7 @@
 
 mod chunk;
 mod connection;
+mod denials;
 mod gate;
 mod meter;
 mod network;

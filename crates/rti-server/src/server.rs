@@ -22,6 +22,7 @@ use hemiola_units::{Instant, Span};
 use turn::Due;
 
 use crate::connection::Connection;
+use crate::denials::Denials;
 use crate::gate::Gate;
 use crate::meter::Meter;
 use crate::network::ConnectionId;
@@ -147,6 +148,7 @@ struct Statistics {
     sent: Meter,
     sessions_ended: BTreeMap<&'static str, u64>,
     slow: SlowReading,
+    denials: Denials,
 }
 
 /// Memory that every turn uses again.
@@ -214,6 +216,7 @@ impl Server {
                 sent: Meter::new(now),
                 sessions_ended: BTreeMap::new(),
                 slow: SlowReading::default(),
+                denials: Denials::new(now),
             },
             buffers: Buffers {
                 inbox: vec![0; READ_LEN].into_boxed_slice(),

@@ -40,6 +40,8 @@ pub(crate) struct Session {
     /// Messages that its protocol session takes once it has room.
     pub(crate) spool: Spool,
     pub(crate) slowness: Slowness,
+    /// Whether credentials of it were refused.
+    pub(crate) is_denied: bool,
     pub(crate) pending: Pending,
     pub(crate) ending: Ending,
     pub(crate) traffic: Traffic,
@@ -234,6 +236,7 @@ impl Session {
             pressure: Pressure::default(),
             spool: Spool::default(),
             slowness: Slowness::default(),
+            is_denied: false,
             pending: Pending {
                 output: PendingOutput::None,
                 defers_responses: false,

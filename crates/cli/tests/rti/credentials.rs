@@ -61,6 +61,11 @@ fn federates_without_the_right_password_are_refused_and_others_do_what_theirs_al
     drop((stranger, operator, driver));
     let log = rti.stop();
     assert!(!log.contains("horse") && !log.contains("battery"), "{log}");
+    // Once for each session, with the first reason.
+    let refusals: Vec<&str> = log.lines().filter(|one| one.contains("access refused")).collect();
+    let [stranger, driver] = refusals[..] else { panic!("{log}") };
+    assert!(stranger.contains("requires credentials"), "{stranger}");
+    assert!(driver.contains("do not allow to create"), "{driver}");
     fs::remove_file(&file).unwrap();
 }
 

@@ -3,7 +3,7 @@
 use hemiola_fedpro as fedpro;
 use hemiola_fedpro::session::End;
 use hemiola_fedpro::{Event, RequestId, Ticket, message};
-use hemiola_hla::{Call, Data, Exception, Reply};
+use hemiola_hla::{Call, Data, Exception, Refusal, Reply};
 use hemiola_rti::{CallId, ConnectSettings, Effect, Input, Milestone, SaveName, SessionId};
 
 use super::Server;
@@ -218,6 +218,11 @@ impl Server {
                         // Later answers to the callbacks of a previous membership end nothing.
                         session.calls.milestones.clear();
                     }
+                    if let Err(refusal) = &answer
+                        && refusal.exception == Exception::Unauthorized
+                    {
+                        self.log_denial(id, refusal);
+                    }
                     let output =
                         if answer.is_err() { PendingOutput::Urgent } else { caller.output };
                     let session = &self.sessions.by_id[&id];
@@ -255,6 +260,19 @@ impl Server {
         self.buffers.effects = effects;
         self.statistics.summary.callbacks += callbacks;
         1 + bytes / BYTES_PER_UNIT + callbacks / CALLBACKS_PER_UNIT
+    }
+
+    /// Logs that the credentials of a session were refused, without them.
+    #[cold]
+    fn log_denial(&mut self, id: SessionId, refusal: &Refusal) {
+        let Some(session) = self.sessions.by_id.get_mut(&id) else { return };
+        if std::mem::replace(&mut session.is_denied, true) {
+            return;
+        }
+        if let Some(omitted) = self.statistics.denials.note(self.now) {
+            let peer = &session.peer;
+            tracing::warn!(session = id.0, %peer, reason = %refusal.details, omitted, "access refused");
+        }
     }
 
     /// Returns the oldest transition that an answer to all callbacks up to this one ends, if it ends one.
