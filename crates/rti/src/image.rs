@@ -144,6 +144,11 @@ impl Writing {
         self.writer.bytes.len()
     }
 
+    /// The bytes that have been looked at: written, and summed.
+    pub(crate) const fn position(&self) -> usize {
+        self.len() + self.summed.0
+    }
+
     /// Writes the next part. Returns the image at the end.
     pub(crate) fn step(&mut self, federation: &Federation) -> Option<Image> {
         let Some(cursor) = &mut self.cursor else {

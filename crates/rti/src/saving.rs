@@ -432,11 +432,11 @@ fn has_saved(save: &Save) -> bool {
 /// Writes as much of an image as the budget allows. Returns it at the end.
 fn write(federation: &mut Federation, writing: &mut Writing) -> Option<Image> {
     while federation.budget > 0 {
-        let before = writing.len();
+        let before = writing.position();
         if let Some(image) = writing.step(federation) {
             return Some(image);
         }
-        federation.spend(1 + (writing.len() - before) as u64 / BYTES_PER_UNIT);
+        federation.spend(1 + (writing.position() - before) as u64 / BYTES_PER_UNIT);
     }
     None
 }

@@ -683,6 +683,39 @@ fn an_image_is_written_and_read_in_slices() {
 }
 
 #[test]
+fn no_slice_of_a_save_looks_at_more_of_the_image_than_its_budget() {
+    const BUDGET: u64 = 500;
+    let mut w = World::with(Limits { image_len: 1 << 24, ..Limits::default() }, MODEL);
+    let [a, b] = ["a", "b"].map(|name| w.federate(name));
+    w.regulate(a, 1);
+    w.constrain(b);
+    w.publish(a, "Vehicle.Car", "Position");
+    w.subscribe(b, "Vehicle.Car", "Position");
+    let object_instance = w.register(a, "Vehicle.Car");
+    let value = Data::from(vec![7; 1 << 20]);
+    let update = ObjectCall::UpdateAttributeValuesWithTime {
+        object_instance,
+        attribute_values: vec![(w.attribute("Position"), value)],
+        user_supplied_tag: Data::new(),
+        time: time(5).into(),
+    };
+    w.ok(a, update);
+    w.request_save(a, "first");
+    w.all_save(&[a]);
+    w.ok(b, C::FederateSaveBegun);
+    let mut out = Vec::new();
+    let last = Input::Called(b.session, CallId(u32::MAX), C::FederateSaveComplete.into());
+    w.kernel.handle_within(last, BUDGET, &mut out);
+    let mut slices = 0;
+    while w.kernel.has_work() {
+        w.kernel.work(BUDGET, &mut out);
+        slices += 1;
+    }
+    // The message is one step. Its checksum takes one for each 16 KiB, of 256 units.
+    assert!(slices >= 32, "{slices} slices");
+}
+
+#[test]
 fn a_lookahead_is_restored() {
     let (mut w, [a, b]) = pair();
     w.regulate(a, 7);
