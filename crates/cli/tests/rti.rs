@@ -9,6 +9,7 @@ mod memory;
 mod models;
 mod peer;
 mod pressure;
+mod reports;
 mod saves;
 mod scene;
 mod status;

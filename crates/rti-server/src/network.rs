@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv6Addr};
 use hemiola_rti::{Image, Owner, Preparation, Retired, SaveName, SessionId, StorageId};
 
 use crate::chunk::SpoolChunk;
+use crate::server::ReportBatch;
 
 /// A connection, as the server numbers them. A number is never used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -184,6 +185,10 @@ pub trait Network {
 
     /// Reads an image outside the loop. The shell answers with [`Server::image_loaded`](crate::Server::image_loaded).
     fn load_image(&mut self, request: StorageId, name: SaveName);
+
+    /// Appends lines to the files of their sessions ([`hemiola_rti::report_file`]), outside the loop. The shell answers
+    /// with [`Server::reports_appended`](crate::Server::reports_appended); until then, there are no others.
+    fn append_reports(&mut self, batch: ReportBatch);
 
     /// A random number that no peer can guess; `None` if the system provides none.
     fn secret(&mut self) -> Option<u64>;

@@ -9,6 +9,7 @@ mod memory;
 mod models;
 mod output;
 mod pressure;
+mod reports;
 mod saves;
 mod spooling;
 mod status;
@@ -19,6 +20,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use hemiola_fedpro as fedpro;
 use hemiola_rti::{Authority, Effect, Kernel, SessionId};
 use hemiola_units::{Instant, Span};
+pub use reports::ReportBatch;
+use reports::Reports;
 use turn::Due;
 
 use crate::connection::Connection;
@@ -78,6 +81,7 @@ pub struct Server {
     preparations: Preparations,
     schedule: Schedule,
     statistics: Statistics,
+    reports: Reports,
     buffers: Buffers,
 }
 
@@ -218,6 +222,7 @@ impl Server {
                 slow: SlowReading::default(),
                 denials: Denials::new(now),
             },
+            reports: Reports::default(),
             buffers: Buffers {
                 inbox: vec![0; READ_LEN].into_boxed_slice(),
                 outbox: Vec::new(),
@@ -230,6 +235,13 @@ impl Server {
     #[must_use]
     pub fn with_authority(mut self, authority: Authority) -> Self {
         self.kernel = self.kernel.with_authority(authority);
+        self
+    }
+
+    /// Lets federates have their service reports written to files, whose names begin with this path.
+    #[must_use]
+    pub fn with_report_files(mut self, path: &str) -> Self {
+        self.kernel = self.kernel.with_report_files(path);
         self
     }
 

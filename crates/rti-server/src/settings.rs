@@ -33,6 +33,8 @@ pub struct Settings {
     /// The maximum part of a session's spool that is in a file, in bytes of memory that it would take. 0: there is no
     /// file.
     pub spool_file_max: usize,
+    /// The maximum length of all files of service reports together, in bytes.
+    pub report_len_max: u64,
     /// Which messages a session misses while it is behind.
     pub slow_reader: SlowReaderPolicy,
     /// The memory that everything together may use, in bytes: sessions, federations, and modules that are being parsed.
@@ -130,6 +132,7 @@ impl Default for Settings {
             congested_len: 4 * MIB,
             backlog_len_max: 64 * MIB,
             spool_file_max: 0,
+            report_len_max: 1024 * MIB as u64,
             slow_reader: SlowReaderPolicy::default(),
             memory_max: 1024 * MIB,
             incoming_len_max: 256 * MIB,

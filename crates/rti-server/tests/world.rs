@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use hemiola_rti::{Image, Preparation, Retired, SaveName, SessionId, StorageId};
 use hemiola_rti_server::{
     ConnectionId, ConnectionLost, Identity, Lane, Network, Origin, Peer, PeerAddress, Received,
-    Server, Settings, SpoolChunk, Urgency,
+    ReportBatch, Server, Settings, SpoolChunk, Urgency,
 };
 use hemiola_units::{Instant, Random, Span};
 
@@ -55,6 +55,7 @@ enum FileJob {
     Discard(SessionId),
     StoreImage(StorageId, SaveName, Image),
     LoadImage(StorageId, SaveName),
+    Append(ReportBatch),
 }
 
 #[derive(Default)]
@@ -70,6 +71,8 @@ pub(crate) struct Links {
     file_jobs: VecDeque<FileJob>,
     /// The saves of federations.
     pub(crate) images: BTreeMap<SaveName, Image>,
+    /// The files of service reports.
+    pub(crate) reports: BTreeMap<SessionId, Vec<u8>>,
     /// Whether files can be written.
     pub(crate) disk_is_full: bool,
     /// Bytes written by the server, over all links.
@@ -169,6 +172,10 @@ impl Network for Links {
 
     fn load_image(&mut self, request: StorageId, name: SaveName) {
         self.file_jobs.push_back(FileJob::LoadImage(request, name));
+    }
+
+    fn append_reports(&mut self, batch: ReportBatch) {
+        self.file_jobs.push_back(FileJob::Append(batch));
     }
 
     fn secret(&mut self) -> Option<u64> {
@@ -342,6 +349,15 @@ impl World {
             Some(FileJob::StoreImage(request, name, image)) => {
                 self.links.images.insert(name, image);
                 self.server.image_stored(request, Ok(()));
+            }
+            Some(FileJob::Append(_)) if self.links.disk_is_full => {
+                self.server.reports_appended(Err("no space left on device".into()));
+            }
+            Some(FileJob::Append(batch)) => {
+                for (session, lines) in batch {
+                    self.links.reports.entry(session).or_default().extend(lines);
+                }
+                self.server.reports_appended(Ok(()));
             }
             Some(FileJob::LoadImage(request, name)) => {
                 let image = self.links.images.get(&name).cloned();

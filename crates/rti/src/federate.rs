@@ -56,6 +56,8 @@ pub(crate) struct Federate {
     /// The newest values that its update rates do not allow yet.
     pub(crate) postponed: Postponed,
     pub(crate) counts: Counts,
+    /// Whether the file of its session has the record that says whose reports follow.
+    pub(crate) has_report_file: bool,
 }
 
 /// The callbacks that a federate's client supports.
@@ -288,6 +290,7 @@ impl Federate {
             modules: Vec::new(),
             owned: Owned::default(),
             counts: Counts::default(),
+            has_report_file: false,
         }
     }
 

@@ -115,6 +115,8 @@ pub(crate) struct Federation {
     /// The management object model, once a federate takes an interest in it.
     pub(crate) mom: Option<Box<Mom>>,
     pub(crate) saving: Saving,
+    /// How the names of the files of service reports begin; `None` if there are none.
+    pub(crate) report_files: Option<Arc<str>>,
 }
 
 /// A receiver of an interaction, and the class it receives it as.
@@ -187,6 +189,7 @@ impl Federation {
             mim: None,
             mom: None,
             saving: Saving::default(),
+            report_files: None,
         }
     }
 

@@ -26,6 +26,12 @@ pub struct StorageId {
     pub(crate) number: u64,
 }
 
+/// The name of the file of service reports of a session. All names of an RTI begin with the same path.
+#[must_use]
+pub fn report_file(path: &str, session: SessionId) -> String {
+    format!("{path}-{}.jsonl", session.0)
+}
+
 /// The name of a save. Both parts are foreign text of any characters.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SaveName {
@@ -75,4 +81,6 @@ pub enum Effect {
     Load(StorageId, SaveName),
     /// Tells operators why a save or a restore did not take place. Callbacks carry only a code.
     Failed(SaveName, String),
+    /// Appends a line of service reports to the file of a session, whose name is [`report_file`].
+    Report(SessionId, Vec<u8>),
 }

@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Bound, ControlFlow};
+use std::sync::Arc;
 
 use hemiola_hla::{Call, Exception};
 use hemiola_units::Instant;
@@ -26,6 +27,8 @@ pub struct Kernel {
     /// Whether modules may name what no module defines.
     pub(crate) partial_models: bool,
     pub(crate) authority: Authority,
+    /// How the names of the files of service reports begin; `None` if there are none.
+    pub(crate) report_files: Option<Arc<str>>,
     pub(crate) now: Instant,
     pub(crate) sessions: BTreeMap<SessionId, Session>,
     pub(crate) federations: BTreeMap<FederationId, Federation>,
@@ -72,6 +75,13 @@ impl Kernel {
     #[must_use]
     pub fn with_authority(mut self, authority: Authority) -> Self {
         self.authority = authority;
+        self
+    }
+
+    /// Lets federates have their service reports written to files (clause 10.51), whose names begin with this path.
+    #[must_use]
+    pub fn with_report_files(mut self, path: &str) -> Self {
+        self.report_files = Some(path.into());
         self
     }
 

@@ -91,8 +91,7 @@
 //!
 //! # Limits of this crate
 //!
-//! It reads no clock, starts no thread, opens no file and knows no protocol. Of the management object model (11),
-//! service reports are not written to files.
+//! It reads no clock, starts no thread, opens no file and knows no protocol.
 //!
 //! The simulation test runs seeded worlds of federates that act in any order. To replay one seed:
 //! `HEMIOLA_SEED=n cargo test -p hemiola-rti --test main -- simulation`.
@@ -133,7 +132,7 @@ mod time;
 pub use authority::{Authority, Permit, Right};
 pub use creation::Owner;
 pub use image::Image;
-pub use input::{CallId, Effect, Input, SaveName, SessionId, StorageId};
+pub use input::{CallId, Effect, Input, SaveName, SessionId, StorageId, report_file};
 pub use kernel::{Kernel, Retired};
 pub use limits::Limits;
 pub use memory::{Refusals, Room};

@@ -6,14 +6,15 @@
 //! other clauses for all of this. Callbacks to it wait in its inbox until the call that caused them has been answered;
 //! then [`work`] handles them.
 //!
-//! The interest begins with the first subscription to a class of the model, or the first publication of one of its
-//! interactions. Before, a federation has no instance of the model (decision 0034). From then on, the RTI observes calls
-//! in [`observe`] and callbacks in [`delivered`]. What federates send and receive is counted from the moment when they
-//! join (`counts.rs`).
+//! The interest begins with the first subscription to a class of the model, with the first publication of one of its
+//! interactions, or with the first file of service reports. Before, a federation has no instance of the model (decision
+//! 0034). From then on, the RTI observes calls in [`observe`] and callbacks in [`delivered`]. Counts begin when a
+//! federate joins (`counts.rs`).
 
 mod adjust;
 mod argument;
 mod condition;
+mod file;
 mod invocation;
 mod parameters;
 mod report;
@@ -44,6 +45,7 @@ use crate::memory::{ALLOCATION, Account, Charge, Parcels, entry_len};
 use crate::notice::Notice;
 use crate::services::{self, Answer, object};
 use condition::Conditions;
+pub(crate) use file::begin_report_file;
 use invocation::{Invocation, Pending};
 use parameters::{Fault, Parameters};
 pub(crate) use request::Deletable;
@@ -381,10 +383,12 @@ fn add(federation: &mut Federation, federate: FederateHandle) {
 
 /// A federate has joined, perhaps with further modules of the object model.
 pub(crate) fn joined(federation: &mut Federation, federate: FederateHandle, with_modules: bool) {
-    if federation.mom.is_none() {
-        return;
+    match &federation.mom {
+        None => return,
+        // It has begun with this federate.
+        Some(mom) if mom.members.contains_key(&federate) => {}
+        Some(_) => add(federation, federate),
     }
-    add(federation, federate);
     if let Some(member) = mom(federation).members.get(&federate) {
         let instance = member.instance;
         update(federation, instance, |attribute| value::is_told_at_once(&attribute.name));

@@ -655,6 +655,7 @@ fn replace(
         federate.session = present.session;
         federate.host = Arc::clone(&present.host);
         federate.edition = present.edition;
+        federate.has_report_file = present.has_report_file;
         federate.bring(present.modules.clone());
     }
     federation.take_over(before);
@@ -678,6 +679,7 @@ impl Federation {
         self.id = before.id;
         self.creation = before.creation;
         self.mim.clone_from(&before.mim);
+        self.report_files = before.report_files.take();
         self.now = before.now;
         self.budget = before.budget;
         self.allowance = before.allowance;

@@ -50,6 +50,8 @@ pub(crate) struct World {
     pub(crate) storage: Storage,
     /// The reasons that operators are told.
     pub(crate) failures: Vec<String>,
+    /// The lines of service reports in files.
+    pub(crate) reports: Vec<(SessionId, String)>,
 }
 
 /// The behaviour of the storage.
@@ -115,6 +117,7 @@ impl World {
             saves: BTreeMap::new(),
             storage: Storage::Works,
             failures: Vec::new(),
+            reports: Vec::new(),
         }
     }
 
@@ -177,6 +180,9 @@ impl World {
                 }
                 Effect::Close(session) => self.closed.push(session),
                 Effect::Failed(_, reason) => self.failures.push(reason),
+                Effect::Report(session, line) => {
+                    self.reports.push((session, String::from_utf8(line).unwrap()));
+                }
                 request => requests.push(request),
             }
         }

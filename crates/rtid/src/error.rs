@@ -42,6 +42,14 @@ pub enum ServeError {
         /// The system's error.
         source: io::Error,
     },
+    /// No file can be made in the directory for service reports: choose another one.
+    #[error("cannot write service reports in {}: {source}", directory.display())]
+    Reports {
+        /// The directory.
+        directory: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
     /// The system lacks descriptors.
     #[error("cannot {what}: {source}")]
     System {

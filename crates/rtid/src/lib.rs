@@ -35,6 +35,7 @@ mod listener;
 mod mailbox;
 mod network;
 mod options;
+mod reports;
 mod saves;
 mod server;
 mod spool;

@@ -29,6 +29,8 @@ pub(crate) enum Command {
     ImageStored(StorageId, Result<(), String>),
     /// An image has been read, or not, with the reason.
     ImageLoaded(StorageId, Result<Image, String>),
+    /// Service reports have been written to their files, or not, with the reason.
+    ReportsAppended(Result<(), String>),
 }
 
 /// Takes commands until it is closed, and signals each through an event counter.

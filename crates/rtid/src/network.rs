@@ -9,10 +9,13 @@ use hemiola_rt::sys::epoll::{Epoll, EventFlags};
 use hemiola_rt::sys::local::send_with;
 use hemiola_rt::sys::random::secret;
 use hemiola_rti::{Image, Preparation, Retired, SaveName, SessionId, StorageId};
-use hemiola_rti_server::{ConnectionId, ConnectionLost, Lane, Received, SpoolChunk, Urgency};
+use hemiola_rti_server::{
+    ConnectionId, ConnectionLost, Lane, Received, ReportBatch, SpoolChunk, Urgency,
+};
 use hemiola_units::Bytes;
 
 use crate::link::Link;
+use crate::reports::Reports;
 use crate::saves::Saves;
 use crate::spool::{Job, Spooler};
 use crate::token::{EDGE, END, ONCE, Token};
@@ -30,6 +33,8 @@ pub(crate) struct Network {
     pub(crate) spooler: Option<Spooler>,
     /// Writes and reads the images of federations, if there is a directory for them.
     pub(crate) saves: Option<Saves>,
+    /// Writes service reports, if there is a directory for them.
+    pub(crate) reports: Option<Reports>,
     stream_capacity: Bytes,
 }
 
@@ -52,6 +57,7 @@ impl Network {
             workers,
             spooler: None,
             saves: None,
+            reports: None,
             stream_capacity,
         })
     }
@@ -202,6 +208,11 @@ impl hemiola_rti_server::Network for Network {
     fn load_image(&mut self, request: StorageId, name: SaveName) {
         let saves = self.saves.as_ref().expect("without a directory, no restore begins");
         saves.load(request, name);
+    }
+
+    fn append_reports(&mut self, batch: ReportBatch) {
+        let reports = self.reports.as_ref().expect("without a directory, there are no reports");
+        reports.append(batch);
     }
 
     fn secret(&mut self) -> Option<u64> {

@@ -27,6 +27,8 @@ pub struct Options {
     pub spool: Option<PathBuf>,
     /// The directory for the images of federations; without one, saves are refused.
     pub saves: Option<PathBuf>,
+    /// The directory for the files of service reports; without one, there are no such files.
+    pub reports: Option<PathBuf>,
     /// The capacity of a stream in shared memory, in each direction. It is memory of this process too.
     pub stream_capacity: Bytes,
     /// Is informed of every turn of the loop.
@@ -44,6 +46,7 @@ impl Default for Options {
             memory_limited_by: None,
             spool: None,
             saves: None,
+            reports: None,
             stream_capacity: Bytes(64 << 10),
             observer: None,
         }
@@ -58,6 +61,7 @@ impl std::fmt::Debug for Options {
             .field("settings", &self.settings)
             .field("spool", &self.spool)
             .field("saves", &self.saves)
+            .field("reports", &self.reports)
             .finish_non_exhaustive()
     }
 }

@@ -18,6 +18,7 @@ use crate::listener::{Incoming, Listener};
 use crate::mailbox::{Command, Mailbox};
 use crate::network::Network;
 use crate::options::{Observer, Options};
+use crate::reports::Reports;
 use crate::saves::Saves;
 use crate::spool::Spooler;
 use crate::stopper::Stopper;
@@ -98,6 +99,11 @@ impl Server {
         } else {
             settings.limits.image_len = 0;
         }
+        if let Some(directory) = &options.reports {
+            let refused = |source| ServeError::Reports { directory: directory.clone(), source };
+            network.reports =
+                Some(Reports::start(directory, Arc::clone(&mailbox)).map_err(refused)?);
+        }
         network
             .epoll
             .add(mailbox.counter(), Token::Mailbox.to_data(), LEVEL)
@@ -123,8 +129,12 @@ impl Server {
             addresses: tcp.chain(local).collect(),
             memory_limited_by: options.memory_limited_by,
         };
+        let mut core = Core::new(settings, identity, now()).with_authority(options.authority);
+        if let Some(reports) = &network.reports {
+            core = core.with_report_files(reports.path());
+        }
         Ok(Self {
-            core: Core::new(settings, identity, now()).with_authority(options.authority),
+            core,
             network,
             listeners,
             paused: Vec::new(),
@@ -177,9 +187,22 @@ impl Server {
                 observer.busy(from, to, calls as u32, callbacks as u32);
             }
         }
+        if self.network.reports.is_some() {
+            self.finish_reports();
+        }
         let summary = self.core.summary();
         tracing::info!(sessions = summary.sessions, calls = summary.calls, "the RTI stops");
         Ok(summary)
+    }
+
+    /// Has the last service reports written.
+    fn finish_reports(&mut self) {
+        let finish = |network: &Network| network.reports.iter().for_each(Reports::finish);
+        // One part may be on its way, and the rest follows it.
+        finish(&self.network);
+        self.core.reports_appended(Ok(()));
+        self.core.append_reports(&mut self.network);
+        finish(&self.network);
     }
 
     fn report_events(&mut self, events: &Events) {
@@ -230,6 +253,7 @@ impl Server {
                 Command::Loaded(session, chunk, result) => self.core.loaded(session, chunk, result),
                 Command::ImageStored(request, result) => self.core.image_stored(request, result),
                 Command::ImageLoaded(request, result) => self.core.image_loaded(request, result),
+                Command::ReportsAppended(result) => self.core.reports_appended(result),
                 Command::Report(to) => {
                     // The asking thread may have given up.
                     let _ = to.send(self.core.report());

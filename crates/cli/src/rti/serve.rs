@@ -123,6 +123,10 @@ fn options(args: &RtiServe) -> Result<Options, Failure> {
         options.authority = credentials::read(path)?;
     }
     options.saves.clone_from(&args.saves);
+    options.reports.clone_from(&args.reports);
+    if let Some(Bytes(len)) = args.reports_max {
+        settings.report_len_max = len;
+    }
     options.spool.clone_from(&args.spool);
     if args.spool.is_some() {
         let Bytes(len) = args.spool_max.unwrap_or(SPOOL_MAX);
@@ -242,6 +246,9 @@ fn cannot_serve(error: &ServeError) -> Failure {
         }
         ServeError::Spool { .. } => {
             "\nhint: choose an existing directory with --spool DIR in which this user can write"
+        }
+        ServeError::Reports { .. } => {
+            "\nhint: choose an existing directory with --reports DIR in which this user can write"
         }
         ServeError::Saves { .. } => {
             "\nhint: choose an existing directory with --saves DIR that no other RTI uses"

@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Lines, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 use hemiola_federate::{Calls, Federate, Joining, Options};
@@ -13,7 +13,7 @@ use hemiola_hla::{Call, Callback, Exception, LogicalInterval, LogicalTime, Reply
 use hemiola_rt::sys::process::{Signal, signal_group};
 
 use super::peer::{Peer, update};
-use super::scene::Rti;
+use super::scene::{Rti, Scratch};
 use crate::machine::Machine;
 
 const FEDERATION: &str = "Yard";
@@ -76,35 +76,15 @@ fn peers(rti: &Rti) -> Vec<Peer> {
     (0..2).map(|_| Peer::joined(rti.tcp(), FEDERATION)).collect()
 }
 
-/// A directory for saves, removed in the end.
-struct Saves(PathBuf);
-
-impl Saves {
-    fn new(test: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("hemiola-{test}-{}", std::process::id()));
-        fs::create_dir(&path).unwrap();
-        Self(path)
-    }
-
-    fn option(&self) -> &str {
-        self.0.to_str().unwrap()
-    }
-
-    fn file(&self, label: &str) -> PathBuf {
-        self.0.join(format!("{FEDERATION}.federation/{label}.save"))
-    }
-}
-
-impl Drop for Saves {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
+/// The file of a save.
+fn file(saves: &Scratch, label: &str) -> PathBuf {
+    saves.0.join(format!("{FEDERATION}.federation/{label}.save"))
 }
 
 #[test]
 fn another_rti_restores_what_one_has_saved() {
     let machine = Machine::take("saves");
-    let saves = Saves::new("saves");
+    let saves = Scratch::new("saves");
     let rti = Rti::start(&machine, &["--saves", saves.option()]);
     let mut first = peers(&rti);
     let car = first[0].register();
@@ -127,7 +107,7 @@ fn another_rti_restores_what_one_has_saved() {
 #[test]
 fn a_killed_rti_leaves_the_old_save_or_the_new_one() {
     let machine = Machine::take("killed saves");
-    let saves = Saves::new("killed-saves");
+    let saves = Scratch::new("killed-saves");
     for round in 0..6 {
         let rti = Rti::start(&machine, &["--saves", saves.option()]);
         let mut all = peers(&rti);
@@ -145,34 +125,31 @@ fn a_killed_rti_leaves_the_old_save_or_the_new_one() {
         std::thread::sleep(std::time::Duration::from_micros(300 * round));
         signal_group(rti.pid(), Signal::KILL).unwrap();
         drop((all, rti));
-        assert!(saves.file("a").exists());
+        assert!(file(&saves, "a").exists());
     }
 }
 
 #[test]
 fn a_full_disk_ends_a_save_and_nothing_else() {
     let machine = Machine::take("full saves");
-    let saves = Saves::new("full-saves");
-    let mounted = mount(&saves.0);
+    let saves = Scratch::new("full-saves");
+    let mounted = saves.mount();
     let rti = Rti::start(&machine, &["--saves", saves.option()]);
     let mut all = peers(&rti);
     if mounted {
         assert_eq!(save(&mut all, "a")[0], Callback::FederationSaved);
-        let before = fs::read(saves.file("a")).unwrap();
+        let before = fs::read(file(&saves, "a")).unwrap();
         // Fills the rest.
         let _ = fs::write(saves.0.join("filler"), vec![1; 1 << 20]);
         let told = save(&mut all, "a");
         assert!(matches!(told[0], Callback::FederationNotSaved { .. }), "{told:?}");
         rti.says("No space left on device", 1);
-        assert_eq!(fs::read(saves.file("a")).unwrap(), before);
+        assert_eq!(fs::read(file(&saves, "a")).unwrap(), before);
         fs::remove_file(saves.0.join("filler")).unwrap();
     }
     assert_eq!(save(&mut all, "b"), [Callback::FederationSaved, Callback::FederationSaved]);
     drop(all);
     rti.stop();
-    if mounted {
-        assert!(Command::new("umount").arg(&saves.0).status().unwrap().success());
-    }
 }
 
 /// A federate in another process: this program, executing [`mortal`] alone.
@@ -240,7 +217,7 @@ impl Mortal {
 #[test]
 fn a_federate_killed_at_any_step_ends_the_save_or_the_restore_and_nothing_else() {
     let machine = Machine::take("mortal saves");
-    let saves = Saves::new("mortal-saves");
+    let saves = Scratch::new("mortal-saves");
     let rti = Rti::start(&machine, &["--saves", saves.option()]);
     let mut all = peers(&rti);
     for calls in 0..=2 {
@@ -273,7 +250,7 @@ fn a_federate_killed_at_any_step_ends_the_save_or_the_restore_and_nothing_else()
 #[test]
 fn a_save_at_a_time_begins_when_it_is_reached_and_restores_the_times() {
     let machine = Machine::take("timed saves");
-    let saves = Saves::new("timed-saves");
+    let saves = Scratch::new("timed-saves");
     let rti = Rti::start(&machine, &["--saves", saves.option()]);
     let mut all = peers(&rti);
     let time = |at: f64| LogicalTime::float(at).unwrap();
@@ -312,14 +289,6 @@ fn a_save_at_a_time_begins_when_it_is_reached_and_restores_the_times() {
     all.iter_mut().for_each(grant);
     drop(all);
     rti.stop();
-}
-
-/// Mounts a small file system. Returns `false` without the privilege.
-fn mount(at: &Path) -> bool {
-    let options = ["-t", "tmpfs", "-o", "size=64k", "tmpfs"];
-    let mut mount = Command::new("mount");
-    mount.args(options).arg(at).stderr(std::process::Stdio::null());
-    mount.status().is_ok_and(|status| status.success())
 }
 
 #[test]

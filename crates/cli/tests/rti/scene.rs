@@ -3,7 +3,8 @@
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
-use std::process::{Child, Stdio};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{JoinHandle, sleep};
@@ -14,6 +15,38 @@ use hemiola_rt::sys::process::{Signal, signal_group};
 use super::peer::{Peer, update, value};
 use crate::command::{Ended, PROGRAM};
 use crate::machine::{Machine, PATIENCE};
+
+/// A directory for a test, removed in the end.
+pub(super) struct Scratch(pub(super) PathBuf);
+
+impl Scratch {
+    pub(super) fn new(test: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("hemiola-{test}-{}", std::process::id()));
+        fs::create_dir(&path).unwrap();
+        Self(path)
+    }
+
+    /// Its path, as an option.
+    pub(super) fn option(&self) -> &str {
+        self.0.to_str().unwrap()
+    }
+
+    /// Mounts a small file system there. Returns `false` without the privilege.
+    pub(super) fn mount(&self) -> bool {
+        let options = ["-t", "tmpfs", "-o", "size=64k", "tmpfs"];
+        let mut mount = Command::new("mount");
+        mount.args(options).arg(&self.0).stderr(Stdio::null());
+        mount.status().is_ok_and(|status| status.success())
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // Only if something is mounted.
+        let _ = Command::new("umount").arg(&self.0).stderr(Stdio::null()).status();
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
 
 /// The process of an RTI. Killed when dropped.
 pub(super) struct Rti {

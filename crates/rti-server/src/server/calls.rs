@@ -19,6 +19,8 @@ const BYTES_PER_UNIT: u64 = 1024;
 const CALLBACKS_PER_UNIT: u64 = 4;
 /// A turn's work is done in this many parts, so that several sessions share it. A call begins with one part.
 const WORK_PARTS: u64 = 4;
+/// Characters of the reason of a refusal that are logged.
+const REASON_LEN: usize = 200;
 /// The capacity that the list of effects keeps.
 const SPARE_EFFECTS: usize = 4096;
 
@@ -250,6 +252,7 @@ impl Server {
                 Effect::Failed(SaveName { federation, label }, reason) => {
                     tracing::warn!(federation, label, reason, "no save or restore");
                 }
+                Effect::Report(id, line) => self.keep_report(id, &line),
                 request @ (Effect::Store(..) | Effect::Load(..)) => {
                     self.schedule.images.push(request);
                 }
@@ -271,7 +274,9 @@ impl Server {
         }
         if let Some(omitted) = self.statistics.denials.note(self.now) {
             let peer = &session.peer;
-            tracing::warn!(session = id.0, %peer, reason = %refusal.details, omitted, "access refused");
+            // It names a federation, and a name may be long.
+            let reason: String = refusal.details.chars().take(REASON_LEN).collect();
+            tracing::warn!(session = id.0, %peer, reason, omitted, "access refused");
         }
     }
 
@@ -312,6 +317,7 @@ impl Server {
         }
         network.forget_process(id);
         network.discard_spool(id);
+        self.forget_reports(id);
         self.input(Input::Lost(id));
         self.expect_abandoned();
         self.deliver(None);

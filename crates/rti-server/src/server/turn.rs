@@ -37,7 +37,7 @@ impl Server {
     ///    [`work_max`](crate::Settings::work_max) units of work. A call begins with a quarter of these; while the rest
     ///    is unfinished, the further calls of its session wait, and the calls of all other sessions are carried out.
     /// 5. Output is written, callbacks first and a bounded amount for each session and for all; sessions are evicted.
-    /// 6. Images of federations are given to the storage.
+    /// 6. Images of federations are given to the storage, and service reports to the thread that writes them.
     /// 7. What the kernel no longer needs is given to another thread to be dropped.
     ///
     /// The work that remains is part of the next turn, for which [`before_sleep`](Self::before_sleep) does not wait.
@@ -52,6 +52,7 @@ impl Server {
         self.work();
         self.write_all(network);
         self.request_images(network);
+        self.append_reports(network);
         self.discard_retired(network);
     }
 

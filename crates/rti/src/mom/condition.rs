@@ -6,8 +6,8 @@ use crate::federate::Federate;
 use crate::federation::Federation;
 use crate::image::{Reader, Stored, Taken, Writer};
 
-/// The attributes, each with its value: all of them are enumerated with 32 bits.
-const ATTRIBUTES: [(&str, Value); 14] = [
+/// The attributes, each with its value: all of them but one are enumerated with 32 bits.
+const ATTRIBUTES: [(&str, Value); 15] = [
     ("HLAtimeConstrained", |_, one| i32::from(one.time.constrained)),
     ("HLAtimeRegulating", |_, one| i32::from(one.time.regulation().is_some())),
     ("HLAasynchronousDelivery", |_, one| i32::from(one.time.asynchronous_delivery)),
@@ -22,7 +22,12 @@ const ATTRIBUTES: [(&str, Value); 14] = [
     ("HLAserviceReporting", |_, one| on(one, Switch::ServiceReporting)),
     ("HLAexceptionReporting", |_, one| on(one, Switch::ExceptionReporting)),
     ("HLAsendServiceReportsToFile", |_, one| on(one, Switch::SendServiceReportsToFile)),
+    // It has a name, which follows from this.
+    (REPORT_FILE, |_, one| i32::from(one.has_report_file)),
 ];
+
+/// The one attribute of these that is a text.
+pub(super) const REPORT_FILE: &str = "HLAreportServiceFile";
 
 /// Reads a value from the state of a federation and its federate.
 type Value = fn(&Federation, &Federate) -> i32;

@@ -10,6 +10,7 @@ use hemiola_hla::encoding::{
 use hemiola_hla::{Call, Callback, FederateHandle, Refusal, ServiceGroup, Switch};
 
 use super::argument::{self, Argument};
+use super::file;
 use super::report::{self, Values};
 use super::value::{array, data, integer, text};
 use crate::federation::Federation;
@@ -18,13 +19,13 @@ use crate::services::Answer;
 /// A report that will be sent after the present call has been answered.
 #[derive(Debug)]
 pub(super) struct Invocation {
-    federate: FederateHandle,
-    service: String,
-    group: ServiceGroup,
-    supplied: Vec<Argument>,
-    returned: Argument,
-    exception: Option<String>,
-    serial: i32,
+    pub(super) federate: FederateHandle,
+    pub(super) service: String,
+    pub(super) group: ServiceGroup,
+    pub(super) supplied: Vec<Argument>,
+    pub(super) returned: Argument,
+    pub(super) exception: Option<String>,
+    pub(super) serial: i32,
 }
 
 /// A call about to be carried out, if its federate reports.
@@ -109,6 +110,7 @@ fn note(federation: &mut Federation, federate: FederateHandle, invocation: Invoc
 /// Sends a report on a service invocation.
 pub(super) fn send(federation: &mut Federation, invocation: Invocation) {
     const REPORT: &str = "HLAreportServiceInvocation";
+    file::write(federation, &invocation);
     let Invocation { federate, service, group, supplied, returned, exception, serial } = invocation;
     let of_2010 = report::is_for_2010(federation, &format!("HLAfederate.HLAreport.{REPORT}"));
     let mut values: Values = vec![

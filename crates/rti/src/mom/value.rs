@@ -12,15 +12,17 @@ use hemiola_hla::{AttributeHandle, FederateHandle, LogicalTime, ObjectInstanceHa
 
 use hemiola_units::Span;
 
-use super::condition::Conditions;
+use super::condition::{Conditions, REPORT_FILE};
 use super::subject;
 use crate::counts::{Counts, total};
+use crate::federate::Federate;
 use crate::federation::Federation;
+use crate::input::report_file;
 use crate::services::time::Galts;
 use crate::time::Bound;
 
 /// The version that the RTI reports of itself.
-const VERSION: &str = concat!("Hemiola ", env!("CARGO_PKG_VERSION"));
+pub(super) const VERSION: &str = concat!("Hemiola ", env!("CARGO_PKG_VERSION"));
 
 /// Encodes a value.
 pub(super) fn data<T: Element>(value: &T) -> Data {
@@ -139,6 +141,9 @@ fn of_federate(
 ) -> Option<Data> {
     let federate = federation.joined_federate(handle)?;
     let state = &federate.time;
+    if name == REPORT_FILE {
+        return Some(text(&report_file_of(federation, federate)));
+    }
     if let Some(value) = Conditions::of(federation, handle).value(name) {
         return Some(integer(value));
     }
@@ -149,8 +154,6 @@ fn of_federate(
         "HLAfederateName" => text(&federate.name),
         "HLAfederateType" => text(&federate.federate_type),
         "HLAfederateHost" => text(&federate.host),
-        // Service reports are not written to files.
-        "HLAreportServiceFile" => text(""),
         "HLAtimeGrantedTime" => milliseconds(member?.granted),
         "HLAtimeAdvancingTime" => milliseconds(member?.advancing),
         "HLARTIversion" => text(VERSION),
@@ -169,6 +172,12 @@ fn of_federate(
         "HLAprivilegeToDeleteObject" => Data::new(),
         _ => integer(counted(&federate.counts, name)?),
     })
+}
+
+/// The file of the service reports of a federate; empty if it has none.
+fn report_file_of(federation: &Federation, federate: &Federate) -> String {
+    let path = federation.report_files.as_deref().filter(|_| federate.has_report_file);
+    path.map_or_else(String::new, |path| report_file(path, federate.session))
 }
 
 /// Returns the value of an attribute that counts.

@@ -272,8 +272,8 @@ fn counts_are_those_of_the_calls_and_callbacks() {
     );
 }
 
-/// One thing of everything that is counted, in every way in which it can come about: at once, queued by time, retracted,
-/// held back, and for instances that go on to be deleted by all or by one federate.
+/// Everything that is counted, in every way in which it can come about: at once, queued by time, retracted, held back,
+/// and for instances that all federates or one delete later.
 fn traffic(world: &mut World, [car, viewer, slow]: [Fed; 3], from: i64) {
     let (one, other) = (world.register(car, "Vehicle.Car"), world.register(car, "Vehicle.Car"));
     for names in ["Position Load", "Position", "Driver", ""] {
@@ -313,7 +313,7 @@ fn counts_begin_when_a_federate_joins_and_not_when_somebody_asks() {
         "DirectedInteractionsSent",
         "DirectedInteractionsReceived",
     ];
-    // What is told about each federate if the manager begins before all traffic, in its middle, or after it.
+    // The manager begins before all traffic, in its middle, or after it, and is told this about each federate.
     let told = |begins: usize| {
         let mut world = World::new();
         let manager = world.federate("manager");

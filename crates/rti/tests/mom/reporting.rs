@@ -214,3 +214,97 @@ fn a_federate_that_the_rti_resigns_is_reported_as_lost_with_the_reason() {
     let reason = report.get::<HLAunicodeString>("HLAfaultDescription").0;
     assert_eq!(reason, "it has too many undelivered messages");
 }
+
+/// The lines that a federate's file has got since the last time.
+fn lines(world: &mut World, fed: Fed) -> Vec<String> {
+    let reports = std::mem::take(&mut world.reports).into_iter();
+    reports.map(|(session, line)| (session == fed.session).then_some(line).unwrap()).collect()
+}
+
+/// The service of a line, or what else it is.
+fn service(line: &str) -> String {
+    let after = |key: &str| Some(line.split_once(key)?.1.split('"').next()?.to_owned());
+    after("\"service\":\"").or_else(|| after("\"record\":\"")).unwrap()
+}
+
+#[test]
+fn reports_go_to_a_file_while_both_switches_are_on_whether_or_not_somebody_listens() {
+    let mut world = World::new();
+    world.kernel = std::mem::take(&mut world.kernel).with_report_files("/reports/a");
+    let (manager, car) = (world.federate("manager"), world.federate("car"));
+    world.ok(car, SupportCall::SetSendServiceReportsToFileSwitch { value: true });
+    world.ok(car, TimeCall::QueryLogicalTime);
+    assert_eq!(world.reports, []);
+    // Nobody manages this federation.
+    world.ok(car, SupportCall::SetServiceReportingSwitch { value: true });
+    world.publish(car, "Vehicle.Car", "Position");
+    assert_eq!(world.refused(car, TimeCall::QueryLookahead), Exception::TimeRegulationIsNotEnabled);
+    world.ok(manager, TimeCall::QueryLogicalTime);
+    let all = lines(&mut world, car);
+    let services: Vec<String> = all.iter().map(|line| service(line)).collect();
+    assert_eq!(services, ["initial", "Publish Object Class Attributes", "Query Lookahead"]);
+    let handle = car.handle;
+    assert_eq!(
+        all[0],
+        format!(
+            "{{\"record\":\"initial\",\"federation\":\"Yard\",\"federate\":\"car\",\"type\":\"test\",\
+             \"handle\":{handle},\"rti\":\"Hemiola {}\"}}\n",
+            env!("CARGO_PKG_VERSION")
+        )
+    );
+    assert!(all[2].contains("\"serial\":1,") && all[2].contains("TimeRegulationIsNotEnabled"));
+    // A manager finds the file by its name, and receives the reports as well.
+    world.watch(manager, super::FEDERATE);
+    world.listen_to_reports(manager);
+    world.notices(manager);
+    world.request(manager, super::FEDERATE);
+    let names = world.received(manager).into_iter();
+    let names: Vec<String> =
+        names.map(|one| one.get::<HLAunicodeString>("HLAreportServiceFile").0).collect();
+    let expected = hemiola_rti::report_file("/reports/a", car.session);
+    assert_eq!(names, [String::new(), expected.clone()]);
+    world.ok(car, TimeCall::QueryLogicalTime);
+    assert_eq!(reports(&mut world, manager).len(), 1);
+    assert_eq!(lines(&mut world, car).len(), 1);
+    // Off again, and on again: the file goes on.
+    world.ok(car, SupportCall::SetSendServiceReportsToFileSwitch { value: false });
+    world.ok(car, TimeCall::QueryLogicalTime);
+    assert_eq!(lines(&mut world, car), [""; 0]);
+    world.ok(car, SupportCall::SetSendServiceReportsToFileSwitch { value: true });
+    let all = lines(&mut world, car);
+    assert_eq!(service(&all[0]), "Set Send Service Reports To File Switch");
+    assert_eq!(all.len(), 1);
+    // The manager is told of the file of another federate when it begins.
+    world.notices(manager);
+    let other = world.federate("other");
+    world.notices(manager);
+    for call in [
+        SupportCall::SetServiceReportingSwitch { value: true },
+        SupportCall::SetSendServiceReportsToFileSwitch { value: true },
+    ] {
+        world.ok(other, call);
+    }
+    let told = world.received(manager).into_iter();
+    let mut names = told.filter_map(|one| one.values.get("HLAreportServiceFile").cloned());
+    let name = hemiola_rti::report_file("/reports/a", other.session);
+    let name = hemiola_hla::encoding::encode(&HLAunicodeString::from(name.as_str()));
+    assert_eq!(names.next().unwrap(), name);
+}
+
+#[test]
+fn the_object_model_can_have_reports_of_all_federates_in_files() {
+    let other = "<switches><sendServiceReportsToFile isEnabled=\"true\"/>";
+    let model = crate::world::model_with("serviceReporting").replace("<switches>", other);
+    let mut world = World::empty(Limits::default(), &model);
+    world.kernel = std::mem::take(&mut world.kernel).with_report_files("/reports/a");
+    let creator = world.connect();
+    let create = hemiola_hla::call::FederationCall::CreateFederationExecution {
+        federation_name: "Yard".into(),
+        fom_module: crate::world::module(&model),
+    };
+    world.ok(creator, create);
+    let car = world.federate("car");
+    world.ok(car, TimeCall::QueryLogicalTime);
+    let services: Vec<String> = lines(&mut world, car).iter().map(|line| service(line)).collect();
+    assert_eq!(services, ["initial", "Query Logical Time"]);
+}

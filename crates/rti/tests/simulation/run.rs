@@ -279,6 +279,7 @@ impl Run {
                 Effect::Store(id, _, image) => self.storing = Some((id, image)),
                 Effect::Load(id, _) => self.loading = Some(id),
                 Effect::Failed(name, reason) => panic!("{name:?}: {reason}"),
+                Effect::Report(..) => panic!("there are no files of reports"),
             }
         }
         answer

@@ -5,6 +5,7 @@ use hemiola_hla::{Exception, FederateHandle, Reply, ResignAction, Switch};
 use super::Answer;
 use crate::federation::Federation;
 use crate::job::{Known, Task};
+use crate::mom;
 use crate::services::{declaration, distribution};
 
 pub(super) fn get(federation: &Federation, me: FederateHandle, switch: Switch) -> Answer {
@@ -49,6 +50,9 @@ pub(super) fn set(
             federation.start(me, task);
         }
         Switch::ConveyRegionDesignatorSets => federate.conveys_regions = on,
+        Switch::ServiceReporting | Switch::SendServiceReportsToFile => {
+            mom::begin_report_file(federation, me);
+        }
         _ => {}
     }
     Ok(Reply::Done)
