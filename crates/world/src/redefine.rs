@@ -144,6 +144,9 @@ impl World {
     ///
     /// # Errors
     /// If a property or a row has no value, entities would end, or the definition cannot run.
+    ///
+    /// # Panics
+    /// Perhaps, if `after` has converters and was checked with another definition than the present one.
     pub fn redefine(
         &mut self,
         after: Universe,
