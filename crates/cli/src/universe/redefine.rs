@@ -26,7 +26,7 @@ enum Action {
 }
 
 /// A redefinition or a return that happened.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 pub(super) struct Redefined {
     /// The step before it.
     pub(super) step: u64,
@@ -71,48 +71,53 @@ impl Redefinitions {
         monitors: &[String],
     ) -> Result<(), Failure> {
         let Some(action) = self.due.remove(&step) else { return Ok(()) };
-        let began = Instant::now();
-        let mut new = None;
-        if let Action::Redefine(files) = &action {
-            new = Some(universe(files, world.universe())?);
-        }
-        let checked = Instant::now();
-        let failed = |error: RedefineError| Failure::failed(described(step, &error));
-        let (what, changes, ended) = match (&action, new) {
-            (Action::Redefine(files), Some(new)) => {
-                let redefinition = world.redefine(new, &mut |_| {}).map_err(failed)?;
-                let changes = redefinition.plan.steps.iter().map(ToString::to_string).collect();
-                let text =
-                    |id: &MonitorId| monitors.get(id.0 as usize).cloned().unwrap_or_default();
-                let ended = redefinition.ended.iter().map(text).collect();
-                self.last = Some(redefinition);
-                let files: Vec<String> =
-                    files.iter().map(|file| file.display().to_string()).collect();
-                (files.join(", "), changes, ended)
-            }
-            _ => {
-                let Some(last) = &mut self.last else {
-                    return Err(Failure::failed(format!(
-                        "step {step}: there is no definition to return to"
-                    )));
-                };
-                let what = match world.roll_back(last, &mut |_| {}).map_err(failed)? {
-                    Return::Unchanged => "back to the rows of before",
-                    Return::Converted => "back, with converted rows",
-                };
-                (what.to_owned(), Vec::new(), Vec::new())
-            }
+        let mut done = match action {
+            Action::Redefine(files) => self.redefine(step, world, &files, monitors)?,
+            Action::RollBack => self.roll_back(step, world)?,
         };
-        self.done.push(Redefined {
-            step,
-            what,
-            changes,
-            rows: world.len(),
-            ended,
-            check_ns: (checked - began).as_nanos() as u64,
-            delay_ns: checked.elapsed().as_nanos() as u64,
-        });
+        (done.step, done.rows) = (step, world.len());
+        self.done.push(done);
         Ok(())
+    }
+
+    fn redefine(
+        &mut self,
+        step: u64,
+        world: &mut World,
+        files: &[PathBuf],
+        monitors: &[String],
+    ) -> Result<Redefined, Failure> {
+        let began = Instant::now();
+        let new = universe(files, world.universe())?;
+        let checked = Instant::now();
+        // The next step waits for the memory of the definition before the last one, too.
+        self.last = None;
+        let redefinition =
+            world.redefine(new, &mut |_| {}).map_err(|error| not_possible(step, &error))?;
+        let delay_ns = checked.elapsed().as_nanos() as u64;
+        let text = |id: &MonitorId| monitors.get(id.0 as usize).cloned().unwrap_or_default();
+        let ended = redefinition.ended.iter().map(text).collect();
+        let changes = redefinition.plan.steps.iter().map(ToString::to_string).collect();
+        self.last = Some(redefinition);
+        let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+        let check_ns = (checked - began).as_nanos() as u64;
+        let what = files.join(", ");
+        Ok(Redefined { what, changes, ended, check_ns, delay_ns, ..Redefined::default() })
+    }
+
+    fn roll_back(&mut self, step: u64, world: &mut World) -> Result<Redefined, Failure> {
+        let last = self.last.as_mut().ok_or_else(|| {
+            Failure::failed(format!("step {step}: there is no definition to return to"))
+        })?;
+        let began = Instant::now();
+        let back =
+            world.roll_back(last, &mut |_| {}).map_err(|error| not_possible(step, &error))?;
+        let delay_ns = began.elapsed().as_nanos() as u64;
+        let what = match back {
+            Return::Unchanged => "back to the rows of before",
+            Return::Converted => "back, with converted rows",
+        };
+        Ok(Redefined { what: what.to_owned(), delay_ns, ..Redefined::default() })
     }
 }
 
@@ -149,7 +154,7 @@ fn universe(files: &[PathBuf], before: &Universe) -> Result<Universe, Failure> {
     })
 }
 
-fn described(step: u64, error: &RedefineError) -> String {
+fn not_possible(step: u64, error: &RedefineError) -> Failure {
     let stubs = match error {
         RedefineError::Missing(missing) => missing
             .iter()
@@ -160,5 +165,5 @@ fn described(step: u64, error: &RedefineError) -> String {
             .collect(),
         _ => String::new(),
     };
-    format!("behind step {step}: {error}{stubs}")
+    Failure::failed(format!("behind step {step}: {error}{stubs}"))
 }
