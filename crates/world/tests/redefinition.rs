@@ -322,3 +322,30 @@ fn a_hundred_thousand_entities_survive_five_redefinitions_while_each_step_is_mad
     let expected: Vec<(u64, Value)> = (1..).zip((0..ENTITIES).map(row)).collect();
     assert!(found == expected);
 }
+
+#[test]
+fn rows_of_a_derived_element_are_converted_by_its_base() {
+    let after = "universe u {
+        element e { property y : real; converter y = 2 * x; converter back x = y / 2; }
+        element f : e { property z : integer; }
+    }";
+    let before = "universe u {
+        element e { property x : real = 3; }
+        element f : e { property z : integer = 5; }
+        entity base : e;
+        entity derived : f;
+    }";
+    let mut world = World::new(checked(before, None).unwrap()).unwrap();
+    let rows = |x| [vec![Value::Double(x)], vec![Value::Double(x), Value::Integer(5)]];
+    let are = |world: &World, x: f64| {
+        let found: Vec<Value> = world.entities().filter_map(|id| world.row(id)).collect();
+        assert_eq!(found, rows(x).map(Value::Row));
+    };
+    are(&world, 3.0);
+    let after = checked(after, Some(world.universe())).unwrap();
+    let mut redefinition = world.redefine(after, &mut |_| {}).unwrap();
+    are(&world, 6.0);
+    world.step(0.1, &mut |_| {}, &mut |_| {});
+    assert_eq!(world.roll_back(&mut redefinition, &mut |_| {}), Ok(Return::Converted));
+    are(&world, 3.0);
+}
