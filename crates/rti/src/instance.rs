@@ -12,6 +12,9 @@ use crate::federation::NameUse;
 use crate::image::{Reader, Stored, Taken, Writer, stored};
 use crate::memory::{ALLOCATION, Account, Charge, entry_len, name_len};
 
+/// The room for federates that know an instance and that it keeps.
+const SPARE_LEN: usize = 4;
+
 /// A registered object instance.
 #[derive(Debug)]
 pub(crate) struct Instance {
@@ -189,7 +192,12 @@ impl Instance {
     pub(crate) fn forget(&mut self, federate: FederateHandle) -> Option<KnownBy> {
         let at = self.known_by.binary_search_by_key(&federate, |one| one.federate).ok()?;
         self.charge.shrink(Self::KNOWN_BY_LEN);
-        Some(self.known_by.remove(at))
+        let removed = self.known_by.remove(at);
+        // Rarely, so that federates that come and go do not call the allocator for each instance.
+        if self.known_by.len() <= self.known_by.capacity() / 4 {
+            self.known_by.shrink_to((2 * self.known_by.len()).max(SPARE_LEN));
+        }
+        Some(removed)
     }
 
     pub(crate) fn attribute(&self, handle: AttributeHandle) -> Option<&InstanceAttribute> {

@@ -1,6 +1,6 @@
 //! The kernel's account compared with its allocations: for each kind of thing that federates make it keep, the estimate
 //! lies between 0.8 and 1.5 times what is allocated, and all of it is given back. Also how often slices of bulk work
-//! call the allocator, and how large the blocks of long queues are.
+//! call the allocator, how large the blocks of long queues are, and what instances keep when federates have left.
 
 #![expect(unsafe_code, reason = "an allocator that counts can be written in no other way")]
 
@@ -18,12 +18,17 @@ use support::World;
 #[path = "../benches/support/mod.rs"]
 mod support;
 
+#[path = "allocation/instances.rs"]
+mod instances;
 #[path = "allocation/queues.rs"]
 mod queues;
 #[path = "allocation/slices.rs"]
 mod slices;
 
 const FEDERATES: u64 = 40;
+
+/// Bytes that may be left when everything is over: the kernel keeps the memory of a list of effects.
+const LEFT_MAX: usize = 128 << 10;
 
 /// The allocator counts the whole process, so each test runs alone.
 static ALONE: Mutex<()> = Mutex::new(());

@@ -7,15 +7,12 @@ use hemiola_hla::Data;
 use hemiola_hla::call::{ObjectCall, TimeCall};
 
 use crate::support::{World, time};
-use crate::{ALONE, LARGEST, LIVE};
+use crate::{ALONE, LARGEST, LEFT_MAX, LIVE};
 
 const MESSAGES: usize = 20_000;
 
 /// A queue that is one piece would have more than a megabyte.
 const LARGEST_MAX: usize = 64 << 10;
-
-/// The kernel keeps the memory of a list of effects.
-const LEFT_MAX: usize = 128 << 10;
 
 const SENDER: u64 = 1;
 const RECEIVER: u64 = 2;
