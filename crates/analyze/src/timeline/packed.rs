@@ -225,6 +225,19 @@ impl<'g> Reader<'g> {
         self.unpack(index / GROUP).start(index)
     }
 
+    /// Adds the segments `from..to` of one group, by number; `end` is that of the last segment of all.
+    pub(super) fn add(&mut self, from: usize, to: usize, end: u64, totals: &mut Totals) {
+        let next = if to < self.groups.segments { self.start_of(to) } else { end };
+        let Unpacked { starts, words, .. } = self.unpack(from / GROUP);
+        let place = from % GROUP..from % GROUP + (to - from);
+        let starts = &starts[place.clone()];
+        let ends = starts.iter().skip(1).copied().chain([next]);
+        for ((start, word), end) in starts.iter().zip(&words[place]).zip(ends) {
+            let (state, key) = word.what();
+            totals.add(state, key, end - start);
+        }
+    }
+
     /// How many segments begin before a moment.
     pub(super) fn before(&mut self, at: u64) -> usize {
         self.next_from(0, at)

@@ -389,36 +389,51 @@ impl Cursor<'_> {
         totals.add(state, key, end.min(to).saturating_sub(start.max(from)));
     }
 
-    fn add(&mut self, index: usize, totals: &mut Totals) {
-        let Segment { from, to, state, key } = self.segment(index);
-        totals.add(state, key, to - from);
-    }
-
     /// The sum of the segments `from..to`, by number.
-    pub(super) fn sum(&mut self, mut from: usize, mut to: usize) -> Totals {
-        let Track { sums, levels, .. } = self.track;
+    pub(super) fn sum(&mut self, from: usize, to: usize) -> Totals {
+        let mut totals = Totals::default();
+        let (first, last) = (from.div_ceil(GROUP), to / GROUP);
+        let mut add = |from, to| self.reader.add(from, to, self.track.end, &mut totals);
+        if from >= to {
+            return totals;
+        } else if first > last {
+            add(from, to);
+            return totals;
+        }
+        if from < first * GROUP {
+            add(from, first * GROUP);
+        }
+        if last * GROUP < to {
+            add(last * GROUP, to);
+        }
+        totals.join(&self.track.sum_of_groups(first, last));
+        totals
+    }
+}
+
+impl Track {
+    /// The sum of the full groups `from..to`.
+    fn sum_of_groups(&self, mut from: usize, mut to: usize) -> Totals {
         let mut totals = Totals::default();
         // At each level the ragged ends are added one by one, and what is between them is left to the level above.
-        for level in 0.. {
+        for level in 0..=self.levels.len() {
             let mut add = |index: usize| match level {
-                0 => self.add(index, &mut totals),
-                1 => totals.join(&sums.get(index)),
-                _ => totals.join(&levels[level - 2][index]),
+                0 => totals.join(&self.sums.get(index)),
+                _ => totals.join(&self.levels[level - 1][index]),
             };
-            let fan = if level == 0 { GROUP } else { FAN };
-            let top = level == levels.len() + 1;
-            while from < to && (top || !from.is_multiple_of(fan)) {
+            let top = level == self.levels.len();
+            while from < to && (top || !from.is_multiple_of(FAN)) {
                 add(from);
                 from += 1;
             }
-            while from < to && !to.is_multiple_of(fan) {
+            while from < to && !to.is_multiple_of(FAN) {
                 to -= 1;
                 add(to);
             }
             if from >= to {
                 break;
             }
-            (from, to) = (from / fan, to / fan);
+            (from, to) = (from / FAN, to / FAN);
         }
         totals
     }
