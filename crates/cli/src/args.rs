@@ -411,8 +411,8 @@ pub(crate) enum Action {
 pub(crate) struct New {
     /// The name of the new unit
     pub(crate) name: String,
-    /// Run the built-in controller with this gain
-    #[arg(long, value_name = "GAIN", required_unless_present_any = ["command", "wasm"])]
+    /// Run the built-in controller with this gain: a name, or a number for each state, as in 1.5,-0.2
+    #[arg(long, value_name = "GAIN", allow_hyphen_values = true, required_unless_present_any = ["command", "wasm"])]
     pub(crate) gain: Option<String>,
     /// Call this WebAssembly module within the decision module, in a sandbox without any rights
     #[arg(long, value_name = "FILE", conflicts_with_all = ["gain", "priority", "command"])]

@@ -197,7 +197,7 @@ fn a_lost_pendulum_is_a_failed_run() {
         .hemiola(&["run", "scenario.toml", "--duration", "10s", "--output", "result"])
         .with_code(1);
     let said = last_line(&ended);
-    assert!(said.starts_with("error: monolithic, run 1: the pendulum fell after "), "{said}");
+    assert!(said.starts_with("error: monolithic, run 1: the plant was lost after "), "{said}");
     assert_eq!(ended.folder(), Path::new("result"));
 }
 

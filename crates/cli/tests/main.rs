@@ -17,6 +17,7 @@ mod generate;
 mod hostile;
 mod kernel;
 mod ladder;
+mod linear;
 mod machine;
 mod measure;
 mod mixed;

@@ -4,7 +4,7 @@ use hemiola_units::{Random, Span};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::{Code, LowPass, Noise, Parameters, State, Wiring, rk4};
+use crate::{Code, LinearPlant, LowPass, Noise, Nominal, Parameters, State, Wiring, rk4};
 
 /// The position of the end stops, in m from mid-track.
 pub const POSITION_STOP: f64 = 0.407;
@@ -28,28 +28,123 @@ const SATURATED_VOLTS: f64 = 1.0;
 const OUTPUT_DELAY: f64 = 0.02;
 const OUTPUT_DELAY_STEPS_MAX: usize = 256;
 
-/// The simulated pendulum.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+/// The simulated plant.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Model {
     /// [`Parameters::sei_fit`].
+    #[default]
     SeiFit,
     /// [`Parameters::ip01`].
     Ip01,
     /// Any other parameters.
     Custom(Parameters),
+    /// A linear plant in place of the pendulum.
+    Linear(Box<LinearPlant>),
 }
 
 impl Model {
-    /// Returns the parameters of this model.
+    /// Returns the plant as its controllers know it. They know one pendulum, whichever is simulated.
     #[must_use]
-    pub const fn parameters(&self) -> Parameters {
+    pub fn nominal(&self) -> Nominal {
         match self {
-            Self::SeiFit => Parameters::sei_fit(),
-            Self::Ip01 => Parameters::ip01(),
-            Self::Custom(parameters) => *parameters,
+            Self::SeiFit | Self::Ip01 | Self::Custom(_) => Nominal::pendulum(),
+            Self::Linear(plant) => Nominal::of(plant),
         }
     }
+
+    /// Returns the linear plant, if it is one.
+    #[must_use]
+    pub const fn linear(&self) -> Option<&LinearPlant> {
+        match self {
+            Self::SeiFit | Self::Ip01 | Self::Custom(_) => None,
+            Self::Linear(plant) => Some(plant),
+        }
+    }
+}
+
+/// The equations of motion, and where they end.
+#[derive(Clone, Debug)]
+enum Dynamics {
+    Pendulum(Parameters),
+    Linear(Box<LinearPlant>),
+}
+
+impl Dynamics {
+    fn of(settings: &Settings) -> Self {
+        let parameters = match &settings.model {
+            Model::SeiFit => Parameters::sei_fit(),
+            Model::Ip01 => Parameters::ip01(),
+            Model::Custom(parameters) => *parameters,
+            Model::Linear(plant) => return Self::Linear(plant.clone()),
+        };
+        Self::Pendulum(Parameters { stiction: settings.stiction, ..parameters })
+    }
+
+    /// The states that are measured.
+    const fn measured(&self) -> [usize; 2] {
+        match self {
+            Self::Pendulum(_) => [0, 2],
+            Self::Linear(plant) => plant.measured,
+        }
+    }
+
+    fn next(&self, state: State, seconds: f64, volts: f64) -> State {
+        let x = state.to_array();
+        State::from_array(match self {
+            Self::Pendulum(parameters) => rk4(x, seconds, |x| parameters.derivative(x, volts)),
+            Self::Linear(plant) => rk4(x, seconds, |x| plant.dynamics.derivative(&x, volts)),
+        })
+    }
+
+    /// Keeps the state within its stops; returns whether the plant is lost there.
+    fn stop(&self, state: &mut State) -> bool {
+        match self {
+            Self::Pendulum(_) => stop_pendulum(state),
+            Self::Linear(plant) => {
+                let mut x = state.to_array();
+                let is_out = x.iter().zip(&plant.limits).any(|(x, limit)| x.abs() >= *limit);
+                for (x, limit) in x.iter_mut().zip(&plant.limits) {
+                    *x = x.clamp(-limit, *limit);
+                }
+                *state = State::from_array(x);
+                is_out
+            }
+        }
+    }
+
+    fn contains(&self, start: &State) -> bool {
+        match self {
+            Self::Pendulum(_) => {
+                start.position.abs() < POSITION_STOP
+                    && start.angle.abs() < ANGLE_STOP
+                    && start.speed.is_finite()
+                    && start.rate.is_finite()
+            }
+            Self::Linear(plant) => {
+                start.to_array().iter().zip(&plant.limits).all(|(x, limit)| x.abs() < *limit)
+            }
+        }
+    }
+}
+
+/// The cart stops at the ends of the track, and the rod at its own stops.
+fn stop_pendulum(state: &mut State) -> bool {
+    let at_stop = state.position.abs() >= POSITION_STOP;
+    if at_stop {
+        state.position = POSITION_STOP.copysign(state.position);
+        if state.speed * state.position > 0.0 {
+            state.speed = 0.0;
+        }
+    }
+    let lost = at_stop || state.angle.abs() > ANGLE_LOST;
+    if state.angle.abs() >= ANGLE_STOP {
+        state.angle = ANGLE_STOP.copysign(state.angle);
+        if state.rate * state.angle > 0.0 {
+            state.rate = 0.0;
+        }
+    }
+    lost
 }
 
 /// A fault of the apparatus itself.
@@ -94,7 +189,7 @@ pub struct ApparatusFault {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
-    /// The pendulum.
+    /// The pendulum, or the plant in its place.
     pub model: Model,
     /// The integrator's step, above zero and at most 5 ms; usually 1 or 2 ms.
     pub step: Span,
@@ -148,9 +243,19 @@ pub enum SettingsError {
     /// The initial state is not within the track and the rod's stops.
     #[error("the initial state {0:?} is not finite or beyond the end stops")]
     Start(State),
+    /// A linear plant is too fast for the integrator: choose a shorter step.
+    #[error(
+        "the plant changes too fast for an integrator step of {step}; {longest:.6} s is the longest"
+    )]
+    Fast {
+        /// The step.
+        step: Span,
+        /// The longest step for this plant, in s.
+        longest: f64,
+    },
 }
 
-/// When and in which state the pendulum was lost.
+/// When and in which state the plant was lost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fall {
     /// Time since the start of the apparatus.
@@ -162,7 +267,7 @@ pub struct Fall {
 /// A running apparatus.
 #[derive(Clone, Debug)]
 pub struct Apparatus {
-    parameters: Parameters,
+    dynamics: Dynamics,
     wiring: Wiring,
     faults: Vec<ApparatusFault>,
     step: Span,
@@ -195,16 +300,21 @@ impl Apparatus {
                 return Err(SettingsError::Quantity { name, value });
             }
         }
-        let start = settings.start;
-        let inside = start.position.abs() < POSITION_STOP && start.angle.abs() < ANGLE_STOP;
-        if !(inside && start.speed.is_finite() && start.rate.is_finite()) {
+        let (dynamics, start) = (Dynamics::of(settings), settings.start);
+        if !dynamics.contains(&start) {
             return Err(SettingsError::Start(start));
         }
         let seconds = settings.step.secs_f64();
+        let longest =
+            settings.model.linear().map_or(f64::INFINITY, |plant| plant.dynamics.step_max());
+        if seconds > longest || longest.is_nan() {
+            return Err(SettingsError::Fast { step: settings.step, longest });
+        }
         let root = Random::from_seed(settings.seed);
-        let volts = settings.wiring.sensor_volts(start.position, start.angle);
+        let [first, second] = dynamics.measured().map(|i| start.to_array()[i]);
+        let volts = settings.wiring.sensor_volts(first, second);
         Ok(Self {
-            parameters: Parameters { stiction: settings.stiction, ..settings.model.parameters() },
+            dynamics,
             wiring: settings.wiring,
             faults: settings.faults.clone(),
             step: settings.step,
@@ -222,34 +332,19 @@ impl Apparatus {
 
     /// Advances by one integrator step with this code held at the D/A output.
     ///
-    /// The cart stops at an end stop, and the rod at its own. The first time that the cart is at a stop or the rod
-    /// beyond 30° is recorded as the [`Fall`]. The simulation continues afterwards.
+    /// The cart stops at an end stop, the rod at its own, and a state of another plant at its limit. The first time
+    /// that the cart is at a stop, the rod beyond 30°, or a state at its limit is recorded as the [`Fall`]. The
+    /// simulation continues afterwards.
     pub fn step(&mut self, output: Code) {
         self.volts = self.output_volts(self.wiring.output.volts(output));
-        let (parameters, volts) = (self.parameters, self.volts);
-        let next = rk4(self.state.to_array(), self.seconds, |x| parameters.derivative(x, volts));
-        self.state = State::from_array(next);
+        self.state = self.dynamics.next(self.state, self.seconds, self.volts);
         self.steps += 1;
         self.meet_stops();
         self.sense();
     }
 
     fn meet_stops(&mut self) {
-        let state = &mut self.state;
-        let at_stop = state.position.abs() >= POSITION_STOP;
-        if at_stop {
-            state.position = POSITION_STOP.copysign(state.position);
-            if state.speed * state.position > 0.0 {
-                state.speed = 0.0;
-            }
-        }
-        let lost = at_stop || state.angle.abs() > ANGLE_LOST;
-        if state.angle.abs() >= ANGLE_STOP {
-            state.angle = ANGLE_STOP.copysign(state.angle);
-            if state.rate * state.angle > 0.0 {
-                state.rate = 0.0;
-            }
-        }
+        let lost = self.dynamics.stop(&mut self.state);
         if lost && self.fall.is_none() {
             self.fall = Some(Fall { after: self.elapsed(), state: self.state });
         }
@@ -257,7 +352,8 @@ impl Apparatus {
 
     fn sense(&mut self) {
         let noise_factor = if self.broken(FaultKind::NoiseTenfold) { 10.0 } else { 1.0 };
-        let ideal = self.wiring.sensor_volts(self.state.position, self.state.angle);
+        let [first, second] = self.measured();
+        let ideal = self.wiring.sensor_volts(first, second);
         let mut volts = [0.0; 2];
         for i in 0..2 {
             volts[i] = self.filters[i].step(ideal[i] + noise_factor * self.noise[i].draw());
@@ -315,6 +411,13 @@ impl Apparatus {
         [self.wiring.position.code(self.sensed[0]), self.wiring.angle.code(self.sensed[1])]
     }
 
+    /// Returns the true values of both measured states: the cart's position in m and the rod's angle in rad.
+    #[must_use]
+    pub fn measured(&self) -> [f64; 2] {
+        let state = self.state.to_array();
+        self.dynamics.measured().map(|i| state[i])
+    }
+
     /// Returns the true state.
     #[must_use]
     pub const fn state(&self) -> State {
@@ -333,7 +436,7 @@ impl Apparatus {
         self.step * i64::try_from(self.steps).unwrap_or(i64::MAX)
     }
 
-    /// Returns when and in which state the pendulum was lost, if it was.
+    /// Returns when and in which state the plant was lost, if it was.
     #[must_use]
     pub const fn fall(&self) -> Option<Fall> {
         self.fall

@@ -79,9 +79,9 @@ pub struct Wiring {
     pub angle: Channel,
     /// The motor amplifier's channel; the amplifier's gain is 1.
     pub output: Channel,
-    /// Metres per volt of the cart potentiometer.
+    /// Metres per volt of the cart potentiometer; of another plant, units of its first measured state.
     pub metres_per_volt: f64,
-    /// Radians per volt of the rod potentiometer.
+    /// Radians per volt of the rod potentiometer; of another plant, units of its second measured state.
     pub radians_per_volt: f64,
 }
 

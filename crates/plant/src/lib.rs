@@ -1,4 +1,5 @@
-//! Simulated plants: an inverted-pendulum test apparatus down to converter codes, and satellites in formation.
+//! Simulated plants: an inverted-pendulum test apparatus or a linear plant of one's own, down to converter codes, and
+//! satellites in formation.
 //!
 //! In reading order:
 //!
@@ -6,6 +7,7 @@
 //! * [`rk4`]: the fixed-step integrator, and [`Linear`]: the dynamics linearized about upright.
 //! * [`Channel`] and [`Wiring`]: metres and radians ↔ volts ↔ 12-bit codes.
 //! * [`Noise`] and [`LowPass`]: noise and filtering of a sensor's voltage before conversion.
+//! * [`Nominal`]: a plant as its controllers know it, and [`LinearPlant`]: a plant of one's own.
 //! * [`Apparatus`]: all of these together, advanced one integrator step at a time.
 //! * [`satellite`]: relative motion about an orbit, its closed form, and the messages of a formation's federates.
 //!
@@ -31,6 +33,7 @@ mod converter;
 mod disturbance;
 mod integrator;
 mod linear;
+mod nominal;
 mod pendulum;
 pub mod satellite;
 
@@ -42,4 +45,5 @@ pub use converter::{Channel, Code, Range, Wiring};
 pub use disturbance::{LowPass, Noise};
 pub use integrator::rk4;
 pub use linear::Linear;
+pub use nominal::{FULL_SCALE_VOLTS, LinearPlant, Nominal, PROCESS_NOISE_PERIOD, STATES_MAX};
 pub use pendulum::{Parameters, State};

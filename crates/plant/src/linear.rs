@@ -1,9 +1,12 @@
 //! The dynamics near upright as a linear system, computed numerically.
 
+use serde::{Deserialize, Serialize};
+
 use crate::Parameters;
 
 /// `ẋ = a·x + b·u` with `x` in the order of [`State::to_array`](crate::State::to_array) and `u` in V.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Linear {
     /// The state matrix, by rows.
     pub a: [[f64; 4]; 4],
@@ -25,6 +28,23 @@ impl Linear {
         ],
         b: [0.0, 1.94, 0.0, -4.44],
     };
+
+    /// Returns the derivative of this state with `volts` at the input.
+    #[must_use]
+    pub fn derivative(&self, x: &[f64; 4], volts: f64) -> [f64; 4] {
+        std::array::from_fn(|i| {
+            let row: f64 = self.a[i].iter().zip(x).map(|(a, x)| a * x).sum();
+            row + self.b[i] * volts
+        })
+    }
+
+    /// Returns the longest integrator step for it in s: half a time constant of its fastest motion, by the largest sum
+    /// of a row.
+    #[must_use]
+    pub fn step_max(&self) -> f64 {
+        let rows = self.a.iter().map(|row| row.iter().map(|value| value.abs()).sum::<f64>());
+        0.5 / rows.fold(f64::MIN_POSITIVE, f64::max)
+    }
 
     /// Computes central differences of [`Parameters::derivative`] about upright and at rest.
     ///

@@ -81,7 +81,7 @@ impl Card {
     /// Opens the registers that the process inherited.
     pub(crate) fn open(spec: &NodeSpec) -> Result<Self, String> {
         let registers: Registers = spec.facts()?;
-        let wiring = Wiring::default();
+        let wiring = spec.run.wiring();
         // Until the plant has written its first codes, the card reads 0 V on both channels.
         let zero = Inputs { position: wiring.position.code(0.0), angle: wiring.angle.code(0.0) };
         Ok(Self {
@@ -94,7 +94,7 @@ impl Card {
         })
     }
 
-    /// Two A/D conversions: cart position in m, rod angle in rad.
+    /// Two A/D conversions: cart position in m, rod angle in rad, or both measured states of another plant.
     pub(crate) fn read(&mut self) -> (f64, f64) {
         let mut bytes = [0; REGISTER_SIZE];
         if let Ok(Some(_)) = self.inputs.read(&mut bytes) {

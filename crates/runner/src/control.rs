@@ -61,7 +61,7 @@ pub struct UnitPair {
 pub struct NewUnit {
     /// Its name, unused so far in the run.
     pub name: String,
-    /// A built-in controller's gain, by name.
+    /// A built-in controller's gain: a name, or a number for each state, separated by commas.
     pub gain: Option<String>,
     /// Or a program with its arguments.
     pub command: Vec<String>,

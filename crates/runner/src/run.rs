@@ -276,6 +276,7 @@ pub fn run(
         variants: Vec::new(),
         faults: Vec::new(),
         kernel,
+        measured: measured(plan),
         incomplete: None,
     };
     let mut journal = Journal::new(&folder, result);
@@ -299,6 +300,12 @@ pub fn run(
         ended_early.get_or_insert(error.into());
     }
     Ok(Outcome { folder: folder.keep(), ended_early })
+}
+
+/// The names of both measured states of a plant that is not the pendulum.
+fn measured(plan: &Plan) -> Vec<String> {
+    let linear = plan.plant.as_ref().and_then(|plant| plant.model.linear());
+    linear.map_or_else(Vec::new, |plant| plant.measured.map(|i| plant.states[i].clone()).into())
 }
 
 /// Runs every variant as often as the plan says: all variants once, then all again, so that slow changes of the

@@ -1,9 +1,10 @@
 //! The specification of a child, one line of JSON: its part of the plan as it is, and the kernel objects made for it.
 
 use hemiola_bus::Handle;
-use hemiola_plant::Settings as PlantSettings;
+use hemiola_plant::{Nominal, Settings as PlantSettings, Wiring};
 use hemiola_rt::clock::Calibration;
 use hemiola_scenario::{CardSettings, Plan, Process, Variant};
+use hemiola_simplex::{Model, Region, SafetyController};
 use hemiola_units::{Bytes, Rate, Span};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -90,6 +91,26 @@ impl NodeSpec {
 }
 
 impl RunSpec {
+    /// The plant as every controller of the run knows it, sampled at this period.
+    pub(crate) fn model(&self, period: Span) -> Result<Model, String> {
+        let nominal =
+            self.plant.as_ref().map_or_else(Nominal::pendulum, |plant| plant.model.nominal());
+        Model::of(nominal, period).map_err(|error| error.to_string())
+    }
+
+    /// The region whose V the run records: that of its decision module, if it has one.
+    pub(crate) fn region(&self) -> Result<Region, String> {
+        let model = self.model(self.variant.rate.period())?;
+        let Some(settings) = &self.variant.decision else { return Ok(Region::without_law(&model)) };
+        let safety = SafetyController::of(settings, &model).map_err(|error| error.to_string())?;
+        Ok(*safety.region())
+    }
+
+    /// The converters of the card.
+    pub(crate) fn wiring(&self) -> Wiring {
+        self.plant.as_ref().map_or_else(Wiring::default, |plant| plant.wiring)
+    }
+
     pub(crate) fn new(
         id: &RunId,
         plan: &Plan,

@@ -293,6 +293,12 @@ impl<'r> Stage<'r> {
         }
     }
 
+    /// The number of states of a plant that is not the pendulum.
+    pub(crate) fn states(&self) -> Option<usize> {
+        let plant = self.context.plan.plant.as_ref()?;
+        plant.model.linear().map(|linear| linear.states.len())
+    }
+
     pub(crate) fn variant(&self) -> &'r Variant {
         self.variant
     }

@@ -344,13 +344,11 @@ impl Units {
                     None,
                 ));
             }
-            (Some(name), None, None) => UnitProgram::Gain(
-                Gain::named(name).ok_or_else(|| format!("no gain is called \"{name}\""))?,
-            ),
+            (Some(gain), None, None) => UnitProgram::Gain(Gain::written(gain, stage.states())?),
             (None, Some((program, arguments)), None) => {
                 UnitProgram::Command { program: program.clone(), arguments: arguments.to_vec() }
             }
-            _ => return Err("give one of --gain NAME, --wasm FILE, or a program after --".into()),
+            _ => return Err("give one of --gain GAIN, --wasm FILE, or a program after --".into()),
         };
         let mut profile = self.profile.clone();
         if let Some(priority) = new.priority {

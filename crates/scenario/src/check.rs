@@ -5,6 +5,7 @@ mod decision;
 mod federation;
 mod links;
 mod mixed;
+mod plant;
 mod process;
 mod profile;
 #[cfg(test)]
@@ -14,21 +15,17 @@ mod variant;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use hemiola_plant::{Settings as PlantSettings, State};
+use hemiola_plant::Settings as PlantSettings;
 use hemiola_simplex::fault::{Class, FaultKind};
-use hemiola_simplex::{GAINS, Gain};
 use hemiola_units::{Rate, Span};
 
 use self::decision::Rule;
 use self::profile::NamedProfile;
 use crate::document::{At, Entry};
 use crate::facts::{Facts, Overrides};
-use crate::keys::{self, PlantKeys, Scenario};
+use crate::keys::{self, Scenario};
 use crate::plan::{CardSettings, KernelTrace, Plan};
 use hemiola_diagnostic::{Problem, did_you_mean};
-
-/// The shortest step of the plant for which its integrator is validated.
-const STEP_MIN: Span = Span::from_micros(100);
 
 /// The conversions of one cycle: two A/D, one D/A.
 const CONVERSIONS: i64 = 3;
@@ -49,6 +46,8 @@ struct Checker<'c> {
     rule: Rule,
     plant: Option<PlantSettings>,
     step_at: Option<Range<usize>>,
+    /// Where a linear plant is stated, until it is found to have no model: once is enough for all variants.
+    linear_at: Option<Range<usize>>,
     plant_profile: Option<profile::Chosen>,
     card: CardSettings,
     conversion_at: Option<Range<usize>>,
@@ -87,6 +86,7 @@ pub(crate) fn check(
         rule: Rule::default(),
         plant: None,
         step_at: None,
+        linear_at: None,
         plant_profile: None,
         card: CardSettings { conversion_time: Span::ZERO },
         conversion_at: None,
@@ -98,8 +98,8 @@ pub(crate) fn check(
     };
     checker.overrides_are_in_range();
     checker.profiles(root);
-    checker.rule = checker.rule(&root.decision.or_empty());
     checker.plant = root.plant.get().map(|plant| checker.plant(plant));
+    checker.rule = checker.rule(&root.decision.or_empty());
     checker.card(root);
     let variants = match root.federation.get() {
         Some(federation) => checker.federation(federation, root),
@@ -185,34 +185,6 @@ impl Checker<'_> {
         }
     }
 
-    fn plant(&mut self, keys: &PlantKeys<'_>) -> PlantSettings {
-        self.plant_profile = Some(self.chosen(&keys.profile, None, Some("plant")));
-        let step = keys.step.value();
-        let step_at = keys.step.at();
-        if !(STEP_MIN..=Span::from_millis(5)).contains(&step) {
-            self.wrong(
-                step_at,
-                format!("the plant's step is {step}; it must be from 100us to 5ms"),
-                "the integrator is validated for this range; 1ms is usual",
-            );
-        }
-        self.step_at = Some(step_at.clone());
-        let start = keys.start.or_empty();
-        PlantSettings {
-            model: keys.model.value(),
-            step,
-            start: State {
-                position: start.position.value(),
-                angle: start.angle_deg.value().to_radians(),
-                ..State::default()
-            },
-            noise_v_rms: keys.noise.value(),
-            filter_corner_hz: keys.filter_corner.value().hertz(),
-            stiction: keys.stiction.value(),
-            ..PlantSettings::default()
-        }
-    }
-
     fn card(&mut self, root: &Scenario<'_>) {
         if let Some(card) = root.card.get() {
             self.card.conversion_time = card.conversion_time.value();
@@ -240,21 +212,7 @@ impl Checker<'_> {
             self.problem(problem.hint("shorten conversion_time or lower the rate"));
         }
         self.plant_step_fits(period);
-    }
-
-    /// The plant steps at least once in a period; shortened to fit a rate from the command line.
-    fn plant_step_fits(&mut self, period: Span) {
-        let Some(plant) = self.plant.as_mut().filter(|plant| plant.step > period) else { return };
-        let step = plant.step;
-        if self.overrides.rate.is_some() && period >= STEP_MIN {
-            plant.step = period;
-            self.notes.push(format!("the plant's step shortened from {step} to {period}"));
-            return;
-        }
-        let message = format!("the plant steps every {step}, longer than the period of {period}");
-        let shorter = period.min(Span::from_millis(1));
-        let hint = format!("keep the plant's step at or below the period, such as {shorter}");
-        self.problem(Problem::new(self.step_at.clone(), message).hint(hint));
+        self.plant_has_model(period);
     }
 
     fn something_runs(&mut self, root: &Scenario<'_>) {
@@ -267,15 +225,6 @@ impl Checker<'_> {
                 "add at least one [[variant]], a [campaign] or a [federation]",
             );
         }
-    }
-
-    /// Returns the gain, or reports that its name is unknown.
-    fn gain(&mut self, gain: &At<Result<Gain, &str>>) -> Gain {
-        gain.value.unwrap_or_else(|name| {
-            let names: Vec<&str> = GAINS.iter().map(|(name, _)| *name).collect();
-            self.unknown(name, &gain.at, "there is no gain", &names, "");
-            Gain([0.0; 4])
-        })
     }
 
     /// Returns the fault of this name, or reports that these classes have none of this name.

@@ -50,6 +50,8 @@ fn value(shape: &Shape) -> String {
         Shape::Text => "text".into(),
         Shape::Name => "name".into(),
         Shape::Texts => "list of texts".into(),
+        Shape::Numbers(max) => format!("1 to {max} numbers"),
+        Shape::Rows(max) => format!("1 to {max} rows of 1 to {max} numbers"),
         Shape::Word(words) => code(words),
         Shape::Words(words) => format!("{}, or a list", code(words)),
         Shape::Boolean => "boolean".into(),

@@ -1,12 +1,13 @@
 //! The keys of a scenario: type, default, shape and description of each.
 
-use hemiola_plant::{Model, Settings as Plant};
+use hemiola_plant::{STATES_MAX, Settings as Plant};
+use hemiola_simplex::Settings as Rule;
 use hemiola_simplex::performance::Settings as Performance;
-use hemiola_simplex::{Gain, Settings as Rule};
 use hemiola_units::{Bytes, Delivery, Endpoint, Overrun, Rate, Span};
 
 use crate::document::{At, Named, OneOrMany, Shape, Word};
 use crate::plan::{Message, UnitState, UnitUser};
+use crate::section::{GainText, Numbers, Rows};
 use crate::{sections, words};
 
 pub(crate) mod federation;
@@ -25,8 +26,6 @@ const THREADS_MAX: i64 = 64;
 
 /// The strings of an array.
 type Texts<'s> = Vec<At<&'s str>>;
-/// A gain, or an unknown name.
-type GainOrName<'s> = Result<Gain, &'s str>;
 
 /// The default of `duration` while a scenario that lacks it is checked, and of `warmup`.
 pub(crate) const DURATION: Span = Span::from_millis(5_000);
@@ -67,7 +66,9 @@ sections! {
 
     /// `[plant]`
     pub(crate) struct PlantKeys<'s> = "the plant" {
-        may model: Model = Plant::default().model, Shape::Word(Model::WORDS), "Parameters of cart and rod.";
+        may model: ModelWord = ModelWord::SeiFit, Shape::Word(ModelWord::WORDS), "Parameters of cart and rod.";
+        may linear: LinearKeys<'s>, Shape::One(LinearKeys::TABLE),
+            "A linear plant of your own in place of the pendulum.";
         may step: Span = Plant::default().step, Shape::Length,
             "Step of the integrator and period of its process: 100us to 5ms, at most the period of the cycle.";
         may noise: f64 = Plant::default().noise_v_rms, Shape::Number(0.0, 1.0),
@@ -78,6 +79,24 @@ sections! {
         may start: StartKeys<'s>, Shape::One(StartKeys::TABLE), else "at rest, upright",
             "Initial position of the pendulum.";
         may profile: &'s str, Shape::Text, else "`plant` if it is defined", "Profile of its process.";
+    }
+
+    /// `[plant.linear]`
+    pub(crate) struct LinearKeys<'s> = "the linear plant" {
+        must states: Texts<'s>, Shape::Texts,
+            "The names of its 1 to 4 states, each with its unit if you like: \"level mm\". Every state is a deviation \
+             from the operating point.";
+        must a: Rows, Shape::Rows(STATES_MAX),
+            "Change of each state per second and unit of each state, by rows: the matrix A of ẋ = A·x + B·u.";
+        must b: Numbers, Shape::Numbers(STATES_MAX),
+            "Change of each state per second and volt: the column B. The voltage is a deviation too, within ±4.95 V.";
+        must limits: Numbers, Shape::Numbers(STATES_MAX),
+            "How far each state can go from the operating point. It stops there, and the plant is lost.";
+        must measured: Texts<'s>, Shape::Texts,
+            "The one or two states that the card's A/D channels measure; one alone is measured by both channels.";
+        may full_scale: Numbers, Shape::Numbers(2), else "1.25 times the limit",
+            "Value of each measured state at the ±5 V of its channel.";
+        may start: Numbers, Shape::Numbers(STATES_MAX), else "the operating point", "Initial state.";
     }
 
     /// `[plant.start]`
@@ -94,8 +113,11 @@ sections! {
 
     /// `[decision]`
     pub(crate) struct DecisionKeys<'s> = "the decision rule" {
-        may safety: GainOrName<'s> = gain(Rule::default().safety), Shape::Gain,
-            "The safety controller; at the rate of each variant it must recover from its whole region.";
+        may safety: GainText<'s> = GainText::Name("safety"), Shape::Gain,
+            "The safety controller; at the rate of each variant it must recover from its whole region. A linear plant of \
+             your own needs it, with a number for each state.";
+        may region: Rows, Shape::Rows(STATES_MAX), else "the gain's own; computed for a linear plant",
+            "The recoverable region: the matrix P of V = xᵀ·P·x, by rows; V = 1 is its border.";
         may accept_below: f64 = Rule::default().accept_below, Shape::Number(0.01, 1.0),
             "Highest predicted Lyapunov value V of a command that is accepted; the recoverable region ends at 1.";
         may return_below: f64 = Rule::default().return_below, Shape::Number(0.01, 1.0),
@@ -115,7 +137,8 @@ sections! {
             "From the release until an answer counts as missing; below the period. Half the period where the default \
              does not fit.";
         may performance: PerformanceKeys<'s>, Shape::One(PerformanceKeys::TABLE),
-            "Detection of a safe but poor unit.";
+            "Detection of a safe but poor unit; without this table it is on for the pendulum and off for a linear plant, \
+             whose costs its limits weigh.";
     }
 
     /// `[decision.performance]`
@@ -177,7 +200,8 @@ sections! {
             else "1.5 answer_within, at most midway from it to the period; without a decision process half the period",
             "With read-first: from the sample until the watchdog commands because no command came; without a decision \
              process, until 0 V is written.";
-        must gain: GainOrName<'s>, Shape::Gain, of ["monolithic", "controller"], "Control law: a name or four numbers.";
+        must gain: GainText<'s>, Shape::Gain, of ["monolithic", "controller"],
+            "Control law: a name, or a number for each state.";
         may compute: Span, Shape::Length, of ["workload"],
             "Processor time of one job; or share.";
         may share: OneOrMany<f64>, Shape::Shares(STEPS_MAX), of ["workload"],
@@ -222,7 +246,7 @@ sections! {
     /// `[[variant.units]]`
     pub(crate) struct UnitKeys<'s> = "a unit" {
         must name: &'s str, Shape::Name, "Unique in the variant, processes included.";
-        may gain: GainOrName<'s>, Shape::Gain, "The built-in controller with this law; or command, or wasm.";
+        may gain: GainText<'s>, Shape::Gain, "The built-in controller with this law; or command, or wasm.";
         may command: Texts<'s>, Shape::Texts, "A program that keeps the unit contract.";
         may wasm: &'s str, Shape::Text,
             "Or a WebAssembly module, as binary or as text, which the decision process calls in a sandbox. In a build \
@@ -255,7 +279,7 @@ sections! {
         may duration: Span, Shape::Length, else "the scenario's", "Of one run.";
         may fault_after: Span = FAULT_AFTER, Shape::LengthOrZero,
             "Time from the start of the run to the fault; half the duration where the default does not fit.";
-        may gain: GainOrName<'s> = Gain::named("experimental").ok_or("experimental"), Shape::Gain,
+        may gain: GainText<'s> = GainText::Name("experimental"), Shape::Gain,
             "The faulty control law.";
     }
 
@@ -276,14 +300,12 @@ fn filter_corner() -> Rate {
     Rate::from_period(period).expect("the default corner is a rate")
 }
 
-/// A gain that exists, as a default.
-const fn gain<'s>(gain: Gain) -> GainOrName<'s> {
-    Ok(gain)
-}
-
 const FAULT_AFTER: Span = Span::from_millis(2_000);
 
-words!(Model { SeiFit "sei-fit", Ip01 "ip01" });
+words! {
+    /// Parameters of the pendulum.
+    pub(crate) enum ModelWord { SeiFit "sei-fit", Ip01 "ip01" }
+}
 words!(Message { Sensors "sensors", Command "command" });
 words!(Overrun { Skip "skip", CatchUp "catch-up", Stop "stop" });
 words!(UnitState { Active "active", Shadow "shadow" });

@@ -3,6 +3,7 @@
 //! [`crate::shape`] checks a document against these tables, [`json_schema`] exports them for editors, and
 //! [`markdown`](crate::document::markdown) for the guides.
 
+use hemiola_plant::STATES_MAX;
 use serde_json::{Map, Value, json};
 
 /// A table and its keys.
@@ -53,6 +54,10 @@ pub enum Shape {
     Name,
     /// An array of strings.
     Texts,
+    /// An array of 1 to this many numbers.
+    Numbers(usize),
+    /// An array of 1 to this many arrays of as many numbers.
+    Rows(usize),
     /// One of these strings.
     Word(&'static [&'static str]),
     /// One of these strings, or a list of them.
@@ -119,6 +124,10 @@ pub fn json_schema(document: &Table) -> String {
     text
 }
 
+fn numbers(max: usize) -> Value {
+    json!({"type": "array", "items": {"type": "number"}, "minItems": 1, "maxItems": max})
+}
+
 fn table(table: &Table) -> Map<String, Value> {
     let mut properties = Map::new();
     for key in table.keys {
@@ -161,6 +170,10 @@ fn shape(shape: &Shape) -> Map<String, Value> {
     let value = match shape {
         Shape::Text => json!({"type": "string"}),
         Shape::Name => json!({"type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$"}),
+        Shape::Numbers(max) => numbers(*max),
+        Shape::Rows(max) => {
+            json!({"type": "array", "items": numbers(*max), "minItems": 1, "maxItems": max})
+        }
         Shape::Texts => json!({"type": "array", "items": {"type": "string"}}),
         Shape::Word(words) => json!({"enum": words}),
         Shape::Words(words) => json!({"oneOf": [
@@ -202,7 +215,7 @@ fn shape(shape: &Shape) -> Map<String, Value> {
         ]}),
         Shape::Gain => json!({"oneOf": [
             {"type": "string"},
-            {"type": "array", "items": {"type": "number"}, "minItems": 4, "maxItems": 4},
+            numbers(STATES_MAX),
         ]}),
         Shape::Kinds => json!({"oneOf": [
             {"const": "all"},

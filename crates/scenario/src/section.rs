@@ -3,7 +3,8 @@
 use std::num::NonZeroU32;
 use std::ops::Range;
 
-use hemiola_simplex::{GAINS, Gain};
+use hemiola_plant::STATES_MAX;
+use hemiola_simplex::Gain;
 use hemiola_units::{Bytes, Delivery, Endpoint, Rate, Span};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -225,20 +226,58 @@ impl<'s> Read<'s> for Delivery {
     }
 }
 
-impl<'s> Read<'s> for Result<Gain, &'s str> {
+/// One number or more; absent if one of them is none.
+#[derive(Clone, Debug)]
+pub(crate) struct Numbers(pub(crate) Vec<f64>);
+
+impl<'s> Read<'s> for Numbers {
+    fn read(item: &'s Spanned<DeValue<'s>>, _: &Range<usize>) -> Option<Self> {
+        let items = item.get_ref().as_array().filter(|items| !items.is_empty())?.iter();
+        Some(Self(items.map(|item| number(item.get_ref())).collect::<Option<_>>()?))
+    }
+}
+
+/// The rows of a matrix; absent if one of them is none.
+#[derive(Clone, Debug)]
+pub(crate) struct Rows(pub(crate) Vec<At<Numbers>>);
+
+impl<'s> Read<'s> for Rows {
+    fn read(item: &'s Spanned<DeValue<'s>>, at: &Range<usize>) -> Option<Self> {
+        let items = item.get_ref().as_array()?.iter();
+        Some(Self(items.map(|item| At::read(item, at)).collect::<Option<_>>()?))
+    }
+}
+
+/// A gain as it is written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum GainText<'s> {
+    /// A name, not yet looked up.
+    Name(&'s str),
+    /// A number for each state.
+    Numbers {
+        /// The gain, 0 for the states that are not written.
+        gain: Gain,
+        /// How many numbers are written.
+        count: usize,
+    },
+}
+
+impl<'s> Read<'s> for GainText<'s> {
     fn read(item: &'s Spanned<DeValue<'s>>, _: &Range<usize>) -> Option<Self> {
         gain(item.get_ref())
     }
 }
 
-/// A gain, or an unknown name.
-pub(crate) fn gain<'s>(value: &'s DeValue<'_>) -> Option<Result<Gain, &'s str>> {
+/// The gain, if the value has its shape.
+pub(crate) fn gain<'s>(value: &'s DeValue<'_>) -> Option<GainText<'s>> {
     match value {
-        DeValue::String(name) => Some(Gain::named(name).ok_or(name.as_ref())),
-        DeValue::Array(array) => {
-            let numbers: Option<Vec<f64>> =
-                array.iter().map(|item| number(item.get_ref())).collect();
-            numbers?.try_into().ok().map(|numbers| Ok(Gain(numbers)))
+        DeValue::String(name) => Some(GainText::Name(name)),
+        DeValue::Array(array) if (1..=STATES_MAX).contains(&array.len()) => {
+            let mut gain = Gain([0.0; STATES_MAX]);
+            for (place, item) in gain.0.iter_mut().zip(array.iter()) {
+                *place = number(item.get_ref())?;
+            }
+            Some(GainText::Numbers { gain, count: array.len() })
         }
         _ => None,
     }
@@ -350,12 +389,11 @@ macro_rules! written {
 written!(bool: "{}", f64: "{}", u8: "{}", u32: "{}", u64: "{}", usize: "{}", i32: "{}", &str: "{:?}");
 written!(Span: "\"{}\"", Bytes: "\"{}\"", Rate: "\"{}\"");
 
-impl Written for Result<Gain, &str> {
+impl Written for GainText<'_> {
     fn written(&self) -> String {
-        let named = GAINS.iter().find(|(_, known)| Ok(*known) == *self);
-        match (named, self) {
-            (Some((name, _)), _) | (None, Err(name)) => name.written(),
-            (None, Ok(gain)) => format!("{:?}", gain.0),
+        match self {
+            Self::Name(name) => name.written(),
+            Self::Numbers { gain, count } => format!("{:?}", &gain.0[..*count]),
         }
     }
 }

@@ -164,6 +164,16 @@ fn leaf_problem(
         Shape::Name => {
             text.map_or_else(|| wrong("a string"), |text| name_problem(text, at.clone()))
         }
+        Shape::Numbers(max) => numbers_problem(word, value, *max, at),
+        Shape::Rows(max) => match value.as_array() {
+            Some(array) if (1..=*max).contains(&array.len()) => {
+                array.iter().find_map(|row| numbers_problem(word, row.get_ref(), *max, row.span()))
+            }
+            Some(array) => {
+                problem(format!("{word} has {} rows; it must have from 1 to {max}", array.len()))
+            }
+            None => wrong("an array of rows, such as [[0.0, 1.0], [-2.0, -0.5]]"),
+        },
         Shape::Texts => (!is_texts(value)).then(|| wrong("an array of strings"))?,
         Shape::Word(words) => word_problem(words, word, value, at),
         Shape::Words(words) => list_problem(word, value, words.len(), at, |word, value, at| {
@@ -216,7 +226,7 @@ fn leaf_problem(
         Shape::Delivery => delivery_problem(value, at.clone()),
         Shape::Gain => match gain(value) {
             Some(_) => None,
-            None => wrong("the name of a gain or four numbers"),
+            None => wrong("the name of a gain or one to four numbers"),
         },
         Shape::Kinds => match text {
             Some("all") => None,
@@ -283,6 +293,24 @@ fn share_problem(word: &str, value: &DeValue<'_>, at: Range<usize>) -> Option<Pr
         ),
         None => Some(wrong_kind(word, "a percentage of a processor, such as 30", value, at)),
     }
+}
+
+fn numbers_problem(
+    word: &str,
+    value: &DeValue<'_>,
+    max: usize,
+    at: Range<usize>,
+) -> Option<Problem> {
+    let Some(array) = value.as_array() else {
+        return Some(wrong_kind(word, "an array of numbers", value, at));
+    };
+    if !(1..=max).contains(&array.len()) {
+        let count = array.len();
+        let message = format!("{word} has {count} numbers here; it must have from 1 to {max}");
+        return Some(Problem::new(at, message));
+    }
+    let item = array.iter().find(|item| number(item.get_ref()).is_none())?;
+    Some(wrong_kind(word, "finite numbers here", item.get_ref(), item.span()))
 }
 
 /// The problem of a value, or of the first wrong item of a list of such values.

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use hemiola_plant::STATES_MAX;
 use serde::{Deserialize, Serialize};
 
 use crate::matrix::dot;
@@ -16,7 +17,8 @@ pub trait Controller {
     fn step(&mut self, sensors: &Sensors) -> f64;
 }
 
-/// Volts per m, m/s, rad and rad/s: `u = k·x`. Serialized as its name in [`GAINS`] if it has one.
+/// Volts per unit of each state, for the pendulum per m, m/s, rad and rad/s: `u = k·x`. Serialized as its
+/// name in [`GAINS`] if it has one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Written", into = "Written")]
 pub struct Gain(pub [f64; 4]);
@@ -71,6 +73,32 @@ impl Gain {
         GAINS.iter().find(|(known, _)| *known == name).map(|(_, gain)| *gain)
     }
 
+    /// Reads a gain as a user writes it: a number for each state, separated by commas, or for the pendulum a name.
+    /// `states` is the number of states of another plant.
+    ///
+    /// # Errors
+    /// If there is no such gain for the plant, as a sentence.
+    pub fn written(text: &str, states: Option<usize>) -> Result<Self, String> {
+        let mut gain = Self([0.0; STATES_MAX]);
+        let count = states.unwrap_or(STATES_MAX);
+        let numbers: Result<Vec<f64>, _> =
+            text.split(',').map(|part| part.trim().parse()).collect();
+        match numbers {
+            Ok(numbers)
+                if numbers.len() == count && numbers.iter().all(|k: &f64| k.is_finite()) =>
+            {
+                gain.0[..count].copy_from_slice(&numbers);
+                Ok(gain)
+            }
+            Err(_) if states.is_none() => {
+                Self::named(text).ok_or_else(|| format!("no gain is called \"{text}\""))
+            }
+            _ => Err(format!(
+                "a gain for this plant has {count} finite numbers, separated by commas"
+            )),
+        }
+    }
+
     /// Returns the command in V in this state, clipped to ±[`CLIP_VOLTS`]; not-a-number becomes 0 V.
     #[must_use]
     pub fn command(&self, x: &[f64; 4]) -> f64 {
@@ -109,5 +137,23 @@ impl Controller for StateFeedback {
 impl<C: Controller + ?Sized> Controller for Box<C> {
     fn step(&mut self, sensors: &Sensors) -> f64 {
         (**self).step(sensors)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_written_gain_fits_the_plant_or_is_refused() {
+        assert_eq!(Gain::written("lqr", None), Ok(Gain::named("lqr").unwrap()));
+        assert_eq!(Gain::written("1, -2,3,4e0", None), Ok(Gain([1.0, -2.0, 3.0, 4.0])));
+        assert_eq!(Gain::written("-0.5,2", Some(2)), Ok(Gain([-0.5, 2.0, 0.0, 0.0])));
+        let wrong =
+            [("lqi", None), ("1,2", None), ("lqr", Some(2)), ("1", Some(2)), ("1,NaN", Some(2))];
+        for (text, states) in wrong {
+            let refused = Gain::written(text, states).unwrap_err();
+            assert!(refused.contains("gain"), "{text}: {refused}");
+        }
     }
 }

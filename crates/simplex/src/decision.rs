@@ -16,13 +16,13 @@
 //! strike too.
 //!
 //! **Not covered:** a faulty decision module, sensor faults, and the loss of the actuator. Single outliers are bridged
-//! by prediction. Persistent outliers, channels that do not change although the pendulum moves, and a pendulum beyond
+//! by prediction. Persistent outliers, channels that do not change although the plant moves, and a plant beyond
 //! its limits end in the fail-safe: 0 V, reported, until [`Request::Resume`]. Small offsets, reversed signs and swapped
-//! channels look like a possible state; they are detected only once the pendulum contradicts them, if at all.
+//! channels look like a possible state; they are detected only once the plant contradicts them, if at all.
 
 use std::ops::Deref;
 
-use hemiola_plant::{ANGLE_LOST, POSITION_STOP};
+use hemiola_plant::Model as Plant;
 use hemiola_units::{Instant, Span};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -48,6 +48,8 @@ pub const SLOTS: usize = 8;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
+    /// The plant.
+    pub plant: Plant,
     /// The safety controller's gain.
     pub safety: Gain,
     /// The region from which it recovers; [`Region::of`] the gain if absent.
@@ -80,6 +82,7 @@ impl Default for Settings {
     /// The rule for 50 Hz.
     fn default() -> Self {
         Self {
+            plant: Plant::SeiFit,
             safety: Gain::named("safety").expect("the table of gains has it"),
             region: None,
             accept_below: 0.6,
@@ -101,13 +104,21 @@ impl Settings {
     pub fn budget(&self) -> Span {
         self.answer_within / SLOTS as i64
     }
+
+    /// Returns the model of the plant at this period.
+    ///
+    /// # Errors
+    /// If the period is out of range, or the measurements do not determine the state.
+    pub fn model(&self, period: Span) -> Result<Model, ModelError> {
+        Model::of(self.plant.nominal(), period)
+    }
 }
 
 /// Why no decision module can be made from the settings.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum SettingsError {
-    /// The period is out of range.
+    /// The plant has no model at this period.
     #[error(transparent)]
     Model(#[from] ModelError),
     /// Safety gain and region do not fit together at this period.
@@ -263,15 +274,14 @@ impl Decision {
         {
             return Err(SettingsError::Performance);
         }
-        let model = Model::new(period)?;
-        let region = settings.region.unwrap_or_else(|| Region::of(&settings.safety));
-        let safety = SafetyController::new(&model, settings.safety, region)?;
+        let model = settings.model(period)?;
+        let safety = SafetyController::of(&settings, &model)?;
         let monitor = settings.performance.map(|p| Monitor::new(p, &model, &settings.safety));
         Ok(Self {
             safety,
             monitor,
+            stuck: model.plant.moved.map(Stuck::new),
             observer: Observer::new(model),
-            stuck: [Stuck::new(POSITION_MOVED), Stuck::new(ANGLE_MOVED)],
             sensors: None,
             sensed: Sensed { state: [0.0; 4], v: f64::NAN, safety_volts: 0.0 },
             input_fault: None,
@@ -306,14 +316,15 @@ impl Decision {
         }
         if let Some(before) = before {
             let expected = self.observer.model().predict(&before, sensors.applied);
-            let position = self.stuck[0].see(sensors.position, expected[0], period);
-            let angle = self.stuck[1].see(sensors.angle, expected[2], period);
+            let [first, second] = self.observer.model().plant.measured;
+            let position = self.stuck[0].see(sensors.position, expected[first], period);
+            let angle = self.stuck[1].see(sensors.angle, expected[second], period);
             if position || angle {
                 self.fail(Fault::SensorsStuck);
             }
         }
         let believed = self.observer.disbelieved() == 0;
-        if believed && (state[0].abs() >= POSITION_STOP || state[2].abs() > ANGLE_LOST) {
+        if believed && self.observer.model().plant.is_lost(&state) {
             self.fail(Fault::PlantLost);
         }
         self.sensors = Some(*sensors);
@@ -717,7 +728,7 @@ impl Decision {
     pub(crate) fn resume(&mut self) {
         self.fail_safe = None;
         self.observer = Observer::new(self.observer.model().clone());
-        self.stuck = [Stuck::new(POSITION_MOVED), Stuck::new(ANGLE_MOVED)];
+        self.stuck = self.observer.model().plant.moved.map(Stuck::new);
         self.hold(Reason::Resumed);
     }
 
@@ -815,11 +826,9 @@ impl History {
     }
 }
 
-/// A channel is stuck if it gives exactly the same value for this long,
+/// A channel is stuck if it gives exactly the same value for this long, while the prediction moves by as much as
+/// [`hemiola_plant::Nominal::moved`] states.
 const STUCK_AFTER: Span = Span::from_millis(1000);
-/// while the prediction moves by this much: four steps of the converters, in m and rad.
-const POSITION_MOVED: f64 = 4.0 * 0.2273e-3;
-const ANGLE_MOVED: f64 = 4.0 * 0.303e-3;
 
 /// Detects whether one channel is stuck.
 #[derive(Clone, Copy, Debug)]

@@ -1,10 +1,10 @@
-//! Simplex: an untrusted controller may balance the pendulum as long as a trusted one could still save it, and may be
-//! replaced while it runs.
+//! Simplex: an untrusted controller may balance the pendulum, or control another plant, as long as a trusted one could
+//! still save it, and may be replaced while it runs.
 //!
 //! In reading order:
 //!
 //! * [`Sensors`] and [`Command`]: the two messages, as bytes.
-//! * [`Model`] and [`Observer`]: the model of the pendulum that all controllers share.
+//! * [`Model`] and [`Observer`]: the model of the plant that all controllers share.
 //! * [`Controller`], [`Gain`] and [`StateFeedback`]: the controllers; [`GAINS`] names the known ones.
 //! * [`Region`] and [`SafetyController`]: the states from which the trusted controller recovers.
 //! * [`Decision`]: decides whose voltage is used in each cycle; its module states what is covered and what is not.
@@ -49,6 +49,7 @@ mod controller;
 mod decision;
 mod event;
 pub mod fault;
+mod latency;
 mod matrix;
 mod message;
 mod model;

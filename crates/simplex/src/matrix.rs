@@ -1,6 +1,6 @@
 //! Four-by-four algebra, without allocation and with a fixed order of operations.
 
-/// A column, in the order position, speed, angle, rate.
+/// A column, in the order of the plant's states: position, speed, angle, rate.
 pub type Vector = [f64; 4];
 /// A matrix by rows.
 pub type Matrix = [[f64; 4]; 4];
@@ -50,6 +50,39 @@ pub(crate) fn outer(a: &Vector, b: &Vector) -> Matrix {
 pub(crate) fn largest(a: &Matrix) -> f64 {
     a.iter().flatten().fold(0.0, |largest: f64, value| largest.max(value.abs()))
 }
+
+/// Returns `S` with `aᵀ·S·a − S = −q`, the sum of `(aᵀ)ᵏ·q·aᵏ`, by doubling the number of terms 24 times. Its entries
+/// are not finite, or huge, if `a` is not stable.
+pub(crate) fn lyapunov(a: &Matrix, q: &Matrix) -> Matrix {
+    let (mut total, mut power) = (*q, *a);
+    for _ in 0..24 {
+        total = sum(&total, &congruence(&power, &total), 1.0);
+        power = product(&power, &power);
+    }
+    total
+}
+
+/// Returns a little more than the norm of `a` when lengths are `√(xᵀ·m·x)`; infinity if that is huge or not a number.
+pub(crate) fn norm(m: &Matrix, a: &Matrix) -> f64 {
+    let image = congruence(a, m);
+    let bounds = |s: f64| cholesky(&sum(&scaled(m, s * s), &image, -1.0)).is_some();
+    let mut above = 1.0;
+    while !bounds(above) {
+        above *= 2.0;
+        if above > NORM_MAX {
+            return f64::INFINITY;
+        }
+    }
+    let mut below = 0.0;
+    while above - below > 1e-6 * above {
+        let middle = 0.5 * (below + above);
+        if bounds(middle) { above = middle } else { below = middle }
+    }
+    above
+}
+
+/// Beyond this a norm counts as infinite.
+const NORM_MAX: f64 = 1e9;
 
 /// Returns the lower triangle `c` with `c·cᵀ = m`; `None` if `m` is not positive definite.
 pub(crate) fn cholesky(m: &Matrix) -> Option<Matrix> {

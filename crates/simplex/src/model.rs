@@ -1,6 +1,6 @@
-//! The pendulum near upright as a sampled model, with the gain of its observer.
+//! The plant near its operating point as a sampled model, with the gain of its observer.
 
-use hemiola_plant::Linear;
+use hemiola_plant::{Linear, Nominal, PROCESS_NOISE_PERIOD};
 use hemiola_units::Span;
 use thiserror::Error;
 
@@ -17,11 +17,13 @@ pub struct Model {
     pub ad: Matrix,
     /// The input column of one period.
     pub bd: Vector,
-    /// The observer's steady gain: how much of the difference between measured and predicted position and angle is
-    /// added to each state.
+    /// The observer's steady gain: how much of the difference between both measured and predicted states is added to
+    /// each state.
     pub correction: [[f64; 2]; 4],
-    /// The covariance of that difference without faults, in m², m·rad and rad².
+    /// The covariance of that difference without faults; for the pendulum in m², m·rad and rad².
     pub difference: [[f64; 2]; 2],
+    /// The plant.
+    pub plant: Nominal,
 }
 
 /// Why a model cannot be made.
@@ -31,39 +33,52 @@ pub enum ModelError {
     /// Outside 100 µs to 100 ms; no controller here is designed for such a period.
     #[error("the period {0} is not between 100us and 100ms")]
     Period(Span),
+    /// The measurements do not determine every state: measure another one.
+    #[error(
+        "an estimate of its states does not settle: what is measured does not show all of them"
+    )]
+    Hidden,
 }
 
 /// The shortest and longest period.
 const PERIODS: [Span; 2] = [Span::from_micros(100), Span::from_millis(100)];
-/// Process noise of one period of 20 ms; it grows with the period.
-const PROCESS_NOISE: Vector = [1e-9, 2e-4, 1e-9, 2e-3];
-const PROCESS_NOISE_PERIOD: f64 = 0.02;
-/// Measurement noise: 0.4 mm and 0.8 mrad.
-const POSITION_NOISE: f64 = 0.4e-3;
-const ANGLE_NOISE: f64 = 0.8e-3;
 /// The most steps of the iteration to the steady gain; at 100 µs it needs some ten thousand.
 const RICCATI_STEPS_MAX: u32 = 200_000;
+/// The iteration has settled for good at this relative change,
+const RICCATI_SETTLED: f64 = 1e-14;
+/// and has failed if after all steps it still changes by this much.
+const RICCATI_UNSETTLED: f64 = 1e-7;
 
 impl Model {
-    /// Returns the model that every unit and the decision module use: [`Linear::PUBLISHED`], sampled.
+    /// Returns the pendulum's model, which every unit and the decision module of a pendulum use.
     ///
     /// # Errors
     /// If the period is out of range.
     pub fn new(period: Span) -> Result<Self, ModelError> {
-        Self::of(&Linear::PUBLISHED, period)
+        Self::of(Nominal::pendulum(), period)
     }
 
-    /// Returns the model of a linear system.
+    /// Returns the model of a plant.
     ///
     /// # Errors
-    /// If the period is out of range.
-    pub fn of(linear: &Linear, period: Span) -> Result<Self, ModelError> {
+    /// If the period is out of range, or the measurements do not determine the state.
+    pub fn of(plant: Nominal, period: Span) -> Result<Self, ModelError> {
         if period < PERIODS[0] || period > PERIODS[1] {
             return Err(ModelError::Period(period));
         }
-        let (ad, bd) = held(linear, period.secs_f64());
-        let (correction, difference) = steady_gain(&ad, period.secs_f64());
-        Ok(Self { period, ad, bd, correction, difference })
+        let (ad, bd) = held(&plant.linear, period.secs_f64());
+        let (correction, difference) =
+            steady_gain(&plant, &ad, period.secs_f64()).ok_or(ModelError::Hidden)?;
+        Ok(Self { period, ad, bd, correction, difference, plant })
+    }
+
+    /// Splits [`Model::bd`] for a voltage that is written `latency` after the sample, at most a period: the parts of
+    /// the voltage before, and of the new one.
+    #[must_use]
+    pub fn split(&self, latency: Span) -> [Vector; 2] {
+        let rest = (self.period - latency).max(Span::ZERO);
+        let (_, new) = held(&self.plant.linear, rest.secs_f64());
+        [std::array::from_fn(|i| self.bd[i] - new[i]), new]
     }
 
     /// Returns the state one period later with `volts` held.
@@ -94,37 +109,41 @@ fn held(linear: &Linear, period: f64) -> (Matrix, Vector) {
     (ad, times(&integral, &linear.b))
 }
 
-/// Returns the Kalman filter's gain in the steady state of the Riccati equation (Kalman 1960), with position and
-/// angle measured.
-fn steady_gain(ad: &Matrix, period: f64) -> ([[f64; 2]; 4], [[f64; 2]; 2]) {
+/// The observer's gain, and the covariance of its differences.
+type Steady = ([[f64; 2]; 4], [[f64; 2]; 2]);
+
+/// Returns the Kalman filter's gain in the steady state of the Riccati equation (Kalman 1960); `None` if there is none.
+fn steady_gain(plant: &Nominal, ad: &Matrix, period: f64) -> Option<Steady> {
     let noise: Matrix = std::array::from_fn(|i| {
-        IDENTITY[i].map(|one| one * PROCESS_NOISE[i] * period / PROCESS_NOISE_PERIOD)
+        IDENTITY[i].map(|one| one * plant.process_noise[i] * period / PROCESS_NOISE_PERIOD)
     });
+    let ([first, second], [r0, r1]) = (plant.measured, plant.measurement_noise);
     let across = transposed(ad);
     let mut covariance = noise;
     let (mut gain, mut difference) = ([[0.0; 2]; 4], [[0.0; 2]; 2]);
+    let mut change = f64::INFINITY;
     for _ in 0..RICCATI_STEPS_MAX {
         let p = sum(&congruence(&across, &covariance), &noise, 1.0);
         let (s00, s01, s11) =
-            (p[0][0] + POSITION_NOISE.powi(2), p[0][2], p[2][2] + ANGLE_NOISE.powi(2));
+            (p[first][first] + r0.powi(2), p[first][second], p[second][second] + r1.powi(2));
         let determinant = s00 * s11 - s01 * s01;
         gain = p.map(|row| {
             [
-                (row[0] * s11 - row[2] * s01) / determinant,
-                (row[2] * s00 - row[0] * s01) / determinant,
+                (row[first] * s11 - row[second] * s01) / determinant,
+                (row[second] * s00 - row[first] * s01) / determinant,
             ]
         });
         difference = [[s00, s01], [s01, s11]];
-        let known =
-            sum(&outer(&gain.map(|g| g[0]), &p[0]), &outer(&gain.map(|g| g[1]), &p[2]), 1.0);
-        let next = sum(&p, &known, -1.0);
-        let change = largest(&sum(&next, &covariance, -1.0));
+        let of_first = outer(&gain.map(|g| g[0]), &p[first]);
+        let of_second = outer(&gain.map(|g| g[1]), &p[second]);
+        let next = sum(&p, &sum(&of_first, &of_second, 1.0), -1.0);
+        change = largest(&sum(&next, &covariance, -1.0)) / largest(&next);
         covariance = next;
-        if change <= 1e-14 * largest(&covariance) {
+        if change <= RICCATI_SETTLED || change.is_nan() {
             break;
         }
     }
-    (gain, difference)
+    (change < RICCATI_UNSETTLED).then_some((gain, difference))
 }
 
 #[cfg(test)]

@@ -5,11 +5,6 @@ use hemiola_units::Span;
 use crate::matrix::Vector;
 use crate::{Model, Sensors};
 
-/// A measurement this far in m from the prediction is rejected. Half the cart's greatest speed in the recoverable
-/// region explains 20 mm in 20 ms.
-const POSITION_DIFFERENCE_MAX: f64 = 0.05;
-/// The same for the angle in rad: 2 rad/s explains 40 mrad in 20 ms.
-const ANGLE_DIFFERENCE_MAX: f64 = 0.12;
 /// The most consecutive samples that are rejected. With one more, a unit believes the measurement again, and the
 /// decision module enters the fail-safe.
 pub(crate) const DISBELIEVED_MAX: u32 = 3;
@@ -19,7 +14,7 @@ const GAP_MAX: u64 = 25;
 /// last period: over 400 ms, a prediction with that is so wrong that good measurements would be disbelieved.
 const GAP_LENGTH_MAX: Span = Span::from_millis(100);
 
-/// A steady-state Kalman observer of the pendulum.
+/// A steady-state Kalman observer of the plant.
 #[derive(Clone, Debug)]
 pub struct Observer {
     model: Model,
@@ -48,7 +43,9 @@ impl Observer {
     /// one restarts the observer.
     pub fn update(&mut self, sensors: &Sensors) -> Vector {
         let finite = sensors.position.is_finite() && sensors.angle.is_finite();
-        let measured = [sensors.position, 0.0, sensors.angle, 0.0];
+        let [first, second] = self.model.plant.measured;
+        let mut measured = [0.0; 4];
+        (measured[first], measured[second]) = (sensors.position, sensors.angle);
         let gap = sensors.sequence.wrapping_sub(self.sequence);
         let Some(previous) = self.state.filter(|_| self.bridges(gap)) else {
             if !finite {
@@ -64,11 +61,10 @@ impl Observer {
         self.sequence = sensors.sequence;
         let applied = if sensors.applied.is_finite() { sensors.applied } else { 0.0 };
         let predicted = (0..gap).fold(previous, |x, _| self.model.predict(&x, applied));
-        let position = sensors.position - predicted[0];
-        let angle = sensors.angle - predicted[2];
-        let believed = finite
-            && position.abs() <= POSITION_DIFFERENCE_MAX
-            && angle.abs() <= ANGLE_DIFFERENCE_MAX;
+        let position = sensors.position - predicted[first];
+        let angle = sensors.angle - predicted[second];
+        let [position_max, angle_max] = self.model.plant.jump;
+        let believed = finite && position.abs() <= position_max && angle.abs() <= angle_max;
         if believed {
             self.disbelieved = 0;
             let l = &self.model.correction;

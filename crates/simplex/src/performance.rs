@@ -6,11 +6,12 @@
 //! under noise alone is known from the observer's design. The monitor averages it exponentially and compares it with
 //! a multiple of that value. It is independent of safety: an offset of 2 V keeps V small for ever.
 
+use hemiola_plant::Nominal;
 use hemiola_units::Span;
 use serde::{Deserialize, Serialize};
 
 use crate::matrix::{
-    Matrix, Vector, congruence, dot, outer, product, quadratic, scaled, sum, times, transposed,
+    Matrix, Vector, dot, lyapunov, outer, quadratic, scaled, sum, times, transposed,
 };
 use crate::{Gain, Model};
 
@@ -44,15 +45,13 @@ impl Default for Settings {
     }
 }
 
-/// Cost rates of position, speed, angle, rate and volts: those of the LQR design.
-const STATE_COST: Vector = [10.0, 5.0, 50.0, 0.1];
-const VOLTS_COST: f64 = 0.3;
-
 /// A running average of the excess cost of one controller.
 #[derive(Clone, Debug)]
 pub struct Monitor {
     settings: Settings,
     weight: f64,
+    state_cost: Vector,
+    volts_cost: f64,
     to_come: Matrix,
     floor: f64,
     mean: f64,
@@ -65,19 +64,17 @@ impl Monitor {
     #[must_use]
     pub fn new(settings: Settings, model: &Model, safety: &Gain) -> Self {
         let closed = sum(&model.ad, &outer(&model.bd, &safety.0), 1.0);
-        let mut stage = scaled(&outer(&safety.0, &safety.0), VOLTS_COST);
-        for (i, cost) in STATE_COST.into_iter().enumerate() {
+        let Nominal { state_cost, volts_cost, .. } = model.plant;
+        let mut stage = scaled(&outer(&safety.0, &safety.0), volts_cost);
+        for (i, cost) in state_cost.into_iter().enumerate() {
             stage[i][i] += cost;
         }
-        // S = Σ (closedᵀ)ᵏ·stage·closedᵏ, doubling the number of terms each time.
-        let (mut to_come, mut power) = (stage, closed);
-        for _ in 0..24 {
-            to_come = sum(&to_come, &congruence(&power, &to_come), 1.0);
-            power = product(&power, &power);
-        }
+        let to_come = lyapunov(&closed, &stage);
         let period = model.period.secs_f64();
         Self {
             settings,
+            state_cost,
+            volts_cost,
             weight: (period / settings.window.secs_f64().max(period)).min(1.0),
             to_come,
             floor: noise_cost(model, &to_come),
@@ -90,8 +87,8 @@ impl Monitor {
     /// Records that `volts` is used in state `x`; returns true if performance has just become poor.
     pub fn observe(&mut self, x: &Vector, volts: f64) -> bool {
         if let Some((x_before, volts_before)) = self.before.replace((*x, volts)) {
-            let stage: f64 = VOLTS_COST * volts_before * volts_before
-                + (0..4).map(|i| STATE_COST[i] * x_before[i] * x_before[i]).sum::<f64>();
+            let stage: f64 = self.volts_cost * volts_before * volts_before
+                + (0..4).map(|i| self.state_cost[i] * x_before[i] * x_before[i]).sum::<f64>();
             let excess = stage + quadratic(&self.to_come, x) - quadratic(&self.to_come, &x_before);
             self.mean += self.weight * (excess - self.mean);
         }

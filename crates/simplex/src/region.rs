@@ -1,14 +1,18 @@
-//! The recoverable region: states from which the safety controller provably saves the pendulum.
+//! The recoverable region: states from which the safety controller provably saves the plant.
 
+use hemiola_plant::Linear;
+use hemiola_units::Span;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::latency;
 use crate::matrix::{
-    Matrix, Vector, backward, cholesky, congruence, dot, outer, quadratic, solve, sum,
+    Matrix, Vector, backward, cholesky, congruence, dot, lyapunov, outer, quadratic, scaled, solve,
+    sum,
 };
-use crate::{Gain, Model};
+use crate::{CLIP_VOLTS, Gain, Model};
 
-/// An ellipsoid `{ x : xᵀ·P·x ≤ 1 }` about upright at mid-track.
+/// An ellipsoid `{ x : xᵀ·P·x ≤ 1 }` about the operating point, for the pendulum upright at mid-track.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Region {
@@ -16,7 +20,7 @@ pub struct Region {
 }
 
 /// Why a region does not fit a controller.
-#[derive(Clone, Copy, Debug, PartialEq, Error)]
+#[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum RegionError {
     /// The matrix is not symmetric, positive definite and finite.
@@ -37,17 +41,26 @@ pub enum RegionError {
     #[error("the region reaches {reach:.4} in {name}, beyond {limit}")]
     TooLarge {
         /// The name of the state.
-        name: &'static str,
-        /// How far it extends, in m, m/s or rad.
+        name: String,
+        /// How far it extends, in the unit of the state.
         reach: f64,
         /// The limit.
         limit: f64,
     },
+    /// Commands that are accepted and written late may lead out of it before the controller turns the plant back.
+    #[error(
+        "a command that is accepted at V = {accept_below} and written {latency} after its sample may lead out of the region"
+    )]
+    Late {
+        /// The highest predicted V of an accepted command.
+        accept_below: f64,
+        /// Time from the sample to the voltage.
+        latency: Span,
+        /// The highest V that is sound with this latency; 0 if none is.
+        most: f64,
+    },
 }
 
-/// The limits of a region: 0.40 m of the ±0.407 m of track, 1 m/s, 15°.
-const LIMITS: [(&str, usize, f64); 3] =
-    [("position", 0, 0.40), ("speed", 1, 1.0), ("angle", 2, 15.0 * std::f64::consts::PI / 180.0)];
 /// Published matrices are rounded to four places, so limits hold to about this fraction.
 const ROUNDING: f64 = 1e-3;
 
@@ -71,7 +84,7 @@ impl Region {
         ],
     };
 
-    /// Creates the ellipsoid of this matrix, by rows, in the order position, speed, angle, rate.
+    /// Creates the ellipsoid of this matrix, by rows, in the order of the plant's states.
     ///
     /// # Errors
     /// If the matrix is not symmetric and positive definite.
@@ -84,11 +97,54 @@ impl Region {
         }
     }
 
-    /// Returns the region for this gain: its own if one is known, otherwise that of `safety`, which must then pass
-    /// [`Region::check`].
+    /// Returns the region for this gain: for the pendulum its own if one is known, otherwise that of `safety`, which
+    /// must then pass [`Region::check`]; for another plant [`Region::computed`].
+    ///
+    /// # Errors
+    /// If there is no such region.
+    pub fn of(model: &Model, gain: &Gain) -> Result<Self, RegionError> {
+        if model.plant.linear != Linear::PUBLISHED {
+            return Self::computed(model, gain);
+        }
+        Ok(if Some(*gain) == Gain::named("lqr") { Self::LQR } else { Self::SAFETY })
+    }
+
+    /// Computes a region for this gain: a level set of a solution of the Lyapunov equation of the sampled loop, as
+    /// large as the usable command and the limits of the states allow. It weighs each state by its limit and the
+    /// command by the usable one; a larger region may exist.
+    ///
+    /// # Errors
+    /// If the loop with this gain is not stable.
+    pub fn computed(model: &Model, gain: &Gain) -> Result<Self, RegionError> {
+        let mut weight = scaled(&outer(&gain.0, &gain.0), CLIP_VOLTS.powi(-2));
+        for (i, limit) in model.plant.limits.iter().enumerate() {
+            weight[i][i] += limit.powi(-2);
+        }
+        let unscaled = lyapunov(&closed(model, gain), &weight);
+        let triangle = cholesky(&unscaled).ok_or(RegionError::NotInvariant)?;
+        let bounds = bounds(&triangle, model, gain);
+        let shrink = bounds.iter().fold(0.0, |most: f64, (reach, limit)| most.max(reach / limit));
+        Self::new(scaled(&unscaled, shrink.powi(2))).map_err(|_| RegionError::NotInvariant)
+    }
+
+    /// Returns the measure of V for a plant without a safety controller: the region of the gain `safety` for the
+    /// pendulum, and for another plant the ellipsoid whose half axes are the limits of its states.
     #[must_use]
-    pub fn of(gain: &Gain) -> Self {
-        if Some(*gain) == Gain::named("lqr") { Self::LQR } else { Self::SAFETY }
+    pub fn without_law(model: &Model) -> Self {
+        if model.plant.linear == Linear::PUBLISHED {
+            return Self::SAFETY;
+        }
+        let mut p = [[0.0; 4]; 4];
+        for (i, limit) in model.plant.limits.iter().enumerate() {
+            p[i][i] = limit.powi(-2);
+        }
+        Self { p }
+    }
+
+    /// Returns its matrix.
+    #[must_use]
+    pub const fn matrix(&self) -> &Matrix {
+        &self.p
     }
 
     /// Returns the Lyapunov value V: 0 upright at rest, 1 on the boundary.
@@ -105,23 +161,40 @@ impl Region {
     /// The first property that fails.
     pub fn check(&self, model: &Model, gain: &Gain, limit_volts: f64) -> Result<(), RegionError> {
         let triangle = cholesky(&self.p).ok_or(RegionError::NotAnEllipsoid)?;
-        let closed = sum(&model.ad, &outer(&model.bd, &gain.0), 1.0);
+        let closed = closed(model, gain);
         if cholesky(&sum(&self.p, &congruence(&closed, &self.p), -1.0)).is_none() {
             return Err(RegionError::NotInvariant);
         }
-        let volts = dot(&gain.0, &solve(&triangle, &gain.0)).sqrt();
-        if volts > limit_volts * (1.0 + ROUNDING) {
-            return Err(RegionError::Saturates { volts, limit: limit_volts });
+        let [volts, states @ ..] = bounds(&triangle, model, gain);
+        if volts.0 > limit_volts * (1.0 + ROUNDING) {
+            return Err(RegionError::Saturates { volts: volts.0, limit: limit_volts });
         }
-        for (name, index, limit) in LIMITS {
-            let mut axis = [0.0; 4];
-            axis[index] = 1.0;
-            let reach = solve(&triangle, &axis)[index].sqrt();
+        for ((reach, limit), name) in states.into_iter().zip(&model.plant.names) {
             if reach > limit * (1.0 + ROUNDING) {
-                return Err(RegionError::TooLarge { name, reach, limit });
+                return Err(RegionError::TooLarge { name: name.clone(), reach, limit });
             }
         }
         Ok(())
+    }
+
+    /// Checks that no commands of a unit, each predicted to end at `V ≤ accept_below` and written `latency` after its
+    /// sample, lead out of the region before the controller, as late, turns the plant back for good. The voltage in
+    /// force before them is any. Assumes [`Region::check`], the exact state and no noise.
+    ///
+    /// # Errors
+    /// [`RegionError::Late`], with the highest value that is sound.
+    pub fn check_latency(
+        &self,
+        model: &Model,
+        gain: &Gain,
+        accept_below: f64,
+        latency: Span,
+    ) -> Result<(), RegionError> {
+        let most = latency::accept_max(&self.p, model, gain, accept_below, latency);
+        if accept_below <= most {
+            return Ok(());
+        }
+        Err(RegionError::Late { accept_below, latency, most })
     }
 
     /// Returns the state on the surface `V = level` in the direction given by `sphere` (any length but zero).
@@ -134,10 +207,26 @@ impl Region {
     }
 }
 
+/// The sampled loop with this gain.
+fn closed(model: &Model, gain: &Gain) -> Matrix {
+    sum(&model.ad, &outer(&model.bd, &gain.0), 1.0)
+}
+
+/// The largest command, and how far each state reaches, in the ellipsoid of this triangle, each with its limit.
+fn bounds(triangle: &Matrix, model: &Model, gain: &Gain) -> [(f64, f64); 5] {
+    let volts = dot(&gain.0, &solve(triangle, &gain.0)).sqrt();
+    let mut bounds = [(volts, CLIP_VOLTS); 5];
+    for (i, limit) in model.plant.limits.iter().enumerate() {
+        let mut axis = [0.0; 4];
+        axis[i] = 1.0;
+        bounds[i + 1] = (solve(triangle, &axis)[i].sqrt(), *limit);
+    }
+    bounds
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::CLIP_VOLTS;
     use hemiola_units::{Random, Span};
 
     fn model(millis: i64) -> Model {
@@ -150,7 +239,7 @@ mod tests {
             for (name, region) in [("safety", Region::SAFETY), ("lqr", Region::LQR)] {
                 let gain = Gain::named(name).unwrap();
                 region.check(&model(millis), &gain, CLIP_VOLTS).unwrap();
-                assert_eq!(Region::of(&gain), region);
+                assert_eq!(Region::of(&model(millis), &gain), Ok(region));
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The safety controller in the decision module.
 
 use crate::matrix::Vector;
-use crate::{CLIP_VOLTS, Gain, Model, Region, RegionError};
+use crate::{CLIP_VOLTS, Gain, Model, Region, RegionError, Settings};
 
 /// A gain and the region from which it provably recovers.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,6 +18,18 @@ impl SafetyController {
     pub fn new(model: &Model, gain: Gain, region: Region) -> Result<Self, RegionError> {
         region.check(model, &gain, CLIP_VOLTS)?;
         Ok(Self { gain, region })
+    }
+
+    /// Creates the safety controller of these settings for a model of their plant.
+    ///
+    /// # Errors
+    /// If it does not recover from the whole region at this period.
+    pub fn of(settings: &Settings, model: &Model) -> Result<Self, RegionError> {
+        let region = match settings.region {
+            Some(region) => region,
+            None => Region::of(model, &settings.safety)?,
+        };
+        Self::new(model, settings.safety, region)
     }
 
     /// Returns the command in V in this state.

@@ -81,7 +81,7 @@ pub enum ExperimentError {
 /// The result of a simulated loop.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outcome {
-    /// When the pendulum was lost, since the start.
+    /// When the plant was lost, since the start.
     pub lost_at: Option<Span>,
     /// The largest true V.
     pub peak_v: f64,
@@ -157,9 +157,10 @@ impl Simulation {
             Some(settings) => Some(Decision::new(settings.clone(), period)?),
             None => None,
         };
+        let model = Model::of(plant.model.nominal(), period)?;
         let mut simulation = Self {
             apparatus: Apparatus::new(&plant)?,
-            region: decision.as_ref().map_or(Region::SAFETY, |d| *d.region()),
+            region: decision.as_ref().map_or_else(|| Region::without_law(&model), |d| *d.region()),
             decision,
             upgrades: Upgrades::new(
                 experiment.decision.as_ref().unwrap_or(&Settings::default()),
@@ -167,7 +168,7 @@ impl Simulation {
                 BTreeSet::new(),
             ),
             units: Default::default(),
-            model: Model::new(period)?,
+            model,
             fault_cycle: (experiment.fault_from.nanos() / period.nanos()).max(0) as u64,
             step,
             cycle: 0,

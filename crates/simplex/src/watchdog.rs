@@ -5,18 +5,14 @@
 //! come as were missed, at most [`Settings::return_after`]. While it has the plant, it commands right after the
 //! sample, without waiting for the module.
 //!
-//! It writes 0 V instead when its own law cannot help: the module had decided on its fail-safe, the pendulum is
+//! It writes 0 V instead when its own law cannot help: the module had decided on its fail-safe, the plant is
 //! beyond its limits, or the sensors are implausible. That lasts until the module is back.
 
-use hemiola_plant::{ANGLE_LOST, POSITION_STOP};
 use hemiola_units::Span;
 
 use crate::event::{CommandSource, Event, Fault, Reason};
 use crate::observer::DISBELIEVED_MAX;
-use crate::{
-    CLIP_VOLTS, Command, Model, Observer, Region, SafetyController, Sensors, Settings,
-    SettingsError,
-};
+use crate::{CLIP_VOLTS, Command, Observer, SafetyController, Sensors, Settings, SettingsError};
 
 /// The voltage of a cycle, and its origin.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,10 +49,9 @@ impl Watchdog {
     /// # Errors
     /// If the module cannot be created with these settings either.
     pub fn new(settings: &Settings, period: Span) -> Result<Self, SettingsError> {
-        let model = Model::new(period)?;
-        let region = settings.region.unwrap_or_else(|| Region::of(&settings.safety));
+        let model = settings.model(period)?;
         Ok(Self {
-            safety: SafetyController::new(&model, settings.safety, region)?,
+            safety: SafetyController::of(settings, &model)?,
             observer: Observer::new(model),
             return_after: settings.return_after,
             missed: 0,
@@ -109,7 +104,7 @@ impl Watchdog {
         let believed = self.observer.disbelieved() == 0;
         if self.observer.disbelieved() > DISBELIEVED_MAX {
             self.rests.get_or_insert(Fault::SensorsImplausible);
-        } else if believed && (state[0].abs() >= POSITION_STOP || state[2].abs() > ANGLE_LOST) {
+        } else if believed && self.observer.model().plant.is_lost(&state) {
             self.rests.get_or_insert(Fault::PlantLost);
         }
         match self.rests {

@@ -192,7 +192,7 @@ kinds! {
     Receive = 3 "receive" [code("channel"), None, None];
     /// A message was put into a channel. `arg`: the channel's index.
     Send = 4 "send" [code("channel"), None, None];
-    /// The sensors were read. `a`: position, m; `b`: angle, rad.
+    /// The sensors were read. `a`: position, m; `b`: angle, rad; of a linear plant, both measured states.
     Sample = 5 "sample" [None, real("position_m"), real("angle_rad")];
     /// A voltage was written. `arg`: its [`source`]; `a`: volts; `b`: volts before.
     Actuate = 6 "actuate" [code("source"), real("volts"), real("volts_before")];
@@ -206,9 +206,9 @@ kinds! {
     Fault = 9 "fault" [code("fault"), whole("slot"), whole("detail")];
     /// A unit changed its state. `arg`: state code; `a`: slot; `b`: generation.
     UnitState = 10 "unit_state" [code("state"), whole("slot"), whole("generation")];
-    /// The plant's true state. `a`: V; `b`: angle, rad.
+    /// The plant's true state. `a`: V; `b`: angle, rad; of a linear plant, its second measured state.
     PlantState = 11 "plant_state" [None, real("v"), real("angle_rad")];
-    /// The pendulum fell. `a`: position, m; `b`: angle, rad.
+    /// The plant was lost. `a`: position, m; `b`: angle, rad; of a linear plant, both measured states.
     Fall = 12 "fall" [None, real("position_m"), real("angle_rad")];
     /// The cost of a mark. `b`: ns since the previous mark; 0 in the first of a series.
     Pair = 13 "pair" [None, None, whole("pair_ns")];

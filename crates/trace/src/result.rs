@@ -45,6 +45,9 @@ pub struct RunFolder {
     /// Whether the traces have the kernel's side, and the cost of recording it.
     #[serde(default)]
     pub kernel: KernelSide,
+    /// The names of both measured states of the plant; empty for the pendulum, or without a plant.
+    #[serde(default)]
+    pub measured: Vec<String>,
     /// Why the folder does not hold everything that the scenario asks for; `None` once it does.
     #[serde(default)]
     pub incomplete: Option<String>,
@@ -256,7 +259,7 @@ pub struct RunRecord {
     pub warmup_cycles: u64,
     /// Its processes.
     pub processes: Vec<ProcessRun>,
-    /// Time from the start to the fall, if the pendulum fell.
+    /// Time from the start to the loss of the plant, if the pendulum fell or another plant went beyond its limits.
     pub fallen_after: Option<Span>,
     /// Greatest V of the true state.
     pub peak_v: f64,
@@ -336,7 +339,7 @@ pub struct FaultRecord {
 pub struct FaultFigures {
     /// Runs made.
     pub runs: u64,
-    /// Runs in which the pendulum was lost.
+    /// Runs in which the plant was lost.
     pub lost: u64,
     /// Least time from injection to loss, ns.
     pub earliest_loss_ns: Option<u64>,
@@ -480,6 +483,7 @@ mod tests {
             }],
             faults: vec![],
             kernel: KernelSide::default(),
+            measured: Vec::new(),
             incomplete: Some("interrupted".into()),
         };
         let text = serde_json::to_string(&folder).unwrap();

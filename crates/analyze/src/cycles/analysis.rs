@@ -87,6 +87,7 @@ pub fn analyze<E: Display>(
             cost_ns,
             ratio_to_clock_read: cost_ns.filter(|_| read_ns > 0.0).map(|cost| cost / read_ns),
         },
+        measured: folder.measured.clone(),
         incomplete: folder.incomplete.clone(),
         failures: Vec::new(),
         problems,

@@ -54,9 +54,9 @@ pub struct Command {
     pub v_predicted: Option<f64>,
     /// The limit of V that decided: of the prediction for an answer that was refused, of the state for a return.
     pub v_limit: Option<f64>,
-    /// The measured position of the cart, m.
+    /// The measured position of the cart, m; of a linear plant, its first measured state.
     pub position_m: Option<f64>,
-    /// The measured angle of the rod, rad.
+    /// The measured angle of the rod, rad; of a linear plant, its second measured state.
     pub angle_rad: Option<f64>,
     /// Its first voltage.
     pub volts: f64,

@@ -41,7 +41,7 @@ pub struct Observed {
     counted_cycles: u64,
     pair_ns: Option<f64>,
     peak_v: Option<f64>,
-    /// Time from the first release to the fall of the pendulum.
+    /// Time from the first release to the loss of the plant.
     pub(crate) fallen_after: Option<Span>,
     switches: u64,
     lost_events: u64,
@@ -207,7 +207,7 @@ fn peak_v(processes: &[Process], record: &RunRecord) -> f64 {
     states.map(Entry::a_f64).fold(record.peak_v, f64::max)
 }
 
-/// When the pendulum fell by the plant's record, counted from the first release of any process.
+/// When the plant was lost by the plant's record, counted from the first release of any process.
 fn fall(processes: &[Process]) -> Option<Span> {
     let entries = || processes.iter().flat_map(|process| &process.entries);
     let fall = entries().find(|entry| entry.kind == EventKind::Fall)?;
@@ -329,7 +329,7 @@ pub struct Figures {
     pub delayed_by: Vec<CycleDelay>,
     /// Greatest V of the plant's true state; `None` if it was never known.
     pub peak_v: Option<f64>,
-    /// Runs in which the pendulum fell.
+    /// Runs in which the plant was lost.
     pub fallen: u64,
     /// How often control passed from one source to another.
     pub switches: u64,

@@ -53,6 +53,9 @@ pub struct Summary {
     pub kernel: KernelFigures,
     /// The cost of recording.
     pub marks: MarkCost,
+    /// The names of both measured states; empty for the pendulum, whose position and angle are measured.
+    #[serde(default)]
+    pub measured: Vec<String>,
     /// Why the folder does not hold everything that the scenario asks for; `None` if it does.
     #[serde(default)]
     pub incomplete: Option<String>,
@@ -174,7 +177,7 @@ pub struct RunSummary {
     pub duration_ns: i64,
     /// Why it ended before its time.
     pub stopped_early: Option<String>,
-    /// Time from the start to the fall of the pendulum, ns; `None` if it stood.
+    /// Time from the start to the loss of the plant, ns; `None` if it was not lost.
     #[serde(default)]
     pub fallen_after_ns: Option<i64>,
     /// Stops of its processes by a signal or a tracer, a sentence each.

@@ -267,6 +267,7 @@ pub(crate) fn ladder(run_count: u32, cycle_count: u32) -> (RunFolder, BTreeMap<S
             },
         ],
         kernel: hemiola_trace::result::KernelSide::default(),
+        measured: Vec::new(),
         incomplete: None,
     };
     (folder, traces)

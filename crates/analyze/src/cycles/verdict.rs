@@ -16,7 +16,7 @@ pub fn failures(summary: &Summary) -> Vec<String> {
 
 fn of_run(variant: &str, run: &RunSummary) -> Option<String> {
     let fallen =
-        run.fallen_after_ns.map(|ns| format!("the pendulum fell after {:.3} s", ns as f64 / 1e9));
+        run.fallen_after_ns.map(|ns| format!("the plant was lost after {:.3} s", ns as f64 / 1e9));
     let missed = match run.figures.actuations_missed {
         0 => None,
         1 => Some("1 voltage was not written in its cycle".into()),
@@ -47,7 +47,7 @@ mod tests {
         assert_eq!(
             failures(&summary),
             [
-                "Monolithic, run 2: the pendulum fell after 1.234 s",
+                "Monolithic, run 2: the plant was lost after 1.234 s",
                 "Shared memory, run 1: 1 voltage was not written in its cycle",
                 "Simplex (1), run 1: 7 voltages were not written in their cycles; io was stopped",
             ]

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use hemiola_scenario::Task as Settings;
 use hemiola_simplex::fault::{FaultKind, Faulty};
-use hemiola_simplex::{Command, Controller, Model, Region, Sensors, StateFeedback};
+use hemiola_simplex::{Command, Controller, Sensors, StateFeedback};
 use hemiola_trace::result::Role;
 use hemiola_units::Instant;
 
@@ -71,13 +71,13 @@ const HOARD: usize = 64 << 20;
 impl ControllerTask {
     fn prepare(spec: &NodeSpec) -> Result<Self, String> {
         let Settings::Controller { gain } = spec.process.task else { return mismatch() };
-        let model = Model::new(spec.process.period).map_err(|e| e.to_string())?;
+        let model = spec.run.model(spec.process.period)?;
         let good = StateFeedback::new(model.clone(), gain);
         let facts: ControllerFacts = spec.facts()?;
         let law = match facts.fault {
             None => Law::Good(Box::new(good)),
             Some(Fault { kind, from_cycle, accept_below, seed }) => {
-                let known = (Region::SAFETY, accept_below);
+                let known = (spec.run.region()?, accept_below);
                 let law = Box::new(Faulty::new(good, kind, from_cycle, &model, known, seed));
                 Law::Faulty { law, kind, from_cycle, hoard: Vec::new() }
             }

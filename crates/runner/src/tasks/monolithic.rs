@@ -1,7 +1,7 @@
 //! The whole loop in one process: sample, compute, actuate.
 
 use hemiola_scenario::Task as Settings;
-use hemiola_simplex::{Controller, Model, Sensors, StateFeedback};
+use hemiola_simplex::{Controller, Sensors, StateFeedback};
 use hemiola_trace::EventKind;
 use hemiola_trace::event::source;
 use hemiola_trace::result::Role;
@@ -26,7 +26,7 @@ struct Monolithic {
 
 fn prepare(spec: &NodeSpec) -> Result<Box<dyn Task>, String> {
     let Settings::Monolithic { gain } = spec.process.task else { return mismatch() };
-    let model = Model::new(spec.process.period).map_err(|e| e.to_string())?;
+    let model = spec.run.model(spec.process.period)?;
     let controller = StateFeedback::new(model, gain);
     Ok(Box::new(Monolithic { io: Io::open(spec)?, controller }))
 }

@@ -29,7 +29,7 @@ pub(super) const KIND: TaskKind = TaskKind {
 /// What the plant reports at the end.
 #[derive(Default, Serialize, Deserialize)]
 struct Report {
-    /// When the rod fell, from the first release.
+    /// When the plant was lost, from the first release.
     fallen_after: Option<Span>,
     /// The greatest Lyapunov value of the true state.
     peak_v: f64,
@@ -40,7 +40,7 @@ struct Plant {
     card: PlantSide,
     region: Region,
     steps: u64,
-    /// Steps of the run: after these there is no control, and a fall would mean nothing.
+    /// Steps of the run: after these there is no control, and a loss would mean nothing.
     steps_max: u64,
     peak_v: f64,
     fall: Option<Fall>,
@@ -56,7 +56,7 @@ impl Plant {
             card: PlantSide::open(spec, zero)?,
             steps_max: whole(spec.run.length(), settings.step),
             apparatus,
-            region: Region::SAFETY,
+            region: spec.run.region()?,
             steps: 0,
             peak_v: 0.0,
             fall: None,
@@ -81,16 +81,18 @@ impl Task for Plant {
             self.steps += 1;
             let state = self.apparatus.state();
             let v = self.region.value(&state.to_array());
+            let [_, second] = self.apparatus.measured();
             self.peak_v = self.peak_v.max(v);
             if self.steps.is_multiple_of(RECORD_EVERY) {
-                mark_values(ports, EventKind::PlantState, 0, v, state.angle);
+                mark_values(ports, EventKind::PlantState, 0, v, second);
             }
         }
         self.show();
         if self.fall.is_none() {
             self.fall = self.apparatus.fall();
-            if let Some(fall) = self.fall {
-                mark_values(ports, EventKind::Fall, 0, fall.state.position, fall.state.angle);
+            if self.fall.is_some() {
+                let [first, second] = self.apparatus.measured();
+                mark_values(ports, EventKind::Fall, 0, first, second);
             }
         }
     }

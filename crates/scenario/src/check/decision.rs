@@ -3,12 +3,16 @@
 use std::ops::Range;
 
 use hemiola_simplex::performance::{Remedy, Settings as PerformanceSettings};
-use hemiola_simplex::{Decision, Settings};
+use hemiola_simplex::{
+    Decision, Gain, Region, RegionError, SafetyController, Settings, SettingsError,
+};
 use hemiola_units::Span;
 
 use super::Checker;
+use super::process::Written;
 use crate::document::At;
 use crate::keys::{DecisionKeys, PerformanceKeys, RemedyWord};
+use crate::plan::{Order, Task};
 use hemiola_diagnostic::Problem;
 
 /// The rule as stated, not yet adapted to a period.
@@ -17,15 +21,27 @@ pub(super) struct Rule {
     settings: Settings,
     /// Where `answer_within` is stated.
     answer_at: Option<Range<usize>>,
-    /// Where the safety controller is stated, until it is found wrong: once is enough for all variants.
+    /// Where the safety controller or its region is stated, until it is found wrong: once is enough for all variants.
     safety_at: Option<Range<usize>>,
+    /// Where `accept_below` is stated, until it is found wrong.
+    accept_at: Option<Range<usize>>,
+    /// Whether the plant needs a safety controller that is not stated.
+    lacks_safety: bool,
 }
 
 impl Checker<'_> {
     /// Reads [decision].
     pub(super) fn rule(&mut self, keys: &DecisionKeys<'_>) -> Rule {
+        let lacks_safety = self.is_linear() && !keys.safety.is_present;
         let settings = Settings {
-            safety: self.gain(&At { value: keys.safety.value(), at: keys.safety.at().clone() }),
+            plant: self.plant.as_ref().map_or_else(Default::default, |plant| plant.model.clone()),
+            safety: match lacks_safety {
+                true => Gain([0.0; 4]),
+                false => {
+                    self.gain(&At { value: keys.safety.value(), at: keys.safety.at().clone() })
+                }
+            },
+            region: self.region(keys),
             accept_below: keys.accept_below.value(),
             return_below: keys.return_below.value(),
             return_after: keys.return_after.value(),
@@ -34,8 +50,10 @@ impl Checker<'_> {
             give_up_after: keys.give_up_after.value(),
             promote_after: keys.promote_after.value(),
             answer_within: keys.answer_within.value(),
-            performance: performance(&keys.performance.or_empty()),
-            ..Settings::default()
+            performance: match self.is_linear() && !keys.performance.is_present {
+                true => None,
+                false => performance(&keys.performance.or_empty()),
+            },
         };
         if settings.return_below > settings.accept_below {
             self.wrong(
@@ -49,8 +67,35 @@ impl Checker<'_> {
         }
         Rule {
             settings,
-            safety_at: Some(keys.safety.at().clone()),
+            safety_at: Some(
+                keys.region.stated.as_ref().map_or(keys.safety.at(), |stated| &stated.at).clone(),
+            ),
+            accept_at: Some(keys.accept_below.at().clone()),
+            lacks_safety,
             answer_at: keys.answer_within.stated.as_ref().map(|stated| stated.at.clone()),
+        }
+    }
+
+    /// The region as stated. The states that the plant does not have stay within their limit of 1.
+    fn region(&mut self, keys: &DecisionKeys<'_>) -> Option<Region> {
+        if !self.plant_is_known() {
+            return None;
+        }
+        let rows = self.square("region", &keys.region, self.states())?;
+        let mut p = [[0.0; 4]; 4];
+        for (i, row) in p.iter_mut().enumerate() {
+            match rows.get(i) {
+                Some(stated) => row[..stated.len()].copy_from_slice(stated),
+                None => row[i] = 1.0,
+            }
+        }
+        match Region::new(p) {
+            Ok(region) => Some(region),
+            Err(error) => {
+                let hint = "write P of V = xᵀ·P·x by rows, each entry above the diagonal equal to its mirror image";
+                self.wrong(keys.region.at(), error.to_string(), hint);
+                None
+            }
         }
     }
 
@@ -80,18 +125,85 @@ impl Checker<'_> {
                 }
             }
         }
-        self.recovers(&settings, period, name);
+        if self.plant_is_known() {
+            self.recovers(&settings, period, name);
+        }
         settings
     }
 
     /// Checks that the safety controller recovers from its whole region in cycles of `period`.
     fn recovers(&mut self, settings: &Settings, period: Span, name: &str) {
-        let Err(error) = Decision::new(settings.clone(), period) else { return };
+        let error = if self.rule.lacks_safety {
+            "a linear plant needs a safety controller".to_owned()
+        } else {
+            match Decision::new(settings.clone(), period) {
+                Ok(_) => return,
+                // Reported with the plant.
+                Err(SettingsError::Model(_)) if self.is_linear() => return,
+                Err(error) => error.to_string(),
+            }
+        };
         let Some(at) = self.rule.safety_at.take() else { return };
+        let hint = match (self.rule.lacks_safety, self.is_linear()) {
+            (true, _) => {
+                "write safety = [ … ] in [decision]: volts per unit of each state, u = safety·x"
+            }
+            (_, true) => {
+                "choose a gain that stabilizes the plant at this rate, or another region; without the key region, one \
+                 is computed"
+            }
+            _ => {
+                "choose a gain that recovers from its whole region at this rate; safety is the default"
+            }
+        };
         self.wrong(
             &at,
             format!("{name} cannot be supervised in cycles of {period}: {error}"),
-            "choose a gain that recovers from its whole region at this rate; safety is the default",
+            hint,
+        );
+    }
+
+    /// Checks that the safety controller recovers although each voltage is written as late as the I/O process may.
+    pub(super) fn recovers_in_time(
+        &mut self,
+        settings: &Settings,
+        period: Span,
+        written: &[Written<'_>],
+        name: &str,
+    ) {
+        let order = written.iter().find_map(|written| match written.process.task {
+            Task::Io { order } => Some(order),
+            _ => None,
+        });
+        // A plant that is not read, and an answer that may take a whole period, are problems of their own.
+        if !self.plant_is_known() || settings.answer_within >= period {
+            return;
+        }
+        let latency = match order {
+            Some(Order::ReadFirst { command_within }) => command_within,
+            Some(Order::WriteFirst) => period,
+            None => return,
+        };
+        let Ok(model) = settings.model(period) else { return };
+        let Ok(safety) = SafetyController::of(settings, &model) else { return };
+        let checked =
+            safety.region().check_latency(&model, safety.gain(), settings.accept_below, latency);
+        let Err(error) = checked else { return };
+        let Some(at) = self.rule.accept_at.take() else { return };
+        // Rounded down, because what is above may be unsound.
+        let hint = match error {
+            RegionError::Late { most, .. } if most >= 0.01 => format!(
+                "keep accept_below at or below {}, or let io write sooner: order = \"read-first\" and command_within",
+                (most * 100.0).floor() / 100.0
+            ),
+            _ => "let io write sooner: order = \"read-first\" and command_within; or choose a gain that moves the \
+                  plant less"
+                .into(),
+        };
+        self.wrong(
+            &at,
+            format!("{name} cannot be supervised in cycles of {period}: {error}"),
+            hint,
         );
     }
 }

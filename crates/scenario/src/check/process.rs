@@ -14,6 +14,7 @@ use crate::plan::{
     InjectedFault, Message, Order, Process, Release, Task, Unit, UnitProgram, UnitState, UnitUser,
     UniverseSettings, sandboxed_budget,
 };
+use crate::section::GainText;
 
 /// The time that a cycle needs after the answers are due: a lead that began within it would delay the voltage.
 const AFTER_ANSWERS: Span = Span::from_micros(50);
@@ -189,7 +190,7 @@ impl Checker<'_> {
         settings
     }
 
-    fn gain_of(&mut self, entry: &Entry<Result<Gain, &str>>) -> Gain {
+    fn gain_of(&mut self, entry: &Entry<GainText<'_>>) -> Gain {
         entry.stated.as_ref().map_or(Gain([0.0; 4]), |gain| self.gain(gain))
     }
 

@@ -1,5 +1,7 @@
 //! A failing scenario for each check, and the examples, which pass all checks.
 
+mod linear;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -1210,7 +1212,7 @@ fn keys_belong_to_their_task() {
        |
     19 | controller = { task = "controller", compute = "1ms", receives = ["sensors"], sends = ["command"] }
        | ^^^^^^^^^^
-       = hint: gain: Control law: a name or four numbers.
+       = hint: gain: Control law: a name, or a number for each state.
 
     error: the task "controller" has no key "compute"
       --> scenario.toml:19:37

@@ -76,6 +76,9 @@ impl Checker<'_> {
 
         let written: Vec<Written<'_>> =
             named.iter().filter_map(|(name, keys)| self.process(name, keys, &cycle)).collect();
+        if let Some(decision) = &decision {
+            self.recovers_in_time(decision, rate.period(), &written, &label);
+        }
         let mut units: Vec<(Unit, Range<usize>)> = keys
             .units
             .items()

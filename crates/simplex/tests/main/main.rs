@@ -4,6 +4,7 @@ mod accounting;
 mod blame;
 mod campaign;
 mod decision;
+mod own;
 mod region;
 mod transaction;
 mod upgrade;

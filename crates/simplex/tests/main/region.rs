@@ -19,7 +19,8 @@ enum Speeds {
 fn full_chain(safety: &str, level: f64, states: u32, speeds: Speeds) -> Vec<Option<Outcome>> {
     let mut random = Random::from_seed(20_000);
     let settings = Settings { safety: gain(safety), performance: None, ..Settings::default() };
-    let region = Region::of(&settings.safety);
+    let model = settings.model(Span::from_millis(20)).unwrap();
+    let region = Region::of(&model, &settings.safety).unwrap();
     let mut base = experiment(&[]);
     base.decision = Some(settings);
     (0..states)

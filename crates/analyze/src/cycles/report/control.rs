@@ -41,6 +41,11 @@ fn authority(summary: &Summary, detail: Detail) -> Table {
     let number = |value: Option<f64>, scale: f64, digits: usize| {
         value.map_or(NONE.into(), |value| format!("{:.digits$}", value * scale))
     };
+    // The pendulum's state in the units in which people think of it; that of another plant in its own.
+    let [first, second] = match summary.measured.as_slice() {
+        [first, second] => [(first.as_str(), 1.0, 3), (second.as_str(), 1.0, 3)],
+        _ => [("Position, mm", 1000.0, 1), ("Angle, °", 1f64.to_degrees(), 2)],
+    };
     let row = |command: &Command| {
         vec![
             seconds(command.at_ns),
@@ -50,8 +55,8 @@ fn authority(summary: &Summary, detail: Detail) -> Table {
             number(command.v, 1.0, 3),
             number(command.v_predicted, 1.0, 3),
             number(command.v_limit, 1.0, 3),
-            number(command.position_m, 1000.0, 1),
-            number(command.angle_rad, 1f64.to_degrees(), 2),
+            number(command.position_m, first.1, first.2),
+            number(command.angle_rad, second.1, second.2),
             format!("{:.2}", command.volts),
         ]
     };
@@ -68,10 +73,10 @@ fn authority(summary: &Summary, detail: Detail) -> Table {
         0 => String::new(),
         many => format!(" Not shown: {} later changes.", count(many)),
     };
-    let heads =
-        "Program|Run|At, s|Commands|For, s|Because|V|Predicted|Limit|Position, mm|Angle, °|Voltage";
+    let heads = "Program|Run|At, s|Commands|For, s|Because|V|Predicted|Limit";
+    let heads = heads.split('|').chain([first.0, second.0, "Voltage"]);
     let rows = rows(summary, |control| &control.authority[..shown(control)], row);
-    Table::new("Time line of authority", heads.split('|'), rows).with_prose(&[3, 5]).with_note(format!(
+    Table::new("Time line of authority", heads, rows).with_prose(&[3, 5]).with_note(format!(
         "At: from the first release to its first voltage, which is the last column. V: Lyapunov value of the estimated \
          state; predicted with the answer of the active unit. Limit: of the prediction for an answer that was refused, \
          of V for a return of control.{left_out}"

@@ -70,7 +70,7 @@ fn cards(summary: &Summary) -> Vec<Card> {
         let runs: usize = loops().map(|variant| variant.runs.len()).sum();
         if combined().any(|figures| figures.peak_v.is_some()) {
             cards.push(Card {
-                name: "Pendulum fell".into(),
+                name: "Plant lost".into(),
                 value: count(fallen),
                 note: format!("of {} runs", count(runs as u64)),
                 tone: if fallen == 0 { Tone::Good } else { Tone::Bad },
