@@ -15,6 +15,7 @@ use hemiola_report::table::Detail;
 use hemiola_report::text::calendar;
 use hemiola_rt::clock::unix_ns;
 use hemiola_rt::privilege::Privileges;
+use hemiola_rt::program;
 use hemiola_rt::sys::cpu;
 use hemiola_runner::{Options, Progress as _, RunError};
 use hemiola_scenario::{Facts, Overrides, Plan};
@@ -160,16 +161,7 @@ fn priority_max() -> u8 {
 
 /// Whether a program can be started: a path from the scenario's folder, or a name in `PATH`.
 pub(crate) fn executable(folder: &Path, program: &str) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    let good = |path: PathBuf| {
-        fs::metadata(path)
-            .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
-    };
-    if program.contains('/') {
-        return good(folder.join(program));
-    }
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|entry| good(entry.join(program)))
+    program::is_executable(&program::places(folder, program))
 }
 
 /// A flag that Ctrl-C, SIGTERM and a closed terminal set.

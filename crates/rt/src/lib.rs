@@ -7,6 +7,7 @@
 //! * [`periodic`]: absolute releases and the overrun policies of a late task ([`Periodic`](periodic::Periodic)).
 //! * [`profile`] and [`privilege`]: requests for priority, processors and locked memory; the answer lists what
 //!   was granted, what was refused, and how to allow it.
+//! * [`program`]: where a program is that a user names.
 //! * [`shared`]: the latest value, the queue, the log and the stream, in memory that outlives each of its users.
 //! * [`sys`]: the system calls underneath.
 //!
@@ -43,6 +44,8 @@ pub mod periodic;
 pub mod privilege;
 #[cfg(not(loom))]
 pub mod profile;
+#[cfg(not(loom))]
+pub mod program;
 pub mod shared;
 #[cfg(not(loom))]
 pub mod sys;

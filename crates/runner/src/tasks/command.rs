@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
+use hemiola_rt::program;
 use hemiola_scenario::Task;
 use hemiola_trace::result::Role;
 
@@ -45,11 +46,7 @@ impl Foreign {
 
     /// Whether its file exists for the run's user.
     fn exists(&self) -> bool {
-        if self.program.contains('/') {
-            return Path::new(&self.program).exists();
-        }
-        let folders = std::env::var_os("PATH").unwrap_or_default();
-        std::env::split_paths(&folders).any(|folder| folder.join(&self.program).exists())
+        program::places(Path::new(""), &self.program).iter().any(|path| path.exists())
     }
 }
 
