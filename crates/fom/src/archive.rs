@@ -2,7 +2,7 @@
 //!
 //! The lengths come from the central directory, because streaming writers leave them empty in front of an entry.
 
-use miniz_oxide::inflate::decompress_to_vec_with_limit;
+use miniz_oxide::inflate::{TINFLStatus, decompress_slice_iter_to_slice};
 use rawzip::{CompressionMethod, ZipArchive};
 
 use crate::limits::{ARCHIVE_LEN_MAX, ENTRIES_MAX, MODULE_LEN_MAX};
@@ -89,7 +89,8 @@ pub(crate) fn open(bytes: &[u8], name: &str) -> Result<Vec<Entry>, Vec<Problem>>
     if problems.is_empty() { Ok(files) } else { Err(problems) }
 }
 
-/// Unpacks bytes to at most `most` bytes. Allocates only as much as is unpacked.
+/// Unpacks bytes to at most `most` bytes, into one allocation of this length: one that grew would be copied, and take
+/// three times the memory while it is.
 fn inflate(bytes: &[u8], method: CompressionMethod, most: usize) -> Result<Vec<u8>, String> {
     let too_long = || format!("unpacks to more than {most} bytes");
     if method == CompressionMethod::STORE {
@@ -98,13 +99,17 @@ fn inflate(bytes: &[u8], method: CompressionMethod, most: usize) -> Result<Vec<u
     if method != CompressionMethod::DEFLATE {
         return Err("the compression is not deflate".to_owned());
     }
-    decompress_to_vec_with_limit(bytes, most).map_err(|error| {
-        if error.status == miniz_oxide::inflate::TINFLStatus::HasMoreOutput {
-            too_long()
-        } else {
-            format!("cannot be unpacked: {error}")
-        }
-    })
+    let mut unpacked = vec![0; most];
+    let len = decompress_slice_iter_to_slice(&mut unpacked, [bytes].into_iter(), false, true)
+        .map_err(|status| match status {
+            TINFLStatus::HasMoreOutput => too_long(),
+            TINFLStatus::FailedCannotMakeProgress | TINFLStatus::NeedsMoreInput => {
+                "cannot be unpacked: the data ends too early".to_owned()
+            }
+            _ => "cannot be unpacked: the data is damaged".to_owned(),
+        })?;
+    unpacked.truncate(len);
+    Ok(unpacked)
 }
 
 #[cfg(test)]

@@ -4,12 +4,17 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::io::Write;
 use std::sync::Arc;
 
-use hemiola_fom::{Module, merge, read};
+use hemiola_fom::{Known, Module, merge, open, read};
+use hemiola_hla::data::FomModule;
+use miniz_oxide::deflate::compress_to_vec;
+use rawzip::{CompressionMethod, ZipArchiveWriter};
 
 thread_local! {
     static LIVE: Cell<usize> = const { Cell::new(0) };
+    static PEAK: Cell<usize> = const { Cell::new(0) };
 }
 
 /// The system's allocator, counting the bytes that each thread has allocated, with the header of each block.
@@ -24,6 +29,7 @@ const fn block(layout: Layout) -> usize {
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         LIVE.set(LIVE.get() + block(layout));
+        PEAK.set(PEAK.get().max(LIVE.get()));
         // SAFETY: the caller keeps the contract of `alloc`, which is the same.
         unsafe { System.alloc(layout) }
     }
@@ -124,4 +130,34 @@ fn estimates_of_bulk_are_near_the_truth() {
         let ((model, _), model_len) = kept(|| merge(&modules, None).unwrap());
         within(&format!("model of {what}"), model.memory(), module_len + model_len);
     }
+}
+
+/// Returns an archive of one file.
+fn archive(content: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut archive = ZipArchiveWriter::new(&mut bytes);
+    let file = archive.new_file("bulk.xml").compression_method(CompressionMethod::DEFLATE);
+    let (mut entry, config) = file.start().unwrap();
+    let mut sum = config.wrap(std::io::sink());
+    sum.write_all(content).unwrap();
+    let (_, descriptor) = sum.finish().unwrap();
+    entry.write_all(&compress_to_vec(content, 6)).unwrap();
+    entry.finish(descriptor).unwrap();
+    archive.finish().unwrap();
+    bytes
+}
+
+/// The account of memory charges an archive as it was sent and twice as its text.
+#[test]
+fn an_archive_takes_twice_its_text_before_it_is_parsed() {
+    let text = objects(&bulk(|at| format!("<objectClass><name>C{at}</name></objectClass>")));
+    let sent = FomModule::Compressed(archive(text.as_bytes()).into());
+    let before = LIVE.get();
+    PEAK.set(before);
+    let problems = open(&sent, &Known::default(), 1).unwrap_err();
+    let taken = PEAK.get() - before;
+    assert!(problems[0].message.contains("parsing it takes"), "{}", problems[0].message);
+    // The unpacker and the problem take the rest.
+    let most = 2 * text.len() + (64 << 10);
+    assert!(taken <= most, "{taken} bytes of {most}");
 }
