@@ -44,8 +44,8 @@ pub struct Settings {
     /// [`Limits::federation_len`] is the quota of a federation.
     pub memory_max: usize,
     /// The memory of large messages that are being received, and of object models that wait to be read, in bytes; at
-    /// most a quarter of `memory_max`. Beyond it they are received one after the other. An object model may need as
-    /// much.
+    /// most an eighth of `memory_max`. Beyond it they are received one after the other. Memory that was freed in the
+    /// last second is still resident, and has its place beside it.
     pub incoming_len_max: usize,
     /// The kernel's work on many instances or messages in one turn, in units of about 100 ns. The rest waits for the
     /// next turns, so that other sessions have theirs.
@@ -97,7 +97,7 @@ impl Settings {
     pub(crate) fn consistent(mut self) -> Self {
         let whole = self.memory_max;
         self.limits.federation_len = self.limits.federation_len.min(whole);
-        self.incoming_len_max = self.incoming_len_max.min(whole / 4);
+        self.incoming_len_max = self.incoming_len_max.min(whole / 8);
         // Parsing a model takes as much again.
         self.limits.model_memory = self.limits.model_memory.min(whole / 4);
         self.session_memory_max = self.session_memory_max.min(whole);
@@ -135,7 +135,7 @@ impl Default for Settings {
             report_len_max: 1024 * MIB as u64,
             slow_reader: SlowReaderPolicy::default(),
             memory_max: 1024 * MIB,
-            incoming_len_max: 256 * MIB,
+            incoming_len_max: 128 * MIB,
             work_max: 2000, // 200 µs
             session_memory_max: 256 * MIB,
             hold_max: Span::from_millis(250),
