@@ -2,6 +2,7 @@
 
 use std::io::{ErrorKind, Read};
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::num::NonZeroU8;
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -146,6 +147,9 @@ fn options(args: &RtiServe) -> Result<Options, Failure> {
     Ok(options)
 }
 
+/// The arenas of the C library's allocator. With another allocator, only the library's own few blocks are in them.
+const ARENAS: NonZeroU8 = NonZeroU8::new(if cfg!(feature = "jemalloc") { 1 } else { 2 }).unwrap();
+
 /// Lets freed memory go back to the system. Called before any thread starts and before the profile is applied, so that
 /// threads for this keep ordinary scheduling.
 fn keep_memory_small() -> Result<(), Failure> {
@@ -153,8 +157,7 @@ fn keep_memory_small() -> Result<(), Failure> {
     crate::allocator::give_back_in_background().map_err(|error| {
         Failure::failed(format!("cannot start the allocator's threads: {error}"))
     })?;
-    #[cfg(not(feature = "jemalloc"))]
-    memory::limit_arenas();
+    memory::limit_arenas(ARENAS);
     Ok(())
 }
 

@@ -126,10 +126,10 @@ fn a_limit_of_the_address_space_refuses_calls_and_ends_nothing() {
 #[test]
 fn an_address_space_without_room_for_an_account_is_refused_with_the_least_that_suffices() {
     let machine = Machine::take("too-narrow");
-    let narrow = "ulimit -v 60000 && exec timeout 20 \"$0\" rti --listen 127.0.0.1:0";
+    let narrow = "ulimit -v 80000 && exec timeout 20 \"$0\" rti --listen 127.0.0.1:0";
     let refused = Running::start(machine.command("sh", &["-c", narrow, PROGRAM])).end();
     let message = refused.with_code(1).stderr;
-    assert!(message.contains("RLIMIT_AS of 60000KiB leaves too little memory"), "{message}");
+    assert!(message.contains("RLIMIT_AS of 80000KiB leaves too little memory"), "{message}");
     let hint = message.lines().find_map(|line| line.strip_prefix("hint: raise it to at least "));
     let least = hint.and_then(|hint| hint.strip_suffix("MiB")).expect("the message has a hint");
     let sufficient = format!("ulimit -v {}", least.parse::<u64>().unwrap() * 1024);

@@ -2,6 +2,7 @@
 
 use std::hint::black_box;
 use std::io;
+use std::num::NonZeroU8;
 
 use hemiola_units::Bytes;
 use rustix::mm::{MlockAllFlags, mlockall};
@@ -94,13 +95,13 @@ pub fn give_back() {
     unsafe { libc::malloc_trim(0) };
 }
 
-/// Lets all threads but the first share one arena of the allocator. Each further arena would reserve 64 MiB of address
-/// space and keep what was freed in it.
+/// Lets all threads share this many arenas of the C library's allocator. Each but the first reserves 64 MiB of address
+/// space and keeps what was freed in it.
 ///
 /// Source: mallopt(3), `M_ARENA_MAX`.
-pub fn limit_arenas() {
+pub fn limit_arenas(count: NonZeroU8) {
     // SAFETY: it takes two numbers and touches only the allocator's own memory.
-    unsafe { libc::mallopt(libc::M_ARENA_MAX, 2) };
+    unsafe { libc::mallopt(libc::M_ARENA_MAX, count.get().into()) };
 }
 
 /// Returns how many bytes [`prefault_stack`] can touch in the calling thread.
