@@ -51,6 +51,7 @@ mod figures;
 pub(crate) mod follow;
 mod gaps;
 mod marks;
+mod name;
 mod period;
 pub(crate) mod tally;
 mod threads;
@@ -66,6 +67,7 @@ use hemiola_units::Span;
 pub use explain::{Explainer, explain, median_job};
 pub use figures::{RecordedFigure, figures};
 pub use hemiola_trace::sched::Reservation;
+pub use name::Name;
 pub use report::{
     Accounting, Behind, Blocking, CpuReport, Culprit, Delay, DelayKind, Distribution, Gap, HeldUp,
     Interference, Job, Miss, PeriodFrom, Report, TaskReport, ThreadReport, Waker,

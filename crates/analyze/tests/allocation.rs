@@ -158,7 +158,7 @@ fn a_thread_takes_few_kilobytes_in_an_analysis() {
     let (peak, held) = memory(|| analyze(&recording, &Options::default()));
     let [peak, held] = [peak, held].map(|bytes| bytes / THREADS as usize);
     assert!(
-        peak < 17_000 && held < 12_000,
+        peak < 12_800 && held < 10_700,
         "{peak} bytes of a thread at a time, {held} in the end"
     );
 }

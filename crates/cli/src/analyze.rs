@@ -167,7 +167,7 @@ fn picture(
 fn is_called(thread: &ThreadReport, name: &str) -> bool {
     match who(name) {
         Who::Tid(tid) => thread.tid == tid,
-        Who::Name(name) => thread.name == name || thread.names_before.contains(&name),
+        Who::Name(name) => *thread.name == *name || thread.names_before.contains(&name),
     }
 }
 

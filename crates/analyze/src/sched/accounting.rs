@@ -14,6 +14,7 @@
 
 use hemiola_trace::Recording;
 
+use super::name::Name;
 use super::report::{Accounting, CpuUse, Gap, SwitchCost, ThreadUse};
 use super::threads::State;
 
@@ -53,7 +54,7 @@ pub(super) fn compare(
     copies: &[Books],
     gaps: &[Gap],
     threads: &[State],
-    names: &[String],
+    names: &[Name],
 ) -> Option<Accounting> {
     let figures = |name: &str| -> Option<Vec<u64>> {
         condition(recording, name)?.split_whitespace().map(|figure| figure.parse().ok()).collect()
@@ -111,7 +112,7 @@ pub(super) fn compare(
         let (proc_ns, recorded_ns) = (last.saturating_sub(first), running(after) - running(before));
         if state.cuts <= 2 && proc_ns as f64 >= USED_MIN * length_ns as f64 {
             accounting.threads.push(ThreadUse {
-                name: name.clone(),
+                name: name.to_string(),
                 tid: state.tid,
                 proc_ns,
                 recorded_ns,

@@ -8,6 +8,7 @@ use super::accounting;
 use super::engine::Engine;
 use super::explain::Explainer;
 use super::marks::Task;
+use super::name::Name;
 use super::period::about;
 use super::report::{
     Blocking, CpuReport, Culprit, DelayKind, Distribution, HeldUp, Interference, PeriodFrom,
@@ -50,18 +51,17 @@ pub(super) fn report(engine: &mut Engine<'_>) -> Report {
     let blind = total(gaps.iter().map(|gap| gap.to_ns.saturating_sub(gap.from_ns.max(from_ns))));
     let whole = length as f64 * cpus.len().max(1) as f64;
     let seen = if whole > 0.0 { (1.0 - blind as f64 / whole).clamp(0.0, 1.0) } else { 1.0 };
-    let names: Vec<String> =
-        engine.threads.states.iter().map(|state| name(engine, state)).collect();
-    let mut threads = Vec::with_capacity(names.len());
-    for index in 0..names.len() {
-        threads.push(thread(engine, &names, &engine.threads.states[index], length as f64 * seen));
+    let mut names = Names::of(engine);
+    let mut threads = Vec::with_capacity(names.threads.len());
+    for index in 0..names.threads.len() {
+        threads.push(thread(engine, &mut names, index, length as f64 * seen));
         // Counts and report of all threads together would take half as much again.
         engine.threads.states[index].free();
     }
     threads.sort_by(|a, b| b.running_ns.cmp(&a.running_ns).then(a.tid.cmp(&b.tid)));
     let with_jobs = engine.marks.tasks.iter().enumerate().filter(|(_, task)| task.has_jobs);
     let tasks: Vec<TaskReport> =
-        with_jobs.map(|(track, marked)| task(engine, &names, track, marked)).collect();
+        with_jobs.map(|(track, marked)| task(engine, &mut names, track, marked)).collect();
     let of_tasks =
         tasks.iter().filter(|task| task.period_ns.is_some()).map(|task| task.utilization);
     // Of a thread that came for a while only, C/T is no load of the whole.
@@ -94,7 +94,7 @@ pub(super) fn report(engine: &mut Engine<'_>) -> Report {
             &engine.copies,
             &gaps,
             &engine.threads.states,
-            &names,
+            &names.threads,
         ),
         gaps,
         notes: Vec::new(),
@@ -146,12 +146,39 @@ fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-fn name(engine: &Engine<'_>, state: &State) -> String {
-    let names = engine.threads.names(state, state.seen);
-    names.last().map_or_else(|| format!("thread {}", state.tid), |name| (*name).to_owned())
+/// The names of all culprits, each once.
+struct Names {
+    /// By the index of the thread.
+    threads: Vec<Name>,
+    /// Of those that are no threads.
+    others: BTreeMap<Code, Name>,
 }
 
-fn thread(engine: &Engine<'_>, names: &[String], state: &State, seen: f64) -> ThreadReport {
+impl Names {
+    fn of(engine: &Engine<'_>) -> Self {
+        let name = |state: &State| match engine.threads.names(state, state.seen).last() {
+            Some(name) => Name::from(*name),
+            None => format!("thread {}", state.tid).into(),
+        };
+        Self { threads: engine.threads.states.iter().map(name).collect(), others: BTreeMap::new() }
+    }
+
+    /// The culprit, its name and, for a thread, its number.
+    fn who(&mut self, engine: &Engine<'_>, code: Code) -> (Culprit, Name, Option<u32>) {
+        let tid = |index: usize| engine.threads.states[index].tid;
+        let culprit = code.culprit(tid);
+        match code.as_thread() {
+            Some(index) => (culprit, self.threads[index].clone(), Some(tid(index))),
+            None => {
+                let name = self.others.entry(code).or_insert_with(|| culprit.name().into());
+                (culprit, name.clone(), None)
+            }
+        }
+    }
+}
+
+fn thread(engine: &Engine<'_>, names: &mut Names, index: usize, seen: f64) -> ThreadReport {
+    let state = &engine.threads.states[index];
     let (totals, streams) = (&state.totals, &state.streams);
     let execution_ns = streams.execution.distribution();
     let (period_ns, release_jitter_ns) = match period(state) {
@@ -165,9 +192,9 @@ fn thread(engine: &Engine<'_>, names: &[String], state: &State, seen: f64) -> Th
     });
     let mut names_before: Vec<String> =
         engine.threads.names(state, state.seen).into_iter().map(str::to_owned).collect();
-    let name = names_before.pop().unwrap_or_else(|| format!("thread {}", state.tid));
+    names_before.pop();
     ThreadReport {
-        name,
+        name: names.threads[index].clone(),
         tid: state.tid,
         pid: engine.threads.pid(state),
         names_before,
@@ -234,7 +261,7 @@ fn jitter(intervals: &Stream, period: u64) -> Option<u64> {
     Some(greatest - least)
 }
 
-fn task(engine: &Engine<'_>, names: &[String], track: usize, task: &Task<'_>) -> TaskReport {
+fn task(engine: &Engine<'_>, names: &mut Names, track: usize, task: &Task<'_>) -> TaskReport {
     let execution_ns = task.execution.distribution();
     let median = |stream: &Stream| stream.distribution().map(|found: Distribution| found.p50);
     let period_ns = task.given.or_else(|| median(&task.interval));
@@ -271,29 +298,16 @@ fn task(engine: &Engine<'_>, names: &[String], track: usize, task: &Task<'_>) ->
     }
 }
 
-/// The culprit, its name and, for a thread, its number.
-pub(super) fn who(
-    engine: &Engine<'_>,
-    names: &[String],
-    code: Code,
-) -> (Culprit, String, Option<u32>) {
-    let culprit = code.culprit(|index| engine.threads.states[index].tid);
-    match code.as_thread() {
-        Some(index) => (culprit, names[index].clone(), Some(engine.threads.states[index].tid)),
-        None => (culprit, culprit.name(), None),
-    }
-}
-
 fn preempted_by<const MAX: usize>(
     engine: &Engine<'_>,
-    names: &[String],
+    names: &mut Names,
     tally: &Tally<MAX>,
 ) -> Vec<Interference> {
     let mut by_code = BTreeMap::<Code, Interference>::new();
     let held_up = [DelayKind::BeforeStart, DelayKind::Preempted, DelayKind::Interrupted];
     for taken in tally.iter().filter(|taken| held_up.contains(&taken.kind) && taken.ns > 0) {
         let entry = by_code.entry(taken.code).or_insert_with(|| {
-            let (who, name, tid) = who(engine, names, taken.code);
+            let (who, name, tid) = names.who(engine, taken.code);
             Interference { name, tid, who, ns: 0, before_start_ns: 0, times: 0, longest_ns: 0 }
         });
         entry.ns += taken.ns;
@@ -308,16 +322,16 @@ fn preempted_by<const MAX: usize>(
 
 fn blocked_by<const MAX: usize>(
     engine: &Engine<'_>,
-    names: &[String],
+    names: &mut Names,
     tally: &Tally<MAX>,
 ) -> Vec<Blocking> {
     let blocked = tally.iter().filter(|taken| taken.kind == DelayKind::Blocked && taken.ns > 0);
     let mut found: Vec<Blocking> = blocked
         .map(|taken| {
-            let (who, name, tid) = who(engine, names, taken.code);
+            let (who, name, tid) = names.who(engine, taken.code);
             let Taken { behind: third, behind_ns: ns, .. } = *taken;
             let behind = (ns > 0).then(|| {
-                let (_, name, tid) = self::who(engine, names, third);
+                let (_, name, tid) = names.who(engine, third);
                 HeldUp { name, tid, ns }
             });
             let (times, longest_ns) = (u64::from(taken.times), taken.longest);
@@ -330,13 +344,13 @@ fn blocked_by<const MAX: usize>(
 
 fn woken_by<const MAX: usize>(
     engine: &Engine<'_>,
-    names: &[String],
+    names: &mut Names,
     tally: &Tally<MAX, Woken>,
 ) -> Vec<Waker> {
     let mut found: Vec<Waker> = tally
         .iter()
         .map(|woken| {
-            let (_, name, tid) = who(engine, names, woken.by);
+            let (_, name, tid) = names.who(engine, woken.by);
             Waker { name, tid, times: u64::from(woken.times) }
         })
         .collect();

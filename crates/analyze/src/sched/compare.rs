@@ -127,11 +127,11 @@ pub fn compare(names: [&str; 2], a: &Report, b: &Report) -> Comparison {
     let mut changes = Vec::new();
     let mut remarks = Vec::new();
     let task = |task: &TaskReport| (task.name.clone(), task.track as u64);
-    let thread = |thread: &ThreadReport| (thread.name.clone(), u64::from(thread.tid));
+    let thread = |thread: &ThreadReport| (thread.name.to_string(), u64::from(thread.tid));
     let (tasks, only) = paired([&a.tasks, &b.tasks], task);
     remarks.extend(only_in(names, only, "marked tasks", |task| task.name.clone()));
     let (threads, only) = paired([&a.threads, &b.threads], thread);
-    remarks.extend(only_in(names, only, "threads", |thread| thread.name.clone()));
+    remarks.extend(only_in(names, only, "threads", |thread| thread.name.to_string()));
     for sides in tasks.into_iter().map(|two| two.map(Side::of_task)) {
         pairs.push(pair(true, sides, &mut changes));
     }
@@ -331,7 +331,7 @@ fn cause(sides: &[Side<'_>; 2], figures: &[ComparedFigure]) -> Option<Cause> {
     // The side that has more of it shows why.
     let more = usize::from(each_ns[1] > each_ns[0]);
     let by = sides[more].blocked_by.iter().find(|by| way == Way::Awaited && by.name == name);
-    let behind = by.and_then(|by| Some(by.behind.as_ref()?.name.clone()));
+    let behind = by.and_then(|by| Some(by.behind.as_ref()?.name.to_string()));
     Some(Cause { name: name.into(), way, behind, each_ns })
 }
 

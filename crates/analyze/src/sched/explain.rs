@@ -170,7 +170,7 @@ impl<'r> Explainer<'r> {
         let Some(thread) = self.threads.get(&tid) else { return format!("thread {tid}") };
         match self.namesakes.get(thread.name.as_str()) {
             Some(2..) => format!("{} [{tid}]", thread.name),
-            _ => thread.name.clone(),
+            _ => thread.name.to_string(),
         }
     }
 }

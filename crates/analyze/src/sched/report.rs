@@ -6,6 +6,7 @@
 use hemiola_trace::sched::Reservation;
 use serde::Serialize;
 
+use super::name::Name;
 pub use hemiola_stats::Distribution;
 
 /// The result of analysing a recording.
@@ -86,7 +87,7 @@ pub struct CpuReport {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ThreadReport {
     /// Its name, the last it had; `thread TID` where the recording has none.
-    pub name: String,
+    pub name: Name,
     /// Its number.
     pub tid: u32,
     /// Its process; 0 where unknown.
@@ -241,7 +242,7 @@ impl Culprit {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Interference {
     /// By name; `idle` where the processor had to be woken.
-    pub name: String,
+    pub name: Name,
     /// By number, if it was a thread.
     pub tid: Option<u32>,
     /// The culprit.
@@ -260,7 +261,7 @@ pub struct Interference {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Blocking {
     /// By name.
-    pub name: String,
+    pub name: Name,
     /// By number, if it was a thread.
     pub tid: Option<u32>,
     /// The thread or interrupt that woke it.
@@ -279,7 +280,7 @@ pub struct Blocking {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct HeldUp {
     /// By name.
-    pub name: String,
+    pub name: Name,
     /// By number, if it was a thread.
     pub tid: Option<u32>,
     /// How long the awaited thread was ready without a processor, ns.
@@ -290,7 +291,7 @@ pub struct HeldUp {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Waker {
     /// By name; `interrupt` for a timer or a device.
-    pub name: String,
+    pub name: Name,
     /// By number, if it was a thread.
     pub tid: Option<u32>,
     /// How often.

@@ -126,7 +126,7 @@ fn reserved(thread: &ThreadReport) -> String {
 fn threads(report: &Report) -> Table {
     let row = |thread: &ThreadReport| {
         let mut row = vec![
-            thread.name.clone(),
+            thread.name.to_string(),
             thread.tid.to_string(),
             priority(thread.priority),
             count(thread.invocations),

@@ -122,7 +122,7 @@ pub(super) fn partition(report: &Report) -> (Vec<OnProcessor>, Vec<LeftOut>) {
     for thread in chosen {
         let mut leave_out = |why| {
             left_out.push(LeftOut {
-                name: thread.name.clone(),
+                name: thread.name.to_string(),
                 tid: thread.tid,
                 cpus: thread.cpus.clone(),
                 utilization: share(thread, report),
@@ -206,7 +206,7 @@ fn sporadic(thread: &ThreadReport, length: u64) -> Measured {
     let nearest = thread.interval_ns.as_ref().map(|interval| interval.min);
     let period_ns = nearest.unwrap_or(length).max(1);
     Measured {
-        name: thread.name.clone(),
+        name: thread.name.to_string(),
         tid: thread.tid,
         priority: thread.priority,
         jobs: thread.invocations,
@@ -262,7 +262,7 @@ fn of_thread(thread: &ThreadReport) -> Option<Measured> {
         _ => None,
     };
     Some(Measured {
-        name: thread.name.clone(),
+        name: thread.name.to_string(),
         tid: thread.tid,
         priority: thread.priority,
         jobs: execution.count,

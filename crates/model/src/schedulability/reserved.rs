@@ -111,7 +111,7 @@ pub(super) fn reserved(report: &Report) -> Vec<ReservedTask> {
 /// A thread without a job that was seen from release to finish, as if its processor time were that of one job.
 fn unfinished(thread: &ThreadReport, reservation: Reservation) -> Measured {
     Measured {
-        name: thread.name.clone(),
+        name: thread.name.to_string(),
         tid: thread.tid,
         priority: thread.priority,
         jobs: 0,
