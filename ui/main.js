@@ -2,8 +2,10 @@
 
 import { json } from "./base/api.js";
 import { el, say, the } from "./base/dom.js";
+import { parse } from "./base/time.js";
 import * as compare from "./pages/compare.js";
 import * as detail from "./pages/detail.js";
+import * as found from "./pages/found.js";
 import * as misses from "./pages/misses.js";
 import * as plots from "./pages/plots.js";
 import * as range from "./pages/range.js";
@@ -80,8 +82,41 @@ const events = {
     beside(changed);
     remember();
   },
+  search(text) {
+    search.value = text;
+    narrow();
+  },
   failed,
 };
+
+/** Shows what the search box says. */
+function narrow() {
+  for (const pane of panes) {
+    pane.filter = search.value;
+    pane.scroll.scrollTop = 0;
+    pane.arrange();
+  }
+  later(refresh);
+  remember();
+}
+
+/** Goes to what the search box says: a time, a thread, or the first event or mark. */
+async function go() {
+  const now = pane();
+  if (!now) return;
+  const at = parse(search.value);
+  const line = now.info.rows.find((row) => row.kind === "thread" && now.matches(row)) && now.all.find(isThread);
+  if (at !== null) found.visit(now, at);
+  else if (line) await now.choose(line.row, { reveal: true });
+  else {
+    open("found");
+    const [place] = (await found.find(now)).places;
+    if (place) await found.go(now, place);
+  }
+}
+
+/** @param {import("./timeline/paint.js").Line} line */
+const isThread = (line) => line.kind === "thread";
 
 /**
  * What stands beside the timelines: the measured range, then the chosen job.
@@ -150,6 +185,9 @@ function refresh() {
     case "misses":
       misses.show(panel, now, figures);
       break;
+    case "found":
+      found.show(panel, now).catch(failed);
+      break;
     case "plots":
       plots.show(panel, now).catch(failed);
       break;
@@ -198,6 +236,7 @@ function remember() {
     if (now.chosen !== null && current === 1) place.set("in", "b");
     if (now.answer?.job) place.set("job", String(now.answer.job.job));
     if (now.pinned.size > 0) place.set("pin", [...now.pinned].join(","));
+    if (now.folded.size > 0) place.set("fold", [...now.folded].join(","));
     if (now.measured) place.set("range", `${now.measured.from}-${now.measured.to}`);
     if (now.filter) place.set("find", now.filter);
     if (tab !== "threads") place.set("tab", tab);
@@ -314,18 +353,9 @@ function listen() {
     );
   first.addEventListener("change", () => chosen().catch(failed));
   second.addEventListener("change", () => chosen().catch(failed));
-  search.addEventListener("input", () => {
-    for (const pane of panes) {
-      pane.filter = search.value;
-      pane.scroll.scrollTop = 0;
-      pane.arrange();
-    }
-    later(refresh);
-    remember();
-  });
+  search.addEventListener("input", narrow);
   search.addEventListener("keydown", (event) => {
-    const line = pane()?.all.find((line) => line.kind === "thread");
-    if (event.key === "Enter" && line) pane()?.choose(line.row, { reveal: true });
+    if (event.key === "Enter") go().catch(failed);
     if (event.key === "Escape") pane()?.canvas.focus();
   });
   const zoom = (/** @type {number} */ factor) => {
@@ -419,8 +449,9 @@ async function restore() {
   const [from, to, row, job] = [number("from"), number("to"), number("row"), number("job")];
   if (from !== null && to !== null && from < to) pane()?.show(from, to);
   const within = place.get("in") === "b" ? panes[1] : panes[0];
-  if (within && place.has("pin")) {
-    within.pinned = new Set((place.get("pin") ?? "").split(",").map(Number));
+  const rows = (/** @type {string} */ name) => new Set((place.get(name) ?? "").split(",").filter(Boolean).map(Number));
+  if (within && (place.has("pin") || place.has("fold"))) {
+    [within.pinned, within.folded] = [rows("pin"), rows("fold")];
     within.arrange();
   }
   const ends = (place.get("range") ?? "").split("-").map(Number);

@@ -92,6 +92,24 @@ interface RowDetails {
   jobs: JobBrief[];
   count: number;
   marks: [number, number][];
+  /** When it was woken, and the row of the thread that did it. */
+  wakes: [number, number][];
+}
+
+interface FoundPlace {
+  at: number;
+  row: number;
+  /** The mark, by its place among the names. */
+  mark: number | null;
+  /** The state that begins, and its key. */
+  state: number | null;
+  key: number | null;
+}
+
+interface Found {
+  places: FoundPlace[];
+  /** Whether there are more. */
+  more: boolean;
 }
 
 interface RangeThread {

@@ -37,6 +37,18 @@ export function point(ns, step, most = ns) {
 }
 
 /**
+ * The time that a text says, such as `12.5 ms`, ns; nothing if it says none.
+ * @param {string} text
+ * @returns {number | null}
+ */
+export function parse(text) {
+  const found = /^([0-9]+(?:[.,][0-9]*)?)\s*(ns|us|µs|ms|s)$/i.exec(text.trim());
+  if (!found) return null;
+  const unit = (found[2] ?? "").toLowerCase().replace("us", "µs");
+  return Number((found[1] ?? "").replace(",", ".")) * (UNITS.find(([, name]) => name === unit)?.[0] ?? 1);
+}
+
+/**
  * A round step, 1, 2 or 5 times a power of ten, at least so long.
  * @param {number} least
  * @returns {number}

@@ -3,6 +3,7 @@
 import { word } from "../base/colour.js";
 import { el, say } from "../base/dom.js";
 import { count, percent, point, span } from "../base/time.js";
+import { head } from "../timeline/pane.js";
 
 /** @typedef {import("../timeline/pane.js").Pane} Pane */
 
@@ -30,8 +31,7 @@ export function show(place, pane) {
   if (!row) return;
   place.append(el("p", { class: "soft", text: about(pane, row) }));
   if (row.kind !== "thread") return;
-  const pin = pane.pinned.has(row.row) ? "Unpin" : "Pin to the top";
-  place.append(el("div", { class: "buttons" }, el("button", { text: pin, onclick: () => pane.pin(row.row) })));
+  place.append(places(pane, row));
   const { answer } = pane;
   if (!answer) {
     place.append(el("p", { class: "soft", text: "Looking for its job…" }));
@@ -67,11 +67,31 @@ function about(pane, row) {
 }
 
 /**
+ * Where the thread and its process stand in the picture.
+ * @param {Pane} pane
+ * @param {RowInfo} row
+ */
+function places(pane, row) {
+  const pin = pane.pinned.has(row.row) ? "Unpin" : "Pin to the top";
+  const key = head(row.pid ?? 0);
+  const both = pane.pinned.has(key) ? "Unpin its process" : "Pin its process";
+  const fold = pane.folded.has(key) ? "Unfold its process" : "Fold its process";
+  return el(
+    "div",
+    { class: "buttons", role: "group", "aria-label": "Place" },
+    el("button", { text: pin, onclick: () => pane.pin(row.row) }),
+    row.pid ? el("button", { text: both, onclick: () => pane.pin(key) }) : null,
+    row.pid ? el("button", { text: fold, title: "G", onclick: () => pane.fold(key) }) : null,
+    row.pid ? el("button", { text: "Only its process", onclick: () => pane.events.search(`pid:${row.pid}`) }) : null,
+  );
+}
+
+/**
  * The name for the key of a wake-up or a delay.
  * @param {Pane} pane
  * @param {number | null} key
  */
-function who(pane, key) {
+export function name(pane, key) {
   if (key === null || key === NOBODY) return "somebody not recorded";
   if (key === NOBODY - 1) return "a timer or device";
   if (key === NOBODY - 2) return "its reservation";
@@ -121,7 +141,7 @@ function sequence(pane, job, median) {
     const line = el("div", { class: "bar", role: "img", "aria-label": `${label}: ${span(job.response)}` });
     for (const [at, length, state, key] of job.pieces) {
       if (state === 0) continue;
-      const by = state === 3 ? ` by ${who(pane, key)}` : "";
+      const by = state === 3 ? ` by ${name(pane, key)}` : "";
       const piece = el("i", { class: `state-${state}`, title: `${STATES[state]}${by}: ${span(length)}` });
       piece.style.left = `${((at - job.release) / longest) * 100}%`;
       piece.style.width = `${(length / longest) * 100}%`;
@@ -231,6 +251,11 @@ function delays(pane, job, median) {
     ];
     place.append(el("table", {}, el("thead", {}, el("tr", {}, ...heads)), list));
   }
-  if (job.woken_by !== NOBODY) place.append(el("p", { class: "soft", text: `Woken by ${who(pane, job.woken_by)}.` }));
+  if (job.woken_by !== NOBODY) {
+    const text = name(pane, job.woken_by);
+    const go = () => pane.choose(job.woken_by, { at: job.release, reveal: true });
+    const waker = pane.names.has(job.woken_by) ? el("button", { class: "go", text, onclick: go }) : text;
+    place.append(el("p", { class: "soft woken" }, "Woken by ", waker, "."));
+  }
   return place;
 }

@@ -121,9 +121,8 @@ export function show(place, pane, report) {
   /** @type {Map<number, any[]>} */
   const tasks = new Map();
   for (const task of report?.tasks ?? []) tasks.set(task.tid, [...(tasks.get(task.tid) ?? []), task]);
-  const wanted = pane.filter.toLowerCase();
   const lines = pane.info.rows
-    .filter((row) => row.kind === "thread")
+    .filter((row) => row.kind === "thread" && pane.matches(row))
     .flatMap((row) => {
       const name = row.name ?? "";
       const thread = match(known, row);
@@ -134,8 +133,7 @@ export function show(place, pane, report) {
         const own = task.name === name || marked.length === 1 ? name : `${name}: ${task.name}`;
         return { row, name: own, figures: { ...thread, ...task, invocations: task.jobs } };
       });
-    })
-    .filter(({ row, name }) => !wanted || `${name} ${row.tid} ${row.pid}`.toLowerCase().includes(wanted));
+    });
   const column = COLUMNS[sorted];
   const order = (/** @type {Line} */ a, /** @type {Line} */ b) => {
     if (!column) {

@@ -1,6 +1,8 @@
 // The page in a real browser: what a user does with pointer, keys and without eyes, and how fast the picture is.
 //
-//   node page.test.js ADDRESS_OF_TWO_RECORDINGS ADDRESS_OF_A_LARGE_ONE
+//   node page.test.js ADDRESS_OF_TWO_RECORDINGS ADDRESS_OF_A_LARGE_ONE ADDRESS_OF_A_SMALL_ONE
+//
+// All events of the small one are in `exact`, crates/cli/tests/view.rs.
 
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
@@ -8,7 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
 
-const [two, large] = process.argv.slice(2);
+const [two, large, exact] = process.argv.slice(2);
 const FLAGS = [
   "--no-sandbox",
   "--disable-gpu",
@@ -229,6 +231,155 @@ await test("search narrows rows and table", two, {}, async (page) => {
   await page.keyboard.press("Enter");
   await page.waitForSelector("#detail h2");
   assert.equal(await page.locator("#detail h2").innerText(), "video");
+});
+
+/** The names beside the rows of the first timeline, from top to bottom. */
+const labels = (page) =>
+  page.evaluate(() => {
+    const all = [...document.querySelector(".pane").querySelectorAll(".label")];
+    const top = (label) => new DOMMatrix(label.style.transform).m42;
+    return all.sort((a, b) => top(a) - top(b)).map((label) => label.textContent);
+  });
+
+/** Waits until these names are beside the rows. */
+async function labelled(page, expected) {
+  const same = async () => JSON.stringify(await labels(page)) === JSON.stringify(expected);
+  for (let n = 0; n < 50 && !(await same()); n++) await page.waitForTimeout(50);
+  assert.deepEqual(await labels(page), expected);
+}
+
+const CPUS = ["CPU 0", "CPU 1"];
+const CLIENT = ["client 200: 2 threads", "client", "sender"];
+const SERVER = ["server 100: 3 threads", "worker a", "worker b", "server"];
+
+await test("threads are grouped by process, the traced program first", exact, {}, async (page, context) => {
+  await labelled(page, [...CPUS, ...CLIENT, ...SERVER, "alone"]);
+  // A process is folded and unfolded by pointer and by key, and a link keeps it.
+  await page.locator(".label.process", { hasText: "server" }).click();
+  await labelled(page, [...CPUS, ...CLIENT, SERVER[0], "alone"]);
+  await place(page);
+  const other = await context.newPage();
+  await other.goto(page.url());
+  await other.waitForSelector("html[data-ready=true]");
+  await labelled(other, [...CPUS, ...CLIENT, SERVER[0], "alone"]);
+  await other.close();
+  await page.locator('#panel tbody .go:text-is("worker a")').click();
+  await page.locator(".picture canvas").focus();
+  await page.keyboard.press("g");
+  await labelled(page, [...CPUS, ...CLIENT, ...SERVER, "alone"]);
+  // A process is pinned as a whole, and its threads alone are shown.
+  await page.locator('#detail button:text-is("Pin its process")').click();
+  await labelled(page, [...CPUS, ...SERVER, ...CLIENT, "alone"]);
+  await page.locator('#detail button:text-is("Only its process")').click();
+  await labelled(page, [...CPUS, ...SERVER]);
+  assert.equal(await page.inputValue("#search"), "pid:100");
+  await page.waitForFunction(() => document.querySelectorAll("#panel tbody tr").length === 3);
+});
+
+await test("arrows lead from the thread that wakes to the one that is woken", exact, {}, async (page) => {
+  const rows = await page.evaluate(async () => {
+    const { rows, duration_ns } = await (await fetch("api/recording?r=0")).json();
+    return { ...Object.fromEntries(rows.map((row) => [row.name, row.row])), duration_ns };
+  });
+  const arrows = () =>
+    page.locator(".arrows path").evaluateAll((all) =>
+      all.map((path) => {
+        const box = path.getBoundingClientRect();
+        const { waker, woken, at } = path.dataset;
+        return { waker: Number(waker), woken: Number(woken), at: Number(at), x: box.x + box.width / 2, y: box.y, end: box.bottom };
+      }),
+    );
+  const arrived = async (count) => {
+    await page.waitForFunction((count) => document.querySelectorAll(".arrows path").length === count, count);
+    return (await arrows()).sort((a, b) => a.at - b.at);
+  };
+  // The timer that wakes worker b is no thread.
+  const all = await arrived(2);
+  const ends = (arrow) => [arrow.at, arrow.waker, arrow.woken];
+  assert.deepEqual(ends(all[0]), [1e6, rows.client, rows["worker a"]]);
+  assert.deepEqual(ends(all[1]), [2e6, rows["worker a"], rows.sender]);
+  // Each stands at its time, from the middle of one row to that of the other.
+  const picture = await page.locator(".picture canvas").boundingBox();
+  const middle = async (name) => {
+    const box = await page.locator(`.label.thread:text-is("${name}")`).boundingBox();
+    return box.y + box.height / 2;
+  };
+  for (const [arrow, upper, lower] of [
+    [all[0], "client", "worker a"],
+    [all[1], "sender", "worker a"],
+  ]) {
+    assert.ok(Math.abs(arrow.x - picture.x - (arrow.at / rows.duration_ns) * picture.width) < 1.5, JSON.stringify(arrow));
+    const [top, bottom] = [await middle(upper), await middle(lower)];
+    assert.ok(Math.abs(arrow.y - top) < 2 && Math.abs(arrow.end - bottom) < 2, JSON.stringify({ arrow, top, bottom }));
+  }
+  // Of a chosen thread only its own; the panel leads to the thread that woke it.
+  await page.locator('#panel tbody .go:text-is("sender")').click();
+  assert.deepEqual((await arrived(1)).map(ends), [[2e6, rows["worker a"], rows.sender]]);
+  assert.equal(await page.locator("#detail .woken").innerText(), "Woken by worker a.");
+  await page.locator("#detail .woken button").click();
+  await page.waitForFunction(() => document.querySelector("#detail h2")?.textContent === "worker a");
+  assert.equal((await arrived(2)).length, 2);
+});
+
+await test("marks, events and times are found, and each result leads to its place", exact, {}, async (page) => {
+  const list = async (text) => {
+    await page.fill("#search", text);
+    await page.waitForSelector(`#panel .list[data-text="${text}"]`, { state: "attached" });
+    return page.locator("#panel .list button").evaluateAll((all) =>
+      all.map((button) => [...button.children].map((part) => part.textContent)),
+    );
+  };
+  const spot = async (at) => {
+    const { from, to } = await place(page);
+    const picture = await page.locator(".picture canvas").boundingBox();
+    const line = await page.locator(".spot").boundingBox();
+    const wanted = picture.x + ((at - from) / (to - from)) * picture.width;
+    assert.ok(Math.abs(line.x - wanted) < 1.5 && at >= from && at <= to, JSON.stringify({ line, wanted, from, to }));
+    assert.ok(to - from <= 500e3, `${to - from}`);
+  };
+  await page.click("#tab-found");
+  assert.match(await page.locator("#panel").innerText(), /preempted/);
+  assert.deepEqual(await list("frame"), [
+    ["1.500 ms", "client", "frame drawn"],
+    ["9.000 ms", "client", "frame drawn"],
+  ]);
+  // No thread is called so; all stay.
+  await labelled(page, [...CPUS, ...CLIENT, ...SERVER, "alone"]);
+  assert.deepEqual(await list("preempted"), [["2.500 ms", "client", "preempted by sender"]]);
+  assert.deepEqual(await list("woken sender"), [["2.000 ms", "sender", "woken by worker a"]]);
+  assert.deepEqual(await list("woken"), [
+    ["1.000 ms", "worker a", "woken by client"],
+    ["2.000 ms", "sender", "woken by worker a"],
+    ["6.000 ms", "worker b", "woken by a timer or device"],
+  ]);
+  await page.locator("#panel .list button").nth(1).click();
+  await page.waitForFunction(() => document.querySelector("#detail h2")?.textContent === "sender");
+  await spot(2e6);
+  await page.locator(".picture canvas").focus();
+  await page.keyboard.press("f");
+  await place(page);
+  await page.fill("#search", "retry");
+  await page.focus("#search");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => document.querySelector("#detail h2")?.textContent === "client");
+  await spot(6e6);
+  await page.fill("#search", "2.5 ms");
+  await page.keyboard.press("Enter");
+  await spot(2.5e6);
+  assert.equal(await page.locator("#trouble").isVisible(), false);
+});
+
+await test("the figures of a range are those of the recording", `${exact}#range=1000000-4000000`, {}, async (page) => {
+  await page.waitForSelector("#detail [data-measured]");
+  assert.match(await page.locator("#detail").innerText(), /Range of 3\.00 ms/);
+  const cells = await page.locator("#detail [data-measured]").evaluateAll((all) =>
+    all.map((row) => [...row.children].map((cell) => cell.textContent)),
+  );
+  assert.deepEqual(cells, [
+    ["worker a", "2.99 ms (99.7 %)", "10.0 µs", "–", "–", "–", "–"],
+    ["client", "1.50 ms (50.0 %)", "1.50 ms", "–", "–", "–", "–"],
+    ["sender", "1.50 ms (50.0 %)", "500 µs", "–", "1", "1.50 ms", "1.50 ms"],
+  ]);
 });
 
 /**

@@ -1,6 +1,7 @@
 // Hands on a timeline: pointer, wheel and keys.
 
 import { span } from "../base/time.js";
+import { head } from "./pane.js";
 
 /** States of a segment by the shares of a span. */
 const STATES = ["running", "waiting for a processor", "blocked in the kernel", "not known"];
@@ -155,7 +156,13 @@ function key(pane, event) {
       pane.measure(event.key === "[" ? [middle, to] : [from, middle]);
       return true;
     }
+    case "g": {
+      const pid = pane.info.rows.find((row) => row.row === pane.chosen)?.pid;
+      if (pid) pane.fold(head(pid));
+      return true;
+    }
     case "Escape":
+      pane.spot = null;
       if (pane.measured) pane.measure(null);
       else pane.choose(null);
       return true;
@@ -218,7 +225,8 @@ function click(pane, event, at) {
       return;
     }
   }
-  pane.choose(line.row, { at });
+  if (line.kind === "process") pane.fold(line.row);
+  else pane.choose(line.row, { at });
 }
 
 /**

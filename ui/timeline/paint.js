@@ -6,7 +6,7 @@ import { span as length } from "../base/time.js";
 const WORDS_MAX = 300;
 
 /**
- * @typedef {{ row: number, kind: RowInfo["kind"], y: number, height: number, name: string }} Line a row on the screen
+ * @typedef {{ row: number, kind: RowInfo["kind"] | "process", y: number, height: number, name: string }} Line a row on the screen, or the head of a process
  * @typedef {{
  *   from: number, to: number, width: number, height: number, ratio: number, lines: Line[],
  *   tiles: Map<number, import("./tiles.js").Tile>, details: Map<number, RowDetails>,

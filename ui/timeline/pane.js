@@ -4,13 +4,14 @@ import { json, Refused } from "../base/api.js";
 import { table, theme, word } from "../base/colour.js";
 import { el, say } from "../base/dom.js";
 import { count, percent, point, round, span } from "../base/time.js";
+import { layer, paint as paintArrows } from "./arrows.js";
 import { listen } from "./input.js";
 import { Overview } from "./overview.js";
 import { Painter, ruler } from "./paint.js";
 import { Tiles } from "./tiles.js";
 
 /** Row heights, pixels. */
-const HEIGHTS = { cpu: 28, irq: 16, thread: 24 };
+const HEIGHTS = { cpu: 28, irq: 16, process: 20, thread: 24 };
 
 /** The shortest window, ns. */
 const SHORTEST = 200;
@@ -21,7 +22,7 @@ const GLIDE = 110;
 /**
  * @typedef {import("./paint.js").Line} Line
  * @typedef {{ from: number, to: number, answer: RangeAnswer | null }} Measured
- * @typedef {{ window: (pane: Pane) => void, chosen: (pane: Pane) => void, job: (pane: Pane) => void, measured: (pane: Pane) => void, failed: (error: Error) => void }} Events
+ * @typedef {{ window: (pane: Pane) => void, chosen: (pane: Pane) => void, job: (pane: Pane) => void, measured: (pane: Pane) => void, search: (text: string) => void, failed: (error: Error) => void }} Events
  */
 
 export class Pane {
@@ -44,8 +45,12 @@ export class Pane {
     this.chosen = null;
     /** @type {JobAnswer | null} */
     this.answer = null;
-    /** @type {Set<number>} the rows that stand before all others of their kind */
+    /** @type {Set<number>} the rows, and heads of processes, that stand before all others of their kind */
     this.pinned = new Set();
+    /** @type {Set<number>} the processes whose threads are not shown */
+    this.folded = new Set();
+    /** @type {number | null} a moment with a line, ns */
+    this.spot = null;
     /** @type {Measured | null} the range between the two cursors */
     this.measured = null;
     /** Done when what was last chosen is there. */
@@ -74,13 +79,17 @@ export class Pane {
     this.strip = el("canvas", { class: "strip", "aria-hidden": true });
     /** @type {Map<number, string>} */
     this.names = new Map();
+    /** @type {Map<number, string>} the names of processes by number */
+    this.processes = new Map();
     this.colours = table([], this.theme.dark);
     this.tip = el("div", { class: "tip", hidden: true });
     this.band = el("div", { class: "measured", hidden: true });
+    this.line = el("div", { class: "spot", hidden: true });
+    this.arrows = layer();
     this.scroll = el(
       "div",
       { class: "tracks", tabindex: -1 },
-      el("div", { class: "stick" }, this.gutter, el("div", { class: "picture" }, this.canvas, this.band)),
+      el("div", { class: "stick" }, this.gutter, el("div", { class: "picture" }, this.canvas, this.arrows, this.band, this.line)),
       (this.spacer = el("div", { class: "spacer" })),
     );
     this.element = el(
@@ -126,36 +135,89 @@ export class Pane {
     this.tiles.duration = info.duration_ns;
     this.tiles.forget();
     this.names = new Map(info.rows.map((row) => [row.row, name(row)]));
+    this.processes = processes(info.rows);
     this.colours = table(info.rows, this.theme.dark);
     this.arrange();
     this.overview.load(this.recording, info).then(() => this.draw(), this.events.failed);
     if (follows) this.show(this.from === 0 ? 0 : info.duration_ns - length, info.duration_ns);
   }
 
-  /** Which rows are shown, in which order. */
+  /**
+   * Whether a thread is one of those that are searched for.
+   * @param {RowInfo} row
+   */
+  matches(row) {
+    const wanted = this.filter.trim().toLowerCase();
+    if (wanted.startsWith("pid:")) return String(row.pid) === wanted.slice(4).trim();
+    const about = `${name(row)} ${row.tid} ${row.pid} ${this.processes.get(row.pid ?? 0) ?? ""}`;
+    return about.toLowerCase().includes(wanted);
+  }
+
+  /** Which rows are shown, in which order: processors, pinned threads, and processes with their threads. */
   arrange() {
+    const { rows } = this.info;
     const rank = { cpu: 0, irq: 1, thread: 2 };
-    const wanted = this.filter.toLowerCase();
-    const matches = (/** @type {RowInfo} */ row) =>
-      row.kind !== "thread" || !wanted || `${name(row)} ${row.tid} ${row.pid}`.toLowerCase().includes(wanted);
+    const processors = rows.filter((row) => row.kind !== "thread");
+    processors.sort((a, b) => rank[a.kind] - rank[b.kind] || (a.cpu ?? 0) - (b.cpu ?? 0));
+    const all = rows.filter((row) => row.kind === "thread");
+    all.sort((a, b) => marks(b) - marks(a) || b.running_ns - a.running_ns || a.row - b.row);
+    // A search for marks, events and times hides no thread.
+    const found = all.filter((row) => this.matches(row));
+    const threads = found.length > 0 ? found : all;
+    const pinned = threads.filter((row) => this.pinned.has(row.row));
+    /** @type {Map<number, RowInfo[]>} threads by process, those of no known process each alone */
+    const groups = new Map();
+    for (const row of threads.filter((row) => !this.pinned.has(row.row))) {
+      const key = row.pid ? head(row.pid) : row.row;
+      groups.set(key, [...(groups.get(key) ?? []), row]);
+    }
     const traced = Number(this.info.conditions.find(([name]) => name === "process")?.[1] ?? Number.NaN);
-    // Pinned rows, the traced program, threads that mark their jobs, then the busiest.
-    const first = (/** @type {RowInfo} */ row) =>
-      4 * Number(this.pinned.has(row.row)) + 2 * Number(row.pid === traced) + Number((row.marked ?? 0) > 0);
-    const rows = this.info.rows.filter(matches).sort((a, b) => {
-      const kind = rank[a.kind] - rank[b.kind];
-      if (kind !== 0) return kind;
-      if (a.kind !== "thread") return (a.cpu ?? 0) - (b.cpu ?? 0);
-      return first(b) - first(a) || b.running_ns - a.running_ns || a.row - b.row;
-    });
-    let y = 0;
-    this.all = rows.map((row) => {
-      const line = { row: row.row, kind: row.kind, y, height: HEIGHTS[row.kind], name: name(row) };
-      y += line.height;
-      return line;
-    });
-    this.tall = y;
+    // Pinned processes, the traced program, those that mark their jobs, then the busiest.
+    const first = (/** @type {number} */ key, /** @type {RowInfo[]} */ group) =>
+      4 * Number(this.pinned.has(key)) + 2 * Number(key === head(traced)) + Math.max(...group.map(marks));
+    const busy = (/** @type {RowInfo[]} */ group) => group.reduce((sum, row) => sum + row.running_ns, 0);
+    const ordered = [...groups].sort(([a, one], [b, other]) => first(b, other) - first(a, one) || busy(other) - busy(one));
+    this.tall = 0;
+    this.all = [];
+    for (const row of [...processors, ...pinned]) this.append(row.row, row.kind, name(row));
+    for (const [key, group] of ordered) {
+      if (group.length > 1) this.append(key, "process", this.title(key, group.length));
+      if (group.length > 1 && this.folded.has(key)) continue;
+      for (const row of group) this.append(row.row, row.kind, name(row));
+    }
     this.layout();
+  }
+
+  /**
+   * Adds a line below all others.
+   * @param {number} row
+   * @param {Line["kind"]} kind
+   * @param {string} name
+   */
+  append(row, kind, name) {
+    const height = HEIGHTS[kind];
+    this.all.push({ row, kind, y: this.tall, height, name });
+    this.tall += height;
+  }
+
+  /**
+   * What the head of a process says.
+   * @param {number} key
+   * @param {number} threads
+   */
+  title(key, threads) {
+    const pid = process(key);
+    return `${this.processes.get(pid) ?? "process"} ${pid}: ${count(threads)} threads`;
+  }
+
+  /**
+   * Hides the threads of a process, or shows them again.
+   * @param {number} key
+   */
+  fold(key) {
+    if (!this.folded.delete(key)) this.folded.add(key);
+    this.arrange();
+    this.events.window(this);
   }
 
   /**
@@ -206,7 +268,8 @@ export class Pane {
     const step = round(((to - from) / width) * 110);
     const steps = [];
     for (let at = Math.ceil(from / step) * step; at <= to && steps.length < 100; at += step) steps.push(at);
-    this.tiles.want({ from, to, width: Math.round(width * ratio), rows: this.lines.map((line) => line.row) });
+    const rows = this.lines.filter((line) => line.kind !== "process").map((line) => line.row);
+    this.tiles.want({ from, to, width: Math.round(width * ratio), rows });
     this.painter.paint({
       from,
       to,
@@ -226,6 +289,9 @@ export class Pane {
     });
     ruler(this.axis, { width, ratio, from, to, steps, name: (at) => point(at, step, to), theme });
     this.overview.paint(width, ratio, this, theme);
+    const middles = new Map(this.all.map((line) => [line.row, line.y - top + line.height / 2]));
+    const { lines, chosen: focus } = this;
+    paintArrows(this.arrows, { from, to, width, lines, details: this.tiles.details, middles, focus });
     this.labels();
     this.cursors();
     this.painted += 1;
@@ -235,7 +301,9 @@ export class Pane {
 
   /** The two cursors over the picture, with the length between them. */
   cursors() {
-    const { measured, width, from, to } = this;
+    const { measured, spot, width, from, to } = this;
+    this.line.hidden = spot === null || spot < from || spot > to;
+    this.line.style.left = `${(((spot ?? from) - from) / (to - from)) * width}px`;
     this.band.hidden = !measured || measured.to <= from || measured.from >= to;
     if (!measured || this.band.hidden) return;
     // Beyond the picture, an end is not seen.
@@ -288,14 +356,17 @@ export class Pane {
       let label = old.get(key);
       if (label) old.delete(key);
       else {
-        label = el("div", { class: `label ${line.kind}`, "data-row": key, title: this.about(line.row) }, line.name);
+        const title = line.kind === "process" ? line.name : this.about(line.row);
+        label = el("div", { class: `label ${line.kind}`, "data-row": key, title });
         if (line.kind === "thread") label.style.setProperty("--own", word(line.name, this.theme.dark));
-        label.addEventListener("click", () => this.choose(line.row));
+        label.addEventListener("click", () => (line.row < 0 ? this.fold(line.row) : this.choose(line.row)));
         this.gutter.append(label);
       }
       label.style.transform = `translateY(${line.y}px)`;
       label.style.height = `${line.height}px`;
+      label.textContent = line.name;
       label.classList.toggle("chosen", line.row === this.chosen);
+      label.classList.toggle("folded", this.folded.has(line.row));
     }
     for (const label of old.values()) label.remove();
   }
@@ -452,11 +523,39 @@ export class Pane {
    * @param {1 | -1} by
    */
   step(by) {
-    const { all } = this;
+    const all = this.all.filter((line) => line.kind !== "process");
     const now = all.findIndex((line) => line.row === this.chosen);
     const next = all[now < 0 ? (by > 0 ? 0 : all.length - 1) : Math.min(all.length - 1, Math.max(0, now + by))];
     if (next) this.choose(next.row, { reveal: true }).then(() => say(this.about(next.row)));
   }
+}
+
+/**
+ * Whether a thread marks its jobs, as a number.
+ * @param {RowInfo} row
+ */
+const marks = (row) => Number((row.marked ?? 0) > 0);
+
+/**
+ * The key of the head of a process among rows, which are not less than 0.
+ * @param {number} pid
+ */
+export const head = (pid) => -1 - pid;
+
+/** @param {number} key */
+const process = (key) => -1 - key;
+
+/**
+ * The names of processes by number: each has the name of its first thread.
+ * @param {RowInfo[]} rows
+ */
+function processes(rows) {
+  /** @type {Map<number, string>} */
+  const names = new Map();
+  for (const row of rows) {
+    if (row.pid && (row.tid === row.pid || !names.has(row.pid))) names.set(row.pid, name(row));
+  }
+  return names;
 }
 
 /**

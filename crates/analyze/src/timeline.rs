@@ -4,7 +4,8 @@
 //! segments for each processor and each thread, about four bytes a segment, with sums over groups of segments above
 //! them. [`Timeline::window`] then draws any time range at a cost that depends on the number of pixels and not on
 //! the number of events. [`jobs`] lists the jobs of a thread, the same ones that the figures count, and applies the
-//! same rules of blame to one of them (decision 0038). [`range`] sums up a stretch of time.
+//! same rules of blame to one of them (decision 0038). [`range`] sums up a stretch of time, and [`find`] searches for
+//! events and marks.
 //!
 //! ```
 //! use hemiola_analyze::timeline::{State, Timeline};
@@ -30,6 +31,7 @@
 //! threads that did not run elsewhere are [`State::Unknown`].
 
 mod build;
+pub mod find;
 pub mod jobs;
 mod packed;
 pub mod range;

@@ -5,9 +5,13 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::{self, Duration};
 
-use serde_json::Value;
+use hemiola_trace::perfetto::{Names, TraceWriter};
+use hemiola_trace::sched::{Context, Event, Left, Thread, Tid, What};
+use hemiola_trace::{Entry, EventKind};
+use hemiola_units::Instant;
+use serde_json::{Value, json};
 
 use crate::command::PROGRAM;
 use crate::machine::Machine;
@@ -18,6 +22,66 @@ fn trace(machine: &Machine, name: &str, events: u64) -> PathBuf {
     let path = machine.folder().join(name);
     let file = std::io::BufWriter::new(fs::File::create(&path).unwrap());
     synthetic::write(file, events).unwrap();
+    path
+}
+
+/// Threads of three processes of which each wake-up, switch and mark is known, in 10 ms from the first event on. The
+/// tests of the page know these figures.
+fn exact(machine: &Machine) -> PathBuf {
+    const BEGIN: u64 = 5_000_000_000;
+    let at = |us: u64| Instant::from_nanos(BEGIN + 1_000 * us);
+    let switch = |us, cpu, prev, left, next| {
+        let what = What::Switch { prev: Tid(prev), left, next: Tid(next), priority: 120 };
+        Event { at: at(us), cpu, what }
+    };
+    let wake = |us, cpu, waker, context, tid, target| {
+        let what = What::Wake { tid: Tid(tid), waker: Tid(waker), context, target };
+        Event { at: at(us), cpu, what }
+    };
+    let client = [
+        switch(0, 0, 0, Left::Preempted, 200),
+        wake(1_000, 0, 200, Context::Thread, 101, 1),
+        switch(2_500, 0, 200, Left::Preempted, 201),
+        switch(4_000, 0, 201, Left::Sleeping, 200),
+        switch(10_000, 0, 200, Left::Sleeping, 0),
+    ];
+    let server = [
+        switch(1_010, 1, 0, Left::Preempted, 101),
+        wake(2_000, 1, 101, Context::Thread, 201, 0),
+        switch(5_000, 1, 101, Left::Sleeping, 0),
+        wake(6_000, 1, 0, Context::Interrupt, 102, 1),
+        switch(6_020, 1, 0, Left::Preempted, 102),
+        switch(7_000, 1, 102, Left::Sleeping, 300),
+        switch(8_000, 1, 300, Left::Sleeping, 100),
+        switch(8_500, 1, 100, Left::Sleeping, 0),
+    ];
+    let named = [
+        (100, 100, "server"),
+        (101, 100, "worker a"),
+        (102, 100, "worker b"),
+        (200, 200, "client"),
+        (201, 200, "sender"),
+        (300, 300, "alone"),
+    ];
+    let thread = |(tid, pid, name): (u32, u32, &str)| Thread {
+        tid: Tid(tid),
+        since: Instant::ZERO,
+        pid,
+        name: name.to_owned(),
+        new: false,
+    };
+    let path = machine.folder().join("exact.trace");
+    let file = std::io::BufWriter::new(fs::File::create(&path).unwrap());
+    let mut writer = TraceWriter::new(file, at(0), 0, &[("process", "200")]).unwrap();
+    writer.threads(&named.map(thread)).unwrap();
+    writer.kernel(0, &client).unwrap();
+    writer.kernel(1, &server).unwrap();
+    let mut names = Names::default();
+    names.insert_all(EventKind::Mark, &[(0, "frame drawn"), (1, "retry")]);
+    let track = writer.process(200, "client", names).unwrap();
+    let mark = |(us, arg)| Entry { at: at(us), kind: EventKind::Mark, arg, cycle: 0, a: 0, b: 0 };
+    writer.entries(track, &[(1_500, 0), (6_000, 1), (9_000, 0)].map(mark)).unwrap();
+    writer.close().unwrap();
     path
 }
 
@@ -158,7 +222,7 @@ fn the_api_describes_the_recording() {
         Page::serve(&[&trace(&machine, "a.trace", 60_000), &trace(&machine, "b.trace", 30_000)]);
     let sources = page.json("api/sources");
     assert_eq!(sources["recordings"].as_array().unwrap().len(), 2);
-    assert_eq!(sources["shown"], serde_json::json!([0, 1]));
+    assert_eq!(sources["shown"], json!([0, 1]));
 
     let recording = page.json("api/recording?r=0");
     let rows = recording["rows"].as_array().unwrap();
@@ -219,6 +283,29 @@ fn the_api_describes_the_recording() {
 }
 
 #[test]
+fn a_search_and_the_wake_ups_of_rows_are_exact() {
+    let machine = Machine::take("view-find");
+    let page = Page::serve(&[&exact(&machine)]);
+    let recording = page.json("api/recording?r=0");
+    let row = |name: &str| {
+        let rows = recording["rows"].as_array().unwrap();
+        rows.iter().find(|row| row["name"] == name).unwrap()["row"].clone()
+    };
+    let [client, sender, worker] = ["client", "sender", "worker a"].map(row);
+    let found = page.json("api/find?r=0&text=preempted");
+    let place = json!({ "at": 2_500_000, "row": client, "mark": null, "state": 3, "key": sender });
+    assert_eq!(found, json!({ "places": [place], "more": false }));
+    let marks = page.json("api/find?r=0&text=frame&from=1500001");
+    assert_eq!(marks["places"].as_array().unwrap().len(), 1, "{marks}");
+    assert_eq!(marks["places"][0]["at"], 9_000_000);
+    let name = marks["places"][0]["mark"].as_u64().unwrap() as usize;
+    assert_eq!(recording["names"][name], "frame drawn");
+    let details = page.json(&format!("api/details?r=0&from=0&to=10000000&rows={worker},{sender}"));
+    assert_eq!(details[worker.to_string()]["wakes"], json!([[1_000_000, client]]));
+    assert_eq!(details[sender.to_string()]["wakes"], json!([[2_000_000, worker]]));
+}
+
+#[test]
 fn an_invalid_request_is_refused_and_the_server_continues() {
     let machine = Machine::take("view-questions");
     let page = Page::serve(&[&trace(&machine, "a.trace", 2_000)]);
@@ -240,6 +327,10 @@ fn an_invalid_request_is_refused_and_the_server_continues() {
         (format!("api/range?from={biggest}&to=0"), 200),
         (format!("api/range?from=0&to={biggest}"), 200),
         ("api/range?from=0".to_owned(), 400),
+        (format!("api/find?text=woken&from={biggest}"), 200),
+        ("api/find?text=%20".to_owned(), 200),
+        ("api/find?from=0".to_owned(), 400),
+        ("api/find?r=9&text=woken".to_owned(), 404),
     ] {
         let (status, body) = page.get(&path);
         assert_eq!(status, expected, "{path}: {}", String::from_utf8_lossy(&body));
@@ -298,14 +389,14 @@ fn a_growing_file_is_read_again() {
     let page = Page::serve(&[&live]);
     let before = page.json("api/recording?r=0");
     fs::write(&live, &whole).unwrap();
-    let limit = Instant::now() + Duration::from_secs(60);
+    let limit = time::Instant::now() + Duration::from_secs(60);
     loop {
         let state = page.json("api/sources");
         if state["recordings"][0]["version"].as_u64() > before["version"].as_u64() {
             assert_eq!(state["recordings"][0]["grows"], true);
             break;
         }
-        assert!(Instant::now() < limit, "it is not read again");
+        assert!(time::Instant::now() < limit, "it is not read again");
         std::thread::sleep(Duration::from_millis(20));
     }
     let after = page.json("api/recording?r=0");
@@ -344,7 +435,8 @@ fn the_page_works_in_a_browser() {
     let many = if cfg!(debug_assertions) { 300_000 } else { 10_000_000 };
     let [a, b] = [trace(&machine, "first.trace", 120_000), trace(&machine, "second.trace", 60_000)];
     let large = trace(&machine, "large.trace", many);
-    let pages = [Page::serve(&[&a, &b]), Page::serve(&[&large])];
+    let exact = exact(&machine);
+    let pages = [Page::serve(&[&a, &b]), Page::serve(&[&large]), Page::serve(&[&exact])];
     let mut command = Command::new("node");
     command.current_dir(tests).arg("page.test.js").args(pages.iter().map(|page| &page.address));
     let output = command.output().unwrap();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
-/// A name in a report. Copies share its memory: a report names each thread once for each thread that it delayed or woke.
+/// A name in a report. Copies share its memory: a report names a thread for each other thread that it delayed or woke.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Name(Arc<str>);
 

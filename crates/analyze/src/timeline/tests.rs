@@ -6,9 +6,10 @@ use hemiola_trace::{Entry, EventKind, Recording};
 use hemiola_units::{Instant, Random, Span};
 use proptest::prelude::*;
 
+use super::find::{self, Place, Query, What as Found};
 use super::jobs;
 use super::range;
-use super::{NOBODY, State, Subject, Timeline};
+use super::{NOBODY, Segment, State, Subject, Timeline};
 use crate::sched::synthetic::{Protocol, Section, Task, run};
 use crate::sched::{
     Behind, Culprit, Delay, DelayKind, Of, Options, Wanted, Who, explain, jobs as figures,
@@ -42,8 +43,8 @@ fn states(timeline: &Timeline, row: usize) -> Vec<(u64, State)> {
 }
 
 /// 7 is woken by 9, waits for it, runs, is preempted by 8, runs on and sleeps.
-fn preempted() -> Timeline {
-    timeline(vec![
+fn preempted_events() -> Vec<Event> {
+    vec![
         switch(50, 0, 0, Left::Unknown, 9),
         wake(100, 7, 9),
         switch(130, 0, 9, Left::Sleeping, 7),
@@ -51,7 +52,11 @@ fn preempted() -> Timeline {
         switch(260, 0, 8, Left::Sleeping, 7),
         switch(300, 0, 7, Left::Sleeping, 0),
         switch(900, 0, 0, Left::Unknown, 9),
-    ])
+    ]
+}
+
+fn preempted() -> Timeline {
+    timeline(preempted_events())
 }
 
 #[test]
@@ -397,7 +402,77 @@ fn life() -> impl Strategy<Value = Vec<Event>> {
     })
 }
 
+#[test]
+fn a_search_finds_events_and_marks_by_thread_and_name() {
+    let mark = |at, arg| Entry {
+        at: Instant::from_nanos(at),
+        kind: EventKind::Mark,
+        arg,
+        cycle: 0,
+        a: 0,
+        b: 0,
+    };
+    let mut marks = Marks { pid: 7, tid: 7, name: "seven".into(), ..Marks::default() };
+    marks.names.insert(EventKind::Mark, 0, "Frame drawn");
+    marks.names.insert(EventKind::Mark, 1, "retry");
+    marks.entries = vec![mark(110, 0), mark(140, 1), mark(270, 0)];
+    let thread =
+        Thread { tid: Tid(7), since: Instant::ZERO, pid: 70, name: "seven".into(), new: false };
+    let recording = Recording::new(preempted_events(), vec![thread], vec![marks]);
+    let timeline = Timeline::build(&recording);
+    let [seven, eight, nine] = [7, 8, 9].map(|tid| row(&timeline, tid));
+    let find = |text: &str, from| {
+        let (places, more) = find::find(&timeline, &Query::new(text), from, 3);
+        (places.iter().map(|place| (place.at, place.row, place.what)).collect::<Vec<_>>(), more)
+    };
+    let [drawn, retry] = ["Frame drawn", "retry"].map(|name| {
+        Found::Mark(timeline.names.iter().position(|known| known == name).unwrap() as u32)
+    });
+    assert_eq!(find("frame", 0), (vec![(110, seven, drawn), (270, seven, drawn)], false));
+    assert_eq!(find("FRAME seven", 111), (vec![(270, seven, drawn)], false));
+    assert_eq!(find("seven", 0).0, [(110, seven, drawn), (140, seven, retry), (270, seven, drawn)]);
+    assert_eq!(find("frame eight", 0), (vec![], false));
+    let by = |row: usize, state| Found::Begins(state, row as u32);
+    assert_eq!(find("woken", 0), (vec![(100, seven, by(nine, State::Ready))], false));
+    assert_eq!(find("preempted 70", 0), (vec![(200, seven, by(eight, State::Preempted))], false));
+    assert_eq!(find("preempted nine", 0), (vec![], false));
+    // Those of all threads by time, as many as are asked for.
+    let ran = |at, row| (at, row, Found::Begins(State::Running, 0));
+    assert_eq!(find("running", 0), (vec![ran(50, nine), ran(130, seven), ran(200, eight)], true));
+    assert_eq!(find("running", 201), (vec![ran(260, seven), ran(900, nine)], false));
+    assert_eq!(find(" ", 0), (vec![], false));
+
+    assert_eq!(timeline.wake_ups(seven, 0, 1000, 9), [(100, nine as u32)]);
+    assert_eq!(timeline.wake_ups(seven, 100, 101, 9), [(100, nine as u32)]);
+    assert_eq!(timeline.wake_ups(seven, 101, 1000, 9), []);
+    assert_eq!(timeline.wake_ups(seven, 0, 1000, 3), []);
+    assert_eq!(timeline.wake_ups(nine, 0, 1000, 9), []);
+    assert_eq!(timeline.wake_ups(usize::MAX, 0, 1000, 9), []);
+}
+
 proptest! {
+    #[test]
+    fn a_search_finds_the_first_of_what_a_look_at_all_segments_finds(
+        events in life(), from in 0u64..300_000, max in 1usize..30,
+    ) {
+        let timeline = timeline(events);
+        for (text, state) in [("woken", State::Ready), ("running", State::Running), ("lost", State::Unknown)] {
+            let mut all: Vec<Place> = timeline
+                .thread_rows()
+                .flat_map(|row| {
+                    let track = &timeline.rows[row].track;
+                    (0..track.len()).map(move |index| (row, track.segment(index)))
+                })
+                .filter(|(_, of)| of.from >= from && of.state == state)
+                .map(|(row, of)| Place { at: of.from, row, what: Found::Begins(state, of.key) })
+                .collect();
+            all.sort();
+            let more = all.len() > max;
+            all.truncate(max);
+            prop_assert_eq!(find::find(&timeline, &Query::new(text), from, max), (all, more));
+        }
+    }
+
     #[test]
     fn any_window_shows_exactly_the_time_that_was_there(
         events in life(), from in 0u64..300_000, length in 1u64..400_000, pixels in 1u32..300,
@@ -410,7 +485,13 @@ proptest! {
             prop_assert!(spans.windows(2).all(|pair| pair[0].x + pair[0].width <= pair[1].x + 1e-2));
             // Sums by the pyramid are sums of segments.
             let mut slow = [0u64; 4];
-            for segment in track.between(from, from + length) {
+            let all = (0..track.len()).map(|index| track.segment(index));
+            let clipped = all.map(|of| Segment {
+                from: of.from.max(from), to: of.to.min(from + length), ..of
+            });
+            let inside: Vec<Segment> = clipped.filter(|of| of.from < of.to).collect();
+            prop_assert_eq!(&track.between(from, from + length).collect::<Vec<_>>(), &inside);
+            for segment in inside {
                 let slot = [None, Some(0), Some(1), Some(1), Some(2), Some(3), Some(2)];
                 let slot = slot[segment.state as usize];
                 if let Some(slot) = slot {

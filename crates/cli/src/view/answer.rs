@@ -22,6 +22,7 @@ use serde_json::{Value, json};
 
 use hemiola_analyze::sched::compare::compare as compare_reports;
 use hemiola_analyze::sched::{self, Culprit, Explainer};
+use hemiola_analyze::timeline::find::{Place, Query as Search, What, find as find_places};
 use hemiola_analyze::timeline::jobs::{self, Job};
 use hemiola_analyze::timeline::{PIXELS_MAX, Row, State as Doing, Subject, range as ranges};
 use hemiola_model::schedulability::verdict;
@@ -33,6 +34,10 @@ use super::source::{Loaded, SourceError, Sources};
 const ROWS_MAX: usize = 400;
 /// Jobs or marks of one row that are listed individually.
 const DETAILS_MAX: usize = 400;
+/// Places that are listed for a search.
+const FOUND_MAX: usize = 200;
+/// Segments of one row beyond which its wake-ups are not listed.
+const SEGMENTS_MAX: usize = 2_000;
 /// Threads that are listed in a measured range.
 const THREADS_MAX: usize = 100;
 /// Gaps that are listed individually.
@@ -46,6 +51,7 @@ pub(crate) fn routes() -> Router<Arc<Sources>> {
         .route("/details", answer(details))
         .route("/job", answer(job))
         .route("/range", answer(range))
+        .route("/find", answer(find))
         .route("/report", answer(report))
         .route("/compare", answer(compare))
         .route("/plot/utilization", answer(utilization))
@@ -100,6 +106,16 @@ struct Moment {
     /// The number of the job, instead of a time.
     #[serde(default)]
     job: Option<usize>,
+}
+
+/// Selects what happened from a time on.
+#[derive(Deserialize)]
+struct Wanted {
+    #[serde(default, rename = "r")]
+    recording: usize,
+    text: String,
+    #[serde(default)]
+    from: u64,
 }
 
 /// Why a request failed.
@@ -246,7 +262,7 @@ fn window(sources: &Sources, stretch: Stretch) -> Result<Response, Refusal> {
     Ok(([(header::CONTENT_TYPE, "application/octet-stream")], bytes).into_response())
 }
 
-/// Jobs and marks of rows, if there are few enough to list.
+/// Jobs, marks and wake-ups of rows, if there are few enough to list.
 fn details(sources: &Sources, stretch: Stretch) -> Result<Json<Value>, Refusal> {
     let loaded = sources.loaded(stretch.recording)?;
     let base = loaded.timeline.from.nanos();
@@ -273,7 +289,11 @@ fn details(sources: &Sources, stretch: Stretch) -> Result<Json<Value>, Refusal> 
             }
             _ => Vec::new(),
         };
-        rows.insert(index.to_string(), json!({ "jobs": listed, "count": count, "marks": marks }));
+        let wakes = loaded.timeline.wake_ups(index, from, to, SEGMENTS_MAX);
+        let wakes: Vec<Value> =
+            wakes.iter().map(|(at, by)| json!([at.saturating_sub(base), by])).collect();
+        let about = json!({ "jobs": listed, "count": count, "marks": marks, "wakes": wakes });
+        rows.insert(index.to_string(), about);
     }
     Ok(Json(Value::Object(rows)))
 }
@@ -388,6 +408,23 @@ fn range(sources: &Sources, stretch: Stretch) -> Result<Json<Value>, Refusal> {
         "threads": threads.iter().take(THREADS_MAX).map(thread).collect::<Vec<_>>(),
         "count": threads.len(),
     })))
+}
+
+/// Events and marks that a text selects.
+fn find(sources: &Sources, wanted: Wanted) -> Result<Json<Value>, Refusal> {
+    let loaded = sources.loaded(wanted.recording)?;
+    let base = loaded.timeline.from.nanos();
+    let from = base.saturating_add(wanted.from);
+    let (places, more) = find_places(&loaded.timeline, &Search::new(&wanted.text), from, FOUND_MAX);
+    let describe = |&Place { at, row, what }: &Place| {
+        let (mark, state, key) = match what {
+            What::Mark(name) => (Some(name), None, None),
+            What::Begins(state, key) => (None, Some(state as u8), Some(key)),
+        };
+        json!({ "at": at.saturating_sub(base), "row": row, "mark": mark, "state": state, "key": key })
+    };
+    let places: Vec<Value> = places.iter().map(describe).collect();
+    Ok(Json(json!({ "places": places, "more": more })))
 }
 
 fn report(sources: &Sources, of: Of) -> Result<Json<Value>, Refusal> {
