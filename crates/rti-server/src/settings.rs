@@ -72,7 +72,7 @@ pub struct Settings {
 pub enum SlowReaderPolicy {
     /// None.
     Wait,
-    /// Updates that newer ones of the same attributes follow.
+    /// Updates that newer ones of the same attributes follow, which may take their place.
     #[default]
     Conflate,
     /// These, and interactions.

@@ -5,14 +5,15 @@
 //!              └─▶ chunks in a file ─▶ front ─▶┘
 //! ```
 //!
-//! **The rule of conflation.** A message with a [`Key`] may be conflated. Of the queued messages with the same key, the
-//! oldest keeps its place, and of those behind it only the newest stays. Messages are removed and never moved, so a
-//! reader receives a subsequence of what was sent to it, in order:
+//! **The rule of conflation.** A message with a [`Key`] may be conflated: it takes the place of the queued message with
+//! its key. In this way it may overtake updates of other instances and interactions, if these were sent in receive
+//! order, and nothing else. If anything else was queued since, it is appended; of those with its key, the oldest stays,
+//! and a message between the two is removed. So at most two with a key are queued:
 //!
 //! * Messages without a key arrive exactly once, in the order in which they were sent.
 //! * A message with a key arrives, or a later one with the same key does. The newest of each key always arrives.
-//! * The discovery of an instance precedes its updates, and its removal follows them, because neither has a key.
-//! * A key that is updated faster than the queue drains is not starved, because its oldest message never moves back.
+//! * Updates of an instance arrive in the order in which they were sent, after its discovery and before its removal.
+//! * A key that is updated faster than the queue drains is not starved, because its place never moves back.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -24,7 +25,8 @@ use hemiola_hla::{
 
 use crate::chunk::{Message, SpoolChunk};
 
-/// Updates with the same key replace each other: those of the same attributes of the same instance.
+/// Updates with the same key replace each other: those of the same attributes of the same instance. Values that were
+/// sent together are kept or replaced together.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key(Arc<(ObjectInstanceHandle, Vec<AttributeHandle>)>);
 
@@ -33,6 +35,40 @@ impl Key {
         let mut attributes: Vec<AttributeHandle> = values.iter().map(|(one, _)| *one).collect();
         attributes.sort_unstable();
         Self(Arc::new((instance, attributes)))
+    }
+}
+
+/// What a message may overtake, and be overtaken by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Passing {
+    /// It is not overtaken.
+    Never,
+    /// Values of other instances may overtake it: an interaction, or an update of this instance, in receive order.
+    Others(Option<ObjectInstanceHandle>),
+    /// It may take the place of a message with the same key, and be replaced.
+    Value(Key),
+}
+
+impl Passing {
+    /// Of a callback that is not conflated.
+    pub(crate) fn new(callback: &Callback) -> Self {
+        let others = |one: Dispensable<'_>| Self::Others(one.update.map(|(instance, _)| instance));
+        Dispensable::new(callback).map_or(Self::Never, others)
+    }
+
+    fn instance(&self) -> Option<ObjectInstanceHandle> {
+        match self {
+            Self::Never => None,
+            Self::Others(instance) => *instance,
+            Self::Value(key) => Some(key.0.0),
+        }
+    }
+
+    const fn key(&self) -> Option<&Key> {
+        match self {
+            Self::Value(key) => Some(key),
+            Self::Never | Self::Others(_) => None,
+        }
     }
 }
 
@@ -86,7 +122,7 @@ impl<'a> Dispensable<'a> {
 #[derive(Debug)]
 struct Queued {
     message: Message,
-    key: Option<Key>,
+    passing: Passing,
 }
 
 /// The places of a key's messages in the queue: at most two.
@@ -94,6 +130,12 @@ struct Queued {
 struct Places {
     oldest: u64,
     newest: Option<u64>,
+}
+
+impl Places {
+    fn latest(self) -> u64 {
+        self.newest.unwrap_or(self.oldest)
+    }
 }
 
 /// A part of the queue in the file, or on the way.
@@ -125,6 +167,10 @@ pub(crate) struct Spool {
     /// The messages behind these, by place.
     queue: BTreeMap<u64, Queued>,
     places: BTreeMap<Key, Places>,
+    /// The place of the latest update of each instance.
+    latest: BTreeMap<ObjectInstanceHandle, u64>,
+    /// The first place behind everything that must not be overtaken.
+    passable_from: u64,
     next_place: u64,
     next_chunk: u64,
     count: usize,
@@ -169,11 +215,12 @@ impl Spool {
         self.front.is_empty() && !self.stored.is_empty()
     }
 
-    /// Appends a message. Returns whether it replaced an older one with the same key.
-    pub(crate) fn push(&mut self, message: Message, key: Option<Key>) -> bool {
-        let place = self.next_place;
-        self.next_place += 1;
-        let replaced = key.as_ref().and_then(|key| self.place(key, place));
+    /// Queues a message. Returns whether it replaced an older one with the same key.
+    pub(crate) fn push(&mut self, message: Message, passing: Passing) -> bool {
+        let (place, replaced) = match passing.key().and_then(|key| self.replaceable(key)) {
+            Some(place) => (place, Some(place)),
+            None => self.append(&passing),
+        };
         let replaced = replaced.and_then(|place| self.queue.remove(&place));
         if let Some(replaced) = &replaced {
             self.queue_len -= replaced.message.cost();
@@ -181,17 +228,34 @@ impl Spool {
         }
         self.queue_len += message.cost();
         self.count += 1;
-        self.queue.insert(place, Queued { message, key });
+        self.queue.insert(place, Queued { message, passing });
         replaced.is_some()
     }
 
-    /// Notes the place of the newest message with this key. Returns that of the one it replaces.
-    fn place(&mut self, key: &Key, place: u64) -> Option<u64> {
+    /// Returns the place of the latest message with this key if a newer one may take it.
+    fn replaceable(&self, key: &Key) -> Option<u64> {
+        let latest = self.places.get(key)?.latest();
+        let is_last_of_instance = self.latest.get(&key.0.0) == Some(&latest);
+        (is_last_of_instance && latest >= self.passable_from).then_some(latest)
+    }
+
+    /// Returns a place at the end, and that of the message that is replaced from there: the newer one of two with the
+    /// same key.
+    fn append(&mut self, passing: &Passing) -> (u64, Option<u64>) {
+        let place = self.next_place;
+        self.next_place += 1;
+        if *passing == Passing::Never {
+            self.passable_from = self.next_place;
+        }
+        if let Some(instance) = passing.instance() {
+            self.latest.insert(instance, place);
+        }
+        let Some(key) = passing.key() else { return (place, None) };
         if let Some(places) = self.places.get_mut(key) {
-            return places.newest.replace(place);
+            return (place, places.newest.replace(place));
         }
         self.places.insert(key.clone(), Places { oldest: place, newest: None });
-        None
+        (place, None)
     }
 
     /// Takes the oldest message; `None` if there is none, or if it [is in the file](Self::waits_for_file).
@@ -209,14 +273,19 @@ impl Spool {
     }
 
     fn pop_queue(&mut self) -> Option<Message> {
-        let (place, Queued { message, key }) = self.queue.pop_first()?;
-        if let Some(key) = key {
-            let places = self.places.get_mut(&key).expect("a queued message with a key is placed");
+        let (place, Queued { message, passing }) = self.queue.pop_first()?;
+        if let Some(key) = passing.key() {
+            let places = self.places.get_mut(key).expect("a queued message with a key is placed");
             debug_assert_eq!(places.oldest, place);
             match places.newest.take() {
                 Some(next) => places.oldest = next,
-                None => drop(self.places.remove(&key)),
+                None => drop(self.places.remove(key)),
             }
+        }
+        if let Some(instance) = passing.instance()
+            && self.latest.get(&instance) == Some(&place)
+        {
+            self.latest.remove(&instance);
         }
         self.queue_len -= message.cost();
         Some(message)
@@ -291,9 +360,13 @@ impl Spool {
         assert_eq!(self.queue_len, queue.sum::<usize>());
         let stored: usize = self.stored.iter().map(|one| one.count).sum();
         assert_eq!(self.count, self.front.len() + stored + self.queue.len());
-        let keyed = self.queue.values().filter(|queued| queued.key.is_some()).count();
+        let keyed = self.queue.values().filter(|queued| queued.passing.key().is_some()).count();
         let placed = self.places.values().map(|places| 1 + usize::from(places.newest.is_some()));
         assert_eq!(keyed, placed.sum::<usize>(), "every message with a key has its place");
+        let updates =
+            self.queue.iter().filter_map(|(place, one)| Some((one.passing.instance()?, *place)));
+        let latest: BTreeMap<ObjectInstanceHandle, u64> = updates.collect();
+        assert_eq!(self.latest, latest, "the latest update of every instance is known");
     }
 }
 

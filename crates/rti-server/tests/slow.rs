@@ -1,6 +1,6 @@
 //! Slow readers: each costs itself, and nobody who reads.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hemiola_fedpro::Ticket;
 use hemiola_hla::call::{DeclarationCall, ObjectCall, SupportCall, TimeCall};
@@ -122,8 +122,8 @@ fn best_effort_updates_for_a_slow_reader_are_conflated() {
     assert_eq!(viewer.values.last(), Some(&(number - 1)), "the newest value arrives");
 }
 
-/// What the oracle knows about a callback: its key if a newer one with the same key may replace it.
-fn key(callback: &Callback, speed: AttributeHandle) -> Option<Key> {
+/// The instance and the attributes of an update in receive order.
+fn update_of(callback: &Callback) -> Option<Key> {
     let (instance, values) = match callback {
         Callback::ReflectAttributeValues { object_instance, attribute_values, .. }
         | Callback::ReflectAttributeValuesWithTime {
@@ -136,7 +136,12 @@ fn key(callback: &Callback, speed: AttributeHandle) -> Option<Key> {
     };
     let mut attributes: Vec<_> = values.iter().map(|(one, _)| *one).collect();
     attributes.sort();
-    (!attributes.contains(&speed)).then_some((instance, attributes))
+    Some((instance, attributes))
+}
+
+/// What the oracle knows about a callback: its key if a newer one with the same key may replace it.
+fn key(callback: &Callback, speed: AttributeHandle) -> Option<Key> {
+    update_of(callback).filter(|(_, attributes)| !attributes.contains(&speed))
 }
 
 type Key = (ObjectInstanceHandle, Vec<AttributeHandle>);
@@ -374,6 +379,7 @@ impl Crowd {
     /// Compares what each slow reader received with what the one that keeps up received.
     fn check(&self) {
         let whole = self.readers[0].log.as_ref().expect("it is kept");
+        let sections = self.sections(whole);
         let mut newest = BTreeMap::new();
         for (place, callback) in whole.iter().enumerate() {
             if let Some(key) = key(callback, self.speed) {
@@ -381,35 +387,69 @@ impl Crowd {
             }
         }
         for reader in &self.readers[1..] {
-            let log = reader.log.as_ref().expect("it is kept");
-            let mut received = log.iter().peekable();
-            for (place, callback) in whole.iter().enumerate() {
-                if received.next_if(|one| *one == callback).is_some() {
-                    continue;
+            let mut missed: BTreeSet<usize> = (0..whole.len()).collect();
+            let mut latest = BTreeMap::new();
+            let mut section = 0;
+            for callback in reader.log.as_ref().expect("it is kept") {
+                let begin = sections.partition_point(|one| *one < section);
+                let mut places = missed.range(begin..).copied();
+                let place = places.find(|place| whole[*place] == *callback);
+                let place = place.expect("nothing arrives twice, or after what it may not follow");
+                missed.remove(&place);
+                section = sections[place];
+                // The updates of an instance are in order, and so is everything that is not conflated.
+                let instance = update_of(callback).map(|(instance, _)| instance);
+                let unconflated = key(callback, self.speed).is_none().then_some(None);
+                for group in instance.map(Some).into_iter().chain(unconflated) {
+                    assert!(latest.insert(group, place) < Some(place), "{}", callback.name());
                 }
-                if reader.end.is_some() && received.peek().is_none() {
-                    break;
-                }
-                let (at, end) = (log.len() - received.len(), &reader.end);
-                assert!(
-                    self.may_miss(callback, place, &newest),
-                    "after {at} callbacks it misses number {place}, a {}; its end: {end:?}",
-                    callback.name()
-                );
             }
-            assert_eq!(received.next(), None, "it received something out of order");
+            // A session that ends loses what is queued for it.
+            let end = reader.end.as_ref().map_or(usize::MAX, |_| section);
+            for place in missed.into_iter().filter(|place| sections[*place] < end) {
+                let name = whole[place].name();
+                assert!(self.may_miss(&whole[place], place, &newest), "number {place}, a {name}");
+            }
         }
     }
 
-    fn may_miss(&self, callback: &Callback, place: usize, newest: &BTreeMap<Key, usize>) -> bool {
-        let is_horn = matches!(callback, Callback::ReceiveInteraction { interaction_class, .. }
-            if *interaction_class == self.horn);
-        let is_followed = key(callback, self.speed).is_some_and(|key| newest[&key] > place);
+    /// The section of each callback: those that nothing overtakes have one of their own, and those between them share
+    /// one.
+    fn sections(&self, whole: &[Callback]) -> Vec<usize> {
+        let is_passable = |callback: &Callback| {
+            let is_interaction = matches!(callback, Callback::ReceiveInteraction { .. });
+            self.policy != SlowReaderPolicy::Wait
+                && (is_interaction || update_of(callback).is_some())
+        };
+        let mut section = 0;
+        let of = |callback| {
+            if is_passable(callback) {
+                return section;
+            }
+            section += 2;
+            section - 1
+        };
+        whole.iter().map(of).collect()
+    }
+
+    fn is_horn(&self, callback: &Callback) -> bool {
+        matches!(callback, Callback::ReceiveInteraction { interaction_class, .. }
+            if *interaction_class == self.horn)
+    }
+
+    /// Whether the policy allows that a reader misses such a callback.
+    fn is_dispensable(&self, callback: &Callback) -> bool {
         match self.policy {
             SlowReaderPolicy::Wait => false,
-            SlowReaderPolicy::Conflate => is_followed,
-            SlowReaderPolicy::Drop => is_followed || is_horn,
+            SlowReaderPolicy::Conflate => key(callback, self.speed).is_some(),
+            SlowReaderPolicy::Drop => key(callback, self.speed).is_some() || self.is_horn(callback),
         }
+    }
+
+    /// Whether a reader may miss this callback: the newest of its key must arrive.
+    fn may_miss(&self, callback: &Callback, place: usize, newest: &BTreeMap<Key, usize>) -> bool {
+        let is_newest = key(callback, self.speed).is_some_and(|key| newest[&key] == place);
+        self.is_dispensable(callback) && !is_newest
     }
 }
 

@@ -77,6 +77,45 @@ fn a_session_resumes_over_another_connection_without_duplicates() {
 }
 
 #[test]
+fn best_effort_values_give_way_to_newer_ones_over_every_transport() {
+    let (rti, addresses) = everywhere("best-effort");
+    let conflated = || rti.stopper.status().unwrap().slow_reading.conflated;
+    for address in &addresses {
+        let mut publisher = Peer::join(address, "Position");
+        let object = publisher.register_with("Position");
+        let mut subscriber = Peer::join(address, "Position");
+        subscriber.subscribe_to("Position");
+        let (before, mut sent) = (conflated(), 0_u32);
+        while conflated() < before + 1000 {
+            let tickets: Vec<_> = (0..100)
+                .map(|_| {
+                    sent += 1;
+                    let mut bytes = vec![0; 4096];
+                    bytes[..4].copy_from_slice(&sent.to_be_bytes());
+                    publisher.send(update(object, bytes))
+                })
+                .collect();
+            for ticket in tickets {
+                publisher.reply(ticket).unwrap();
+            }
+            assert!(sent < 100_000, "nothing is conflated");
+        }
+        // A numbered message arrives although the connection breaks.
+        subscriber.cut();
+        let mut received = Vec::new();
+        while received.last() != Some(&sent) {
+            let value = value(subscriber.callback());
+            received.push(u32::from_be_bytes(value[..4].try_into().unwrap()));
+        }
+        assert!(received.is_sorted_by(|a, b| a < b), "in order, none twice");
+        let dropped = conflated() - before;
+        assert_eq!(received.len() as u64 + dropped, u64::from(sent), "no other value is lost");
+        assert_eq!(publisher.terminate(), End::Terminated);
+        assert_eq!(subscriber.terminate(), End::Terminated);
+    }
+}
+
+#[test]
 fn deferred_replies_arrive_with_the_next_output_or_after_a_while() {
     let (_rti, addresses) = everywhere("later");
     for address in &addresses {

@@ -260,18 +260,23 @@ impl Peer {
         }
     }
 
-    fn attribute(&mut self, object_class: ObjectClassHandle) -> AttributeHandle {
-        let call = SupportCall::GetAttributeHandle { object_class, attribute_name: "Speed".into() };
+    fn attribute(&mut self, object_class: ObjectClassHandle, name: &str) -> AttributeHandle {
+        let call = SupportCall::GetAttributeHandle { object_class, attribute_name: name.into() };
         match self.call(call) {
             Ok(Reply::Attribute(attribute)) => attribute,
             other => panic!("{other:?}"),
         }
     }
 
-    /// Publishes the class and registers an instance of it.
+    /// Publishes the class with the speed, and registers an instance of it.
     pub(crate) fn register(&mut self) -> (ObjectInstanceHandle, AttributeHandle) {
+        self.register_with("Speed")
+    }
+
+    /// Publishes the class with this attribute, and registers an instance of it.
+    pub(crate) fn register_with(&mut self, name: &str) -> (ObjectInstanceHandle, AttributeHandle) {
         let object_class = self.object_class();
-        let attribute = self.attribute(object_class);
+        let attribute = self.attribute(object_class, name);
         let attributes = vec![attribute];
         let published =
             self.call(DeclarationCall::PublishObjectClassAttributes { object_class, attributes });
@@ -282,10 +287,15 @@ impl Peer {
         }
     }
 
-    /// Subscribes to the class and waits for the discovery of its one instance.
+    /// Subscribes to the speed and waits for the discovery of the one instance.
     pub(crate) fn subscribe(&mut self) {
+        self.subscribe_to("Speed");
+    }
+
+    /// Subscribes to this attribute and waits for the discovery of the one instance.
+    pub(crate) fn subscribe_to(&mut self, name: &str) {
         let object_class = self.object_class();
-        let attributes = vec![self.attribute(object_class)];
+        let attributes = vec![self.attribute(object_class, name)];
         let subscribed =
             self.call(DeclarationCall::SubscribeObjectClassAttributes { object_class, attributes });
         assert_eq!(subscribed, Ok(Reply::Done));
@@ -321,6 +331,8 @@ fn fom() -> FomModule {
   <objects><objectClass><name>HLAobjectRoot</name>
     <objectClass><name>Car</name><sharing>PublishSubscribe</sharing>
       <attribute><name>Speed</name><dataType>HLAfloat64BE</dataType><order>Receive</order></attribute>
+      <attribute><name>Position</name><dataType>HLAfloat64BE</dataType>
+        <transportation>HLAbestEffort</transportation><order>Receive</order></attribute>
     </objectClass>
   </objectClass></objects>
 </objectModel>"#;

@@ -29,7 +29,7 @@ use crate::network::Network;
 use crate::report::SlowReading;
 use crate::session::{Caller, Congestion, Hold, PendingOutput, Session};
 use crate::settings::{Settings, SlowReaderPolicy};
-use crate::spool::{Dispensable, Key};
+use crate::spool::{Dispensable, Key, Passing};
 
 /// Senders are held while more of a receiver's spool is used than this, and until no more than that, in eighths.
 const HOLD_FROM: usize = 4;
@@ -91,7 +91,7 @@ impl Server {
     pub(super) fn send_response(&mut self, id: SessionId, request: RequestId, body: Data) {
         let session = self.sessions.by_id.get_mut(&id).expect("the caller exists");
         if !session.spool.is_empty() {
-            session.spool.push(Message { answers: Some(request), body }, None);
+            session.spool.push(Message { answers: Some(request), body }, Passing::Never);
         } else {
             session.protocol.respond(self.now, request, body);
             session.traffic.sent.count(self.now, 1, 0);
@@ -108,7 +108,7 @@ impl Server {
         sender: Option<SessionId>,
     ) -> usize {
         let callback = notice.callback();
-        let update = match self.dispensable(id, callback) {
+        let passing = match self.dispensable(id, callback) {
             Some(Dispensable { update: None, .. }) => {
                 let is_first = self.count_slow(id, |count| &mut count.dropped);
                 if is_first {
@@ -116,9 +116,11 @@ impl Server {
                 }
                 return 0;
             }
-            dispensable => dispensable.and_then(|one| one.update),
+            Some(Dispensable { update: Some((instance, values)), .. }) => {
+                Passing::Value(Key::new(instance, values))
+            }
+            None => Passing::new(callback),
         };
-        let key = update.map(|(instance, values)| Key::new(instance, values));
         // A copy: the encoded callback may take twice its length.
         let body = Data::copy_from_slice(notice.encoded(message::encode_callback));
         let mut len = body.len();
@@ -126,7 +128,7 @@ impl Server {
         if session.protocol.has_ended() {
             return 0;
         }
-        if session.spool.push(Message { answers: None, body }, key) {
+        if session.spool.push(Message { answers: None, body }, passing) {
             len = 0;
             let is_first = self.count_slow(id, |count| &mut count.conflated);
             if is_first {

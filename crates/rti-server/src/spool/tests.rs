@@ -14,26 +14,83 @@ fn number(message: &Message) -> u32 {
     u32::from_be_bytes(message.body[..].try_into().unwrap())
 }
 
-fn key(instance: u32) -> Key {
-    let values = vec![(AttributeHandle::new(1), Data::new())];
-    Key::new(ObjectInstanceHandle::new(u64::from(instance)), &values)
+/// A message of a test.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Of {
+    /// Best-effort values of an attribute of an instance.
+    Value(u64, u32),
+    /// A reliable update of an instance.
+    Update(u64),
+    Interaction,
+    /// Anything else.
+    Other,
+}
+
+impl Of {
+    fn any(random: &mut Random) -> Self {
+        match random.below(16) {
+            of @ 0..9 => Self::Value(of, 1),
+            of @ 9..12 => Self::Value(1, of as u32),
+            12 => Self::Update(1),
+            13 => Self::Update(2),
+            14 => Self::Interaction,
+            _ => Self::Other,
+        }
+    }
+
+    fn passing(self) -> Passing {
+        match self {
+            Self::Value(instance, attribute) => {
+                let values = vec![(AttributeHandle::new(attribute), Data::new())];
+                Passing::Value(Key::new(ObjectInstanceHandle::new(instance), &values))
+            }
+            Self::Update(instance) => Passing::Others(Some(ObjectInstanceHandle::new(instance))),
+            Self::Interaction => Passing::Others(None),
+            Self::Other => Passing::Never,
+        }
+    }
+
+    const fn is_value(self) -> bool {
+        matches!(self, Self::Value(..))
+    }
+
+    /// Whether this value may arrive before a message that was sent earlier.
+    const fn may_overtake(self, earlier: Self) -> bool {
+        match (self, earlier) {
+            (Self::Value(one, _), Self::Value(other, _) | Self::Update(other)) => one != other,
+            (Self::Value(..), Self::Interaction) => true,
+            _ => false,
+        }
+    }
 }
 
 /// The messages that were pushed, and what the rule of conflation allows to come out.
 #[derive(Default)]
 struct Oracle {
-    pushed: Vec<Option<u32>>,
+    pushed: Vec<Of>,
     popped: Vec<u32>,
 }
 
 impl Oracle {
     fn check(&self) {
-        assert!(self.popped.is_sorted_by(|a, b| a < b), "a subsequence, in order");
-        for (number, key) in (0..).zip(&self.pushed) {
-            let has_arrived = self.popped.binary_search(&number).is_ok();
-            let is_newest = key.is_some() && !self.pushed[number as usize + 1..].contains(key);
-            assert!(has_arrived || (key.is_some() && !is_newest), "{number} with {key:?} is lost");
+        for (number, of) in (0..).zip(&self.pushed) {
+            let has_arrived = self.popped.contains(&number);
+            let is_newest = !self.pushed[number as usize + 1..].contains(of);
+            assert!(has_arrived || (of.is_value() && !is_newest), "{number}, a {of:?}, is lost");
         }
+        for (at, later) in self.popped.iter().enumerate() {
+            for sooner in self.popped[..at].iter().filter(|sooner| *sooner >= later) {
+                assert!(self.may_overtake(*sooner, *later), "{sooner} overtakes {later}");
+            }
+        }
+    }
+
+    /// Whether a message may arrive before one that was pushed earlier, and everything that was pushed between them.
+    fn may_overtake(&self, number: u32, earlier: u32) -> bool {
+        let value = self.pushed[number as usize];
+        let between = &self.pushed[earlier as usize..number as usize];
+        let may_be_overtaken = |one: &Of| value.may_overtake(*one) || *one == value;
+        number > earlier && value.may_overtake(between[0]) && between.iter().all(may_be_overtaken)
     }
 }
 
@@ -46,8 +103,8 @@ fn a_spool_loses_nothing_but_updates_that_a_newer_one_follows() {
         let pop_every = 1 + random.below(4);
         for step in 0..300 {
             if step < 250 {
-                let of = (random.below(3) > 0).then(|| random.below(5) as u32);
-                spool.push(message(oracle.pushed.len() as u32), of.map(key));
+                let of = Of::any(&mut random);
+                spool.push(message(oracle.pushed.len() as u32), of.passing());
                 oracle.pushed.push(of);
             }
             if step >= 250 || random.below(pop_every) == 0 {
@@ -76,7 +133,8 @@ fn a_spool_loses_nothing_but_updates_that_a_newer_one_follows() {
             read(&mut spool, &mut file);
             oracle.popped.extend(spool.pop().iter().map(number));
         }
-        assert!(spool.places.is_empty() && (spool.memory(), spool.file_len()) == (0, 0));
+        assert!(spool.places.is_empty() && spool.latest.is_empty());
+        assert_eq!((spool.memory(), spool.file_len()), (0, 0));
         oracle.check();
     }
 }
@@ -90,15 +148,72 @@ fn read(spool: &mut Spool, file: &mut BTreeMap<u64, (SpoolChunk, bool)>) {
     }
 }
 
-#[test]
-fn an_instance_that_is_updated_all_the_time_is_not_starved() {
+/// Pushes messages numbered from 0, and returns what comes out.
+fn pushed(messages: &[Of]) -> Vec<u32> {
     let mut spool = Spool::default();
-    spool.push(message(0), None);
-    for number in 1..100 {
-        spool.push(message(number), Some(key(1)));
+    for (number, of) in (0..).zip(messages) {
+        spool.push(message(number), of.passing());
+        spool.check_invariants();
     }
-    let popped: Vec<u32> = std::iter::from_fn(|| spool.pop()).map(|one| number(&one)).collect();
-    assert_eq!(popped, [0, 1, 99]);
+    std::iter::from_fn(|| spool.pop()).map(|one| number(&one)).collect()
+}
+
+const ONE: Of = Of::Value(1, 1);
+
+#[test]
+fn the_oldest_unsent_value_is_dropped_and_the_newest_has_its_place() {
+    assert_eq!(pushed(&[Of::Other, ONE, ONE, ONE, Of::Other]), [0, 3, 4]);
+    let other = Of::Value(2, 1);
+    assert_eq!(pushed(&[ONE, other, ONE, other, ONE]), [4, 3]);
+    assert_eq!(pushed(&[ONE, Of::Interaction, Of::Update(2), ONE]), [3, 1, 2]);
+}
+
+#[test]
+fn a_value_overtakes_no_update_of_its_instance_and_nothing_but_updates_and_interactions() {
+    assert_eq!(pushed(&[ONE, Of::Other, ONE, ONE, Of::Other, ONE]), [0, 1, 4, 5]);
+    assert_eq!(pushed(&[ONE, Of::Update(1), ONE, ONE]), [0, 1, 3]);
+    let heading = Of::Value(1, 2);
+    assert_eq!(pushed(&[ONE, heading, ONE, ONE, heading]), [0, 1, 3, 4]);
+}
+
+#[test]
+fn a_value_that_leaves_is_the_newest_unless_a_newer_one_had_to_stay_behind_something() {
+    for seed in 0..500 {
+        let mut random = Random::from_seed(seed);
+        let (mut spool, mut oracle) = (Spool::default(), Oracle::default());
+        for _ in 0..300 {
+            for _ in 0..random.below(8) {
+                let of = Of::any(&mut random);
+                spool.push(message(oracle.pushed.len() as u32), of.passing());
+                oracle.pushed.push(of);
+            }
+            let Some(left) = spool.pop().map(|one| number(&one) as usize) else { continue };
+            let (of, after) = (oracle.pushed[left], &oracle.pushed[left + 1..]);
+            let newer = after.iter().position(|one| *one == of).filter(|_| of.is_value());
+            let has_passed =
+                newer.is_some_and(|at| after[..at].iter().all(|one| of.may_overtake(*one)));
+            assert!(!has_passed, "{left} is stale, seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn instances_that_are_updated_faster_than_the_queue_drains_are_served_in_turn() {
+    const INSTANCES: u32 = 100;
+    let mut spool = Spool::default();
+    let mut popped = Vec::new();
+    for number in 0..50 * INSTANCES {
+        let of = Of::Value(u64::from(number % INSTANCES), 1);
+        spool.push(message(number), of.passing());
+        if number % 10 == 9 {
+            popped.extend(spool.pop().map(|one| self::number(&one) % INSTANCES));
+        }
+    }
+    for turn in popped.chunks_exact(INSTANCES as usize) {
+        let mut served = turn.to_vec();
+        served.sort_unstable();
+        assert!(served.into_iter().eq(0..INSTANCES), "not each once: {turn:?}");
+    }
 }
 
 #[test]
