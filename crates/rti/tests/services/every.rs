@@ -1,4 +1,6 @@
-//! Exceptions that do not depend on the service: every call is made with empty arguments.
+//! Exceptions that do not depend on the service, and replies to empty arguments: every call is made with these.
+
+use std::collections::BTreeSet;
 
 use hemiola_hla::call::{
     DeclarationCall, DistributionCall, FederationCall, ObjectCall, OwnershipCall, SupportCall,
@@ -107,13 +109,150 @@ fn most_services_need_a_joined_federate() {
     }
 }
 
+/// The replies to empty arguments: `done` or an exception, and the services that reply so to a joined federate.
+const REPLIES: &[(&str, &str)] = &[
+    (
+        "done",
+        "ListFederationExecutions ListFederationExecutionMembers \
+         RegisterFederationSynchronizationPoint RegisterFederationSynchronizationPointWithSet \
+         SynchronizationPointAchieved QueryFederationSaveStatus QueryFederationRestoreStatus \
+         ReleaseMultipleObjectInstanceNames EnableTimeConstrained EnableAsynchronousDelivery \
+         QueryGALT QueryLogicalTime QueryLITS CreateRegion CommitRegionModifications \
+         GetObjectClassRelevanceAdvisorySwitch SetObjectClassRelevanceAdvisorySwitch \
+         GetAttributeRelevanceAdvisorySwitch SetAttributeRelevanceAdvisorySwitch \
+         GetAttributeScopeAdvisorySwitch SetAttributeScopeAdvisorySwitch \
+         GetInteractionRelevanceAdvisorySwitch SetInteractionRelevanceAdvisorySwitch \
+         GetConveyRegionDesignatorSetsSwitch SetConveyRegionDesignatorSetsSwitch \
+         GetAutomaticResignDirective GetServiceReportingSwitch SetServiceReportingSwitch \
+         GetExceptionReportingSwitch SetExceptionReportingSwitch \
+         GetSendServiceReportsToFileSwitch SetSendServiceReportsToFileSwitch \
+         GetAutoProvideSwitch GetDelaySubscriptionEvaluationSwitch \
+         GetAdvisoriesUseKnownClassSwitch GetAllowRelaxedDDMSwitch GetNonRegulatedGrantSwitch",
+    ),
+    (
+        "AlreadyConnected",
+        "Connect ConnectWithCredentials ConnectWithConfiguration \
+         ConnectWithConfigurationAndCredentials",
+    ),
+    ("AsynchronousDeliveryAlreadyDisabled", "DisableAsynchronousDelivery"),
+    (
+        "FederateAlreadyExecutionMember",
+        "JoinFederationExecution JoinFederationExecutionWithModules \
+         JoinFederationExecutionWithName JoinFederationExecutionWithNameAndModules",
+    ),
+    ("FederateHasNotBegunSave", "FederateSaveComplete FederateSaveNotComplete"),
+    ("FederateIsExecutionMember", "Disconnect"),
+    ("FederationExecutionDoesNotExist", "DestroyFederationExecution"),
+    ("IllegalName", "ReserveObjectInstanceName"),
+    (
+        "InteractionClassNotDefined",
+        "PublishInteractionClass UnpublishInteractionClass SubscribeInteractionClass \
+         SubscribeInteractionClassPassively UnsubscribeInteractionClass SendInteraction \
+         SendInteractionWithTime SendDirectedInteraction SendDirectedInteractionWithTime \
+         QueryInteractionTransportationType SubscribeInteractionClassWithRegions \
+         UnsubscribeInteractionClassWithRegions SendInteractionWithRegions \
+         SendInteractionWithRegionsAndTime",
+    ),
+    ("InvalidDimensionHandle", "GetDimensionName GetDimensionUpperBound"),
+    ("InvalidFederateHandle", "GetFederateName NormalizeFederateHandle"),
+    (
+        "InvalidInteractionClassHandle",
+        "GetInteractionClassName GetParameterHandle GetParameterName \
+         GetAvailableDimensionsForInteractionClass NormalizeInteractionClassHandle",
+    ),
+    (
+        "InvalidLogicalTime",
+        "TimeAdvanceRequest TimeAdvanceRequestAvailable NextMessageRequest \
+         NextMessageRequestAvailable FlushQueueRequest",
+    ),
+    ("InvalidLookahead", "EnableTimeRegulation"),
+    (
+        "InvalidObjectClassHandle",
+        "GetObjectClassName GetAttributeHandle GetAttributeName \
+         GetAvailableDimensionsForObjectClass NormalizeObjectClassHandle",
+    ),
+    ("InvalidObjectInstanceHandle", "NormalizeObjectInstanceHandle"),
+    ("InvalidOrderName", "GetOrderType"),
+    ("InvalidOrderType", "GetOrderName"),
+    ("InvalidRegion", "DeleteRegion GetDimensionHandleSet GetRangeBounds SetRangeBounds"),
+    ("InvalidResignAction", "ResignFederationExecution SetAutomaticResignDirective"),
+    ("InvalidServiceGroup", "NormalizeServiceGroup"),
+    ("InvalidTransportationName", "GetTransportationTypeHandle"),
+    (
+        "InvalidTransportationTypeHandle",
+        "RequestAttributeTransportationTypeChange ChangeDefaultAttributeTransportationType \
+         RequestInteractionTransportationTypeChange GetTransportationTypeName",
+    ),
+    ("InvalidUpdateRateDesignator", "GetUpdateRateValue"),
+    (
+        "NameNotFound",
+        "GetFederateHandle GetObjectClassHandle GetInteractionClassHandle GetDimensionHandle",
+    ),
+    ("NameSetWasEmpty", "ReserveMultipleObjectInstanceNames"),
+    (
+        "ObjectClassNotDefined",
+        "PublishObjectClassAttributes UnpublishObjectClass UnpublishObjectClassAttributes \
+         PublishObjectClassDirectedInteractions UnpublishObjectClassDirectedInteractions \
+         UnpublishObjectClassDirectedInteractionsWithSet SubscribeObjectClassAttributes \
+         SubscribeObjectClassAttributesWithRate SubscribeObjectClassAttributesPassively \
+         SubscribeObjectClassAttributesPassivelyWithRate UnsubscribeObjectClass \
+         UnsubscribeObjectClassAttributes SubscribeObjectClassDirectedInteractions \
+         SubscribeObjectClassDirectedInteractionsUniversally \
+         UnsubscribeObjectClassDirectedInteractions \
+         UnsubscribeObjectClassDirectedInteractionsWithSet RegisterObjectInstance \
+         RegisterObjectInstanceWithName RequestClassAttributeValueUpdate \
+         RegisterObjectInstanceWithRegions RegisterObjectInstanceWithNameAndRegions \
+         SubscribeObjectClassAttributesWithRegions \
+         SubscribeObjectClassAttributesWithRegionsAndRate \
+         UnsubscribeObjectClassAttributesWithRegions RequestAttributeValueUpdateWithRegions",
+    ),
+    ("ObjectInstanceNameNotReserved", "ReleaseObjectInstanceName"),
+    (
+        "ObjectInstanceNotKnown",
+        "UpdateAttributeValues UpdateAttributeValuesWithTime DeleteObjectInstance \
+         DeleteObjectInstanceWithTime LocalDeleteObjectInstance \
+         RequestInstanceAttributeValueUpdate QueryAttributeTransportationType \
+         UnconditionalAttributeOwnershipDivestiture NegotiatedAttributeOwnershipDivestiture \
+         ConfirmDivestiture AttributeOwnershipAcquisition \
+         AttributeOwnershipAcquisitionIfAvailable AttributeOwnershipReleaseDenied \
+         AttributeOwnershipDivestitureIfWanted CancelNegotiatedAttributeOwnershipDivestiture \
+         CancelAttributeOwnershipAcquisition QueryAttributeOwnership \
+         IsAttributeOwnedByFederate AssociateRegionsForUpdates UnassociateRegionsForUpdates \
+         GetKnownObjectClassHandle GetObjectInstanceHandle GetObjectInstanceName \
+         GetUpdateRateValueForAttribute",
+    ),
+    (
+        "RTIinternalError",
+        "CreateFederationExecution CreateFederationExecutionWithTime \
+         CreateFederationExecutionWithModules CreateFederationExecutionWithModulesAndTime \
+         CreateFederationExecutionWithMIM CreateFederationExecutionWithMIMAndTime \
+         RequestFederationSave RequestFederationSaveWithTime RequestFederationRestore \
+         ChangeAttributeOrderType ChangeDefaultAttributeOrderType ChangeInteractionOrderType",
+    ),
+    ("RestoreNotInProgress", "AbortFederationRestore"),
+    ("RestoreNotRequested", "FederateRestoreComplete FederateRestoreNotComplete"),
+    ("SaveNotInProgress", "AbortFederationSave"),
+    ("SaveNotInitiated", "FederateSaveBegun"),
+    ("TimeConstrainedIsNotEnabled", "DisableTimeConstrained"),
+    ("TimeRegulationIsNotEnabled", "DisableTimeRegulation ModifyLookahead QueryLookahead Retract"),
+];
+
 #[test]
-fn every_service_is_offered_or_says_that_it_is_not() {
+fn every_service_replies_to_empty_arguments_as_listed() {
     let mut w = World::new();
+    let listed = |(reply, services): &(&'static str, &'static str)| {
+        let reply = *reply;
+        services.split(' ').map(move |service| (reply, service))
+    };
+    let expected: BTreeSet<(&str, &str)> = REPLIES.iter().flat_map(listed).collect();
+    let mut replies = BTreeSet::new();
     for (number, call) in (0..).zip(all()) {
         let fed = w.federate(&format!("federate {number}"));
-        let _ = w.call(fed, call);
+        let name = call.entry().name;
+        let reply = w.call(fed, call).map_or_else(|refusal| refusal.exception.name(), |_| "done");
+        replies.insert((reply, name));
     }
+    assert_eq!(replies, expected);
 }
 
 /// Makes every call that raises this exception, which must come.
