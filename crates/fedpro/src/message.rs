@@ -59,6 +59,13 @@ pub fn is_passed_on(call: &Data) -> bool {
     fast::number(call).is_some_and(|number| matches!(number, 62 | 64 | 66))
 }
 
+/// Whether this is a call that concerns the caller's logical time: of clause 8, or with a time stamp.
+#[must_use]
+pub fn concerns_time(call: &Data) -> bool {
+    fast::number(call)
+        .is_some_and(|number| matches!(number, 24 | 63 | 65 | 67 | 69 | 89..=108 | 122))
+}
+
 fn decode_any_call(body: &Data) -> Result<Call, MessageError> {
     let (number, fields) = case(body)?;
     // The numbers follow the order of the clauses.

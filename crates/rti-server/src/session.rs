@@ -18,6 +18,9 @@ use crate::report::SlowReading;
 use crate::shares::Crowd;
 use crate::spool::Spool;
 
+/// The longest time for which a call waits for the answer to a callback.
+const ANSWER_MAX: Span = Span::from_millis(20);
+
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) protocol: Protocol<ServerSide>,
@@ -60,12 +63,18 @@ pub(crate) struct Place {
 /// The calls that have arrived and are not carried out.
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
-    /// The next call. While there is one, nothing is read.
+    /// The next call. While there is one, nothing is read, unless it waits for an answer.
     pub(crate) next: Option<(RequestId, Data)>,
+    /// The call after it, which is read only while the next one waits for an answer.
+    pub(crate) second: Option<(RequestId, Data)>,
+    /// Whether the next call waits for the answer to a callback.
+    pub(crate) awaits_answer: bool,
     /// The call that the kernel has not answered.
     pub(crate) answering: Option<Caller>,
     /// Callbacks that the federate has not answered, and the transitions that end with the answers.
     pub(crate) milestones: VecDeque<(Ticket, Milestone)>,
+    /// When the newest of these callbacks was sent.
+    pub(crate) milestone_at: Instant,
     /// A call whose object model modules are being read, or wait for that.
     pub(crate) preparing: Option<PreparingCall>,
     /// Whether the turn ended before all received calls were carried out.
@@ -270,7 +279,7 @@ impl Session {
     /// Whether more may be read for it. A congested session is read until it makes a call, because it may have to send
     /// responses before it can read.
     pub(crate) fn may_receive(&self) -> bool {
-        self.calls.next.is_none()
+        (self.calls.next.is_none() || self.calls.awaits_answer)
             && !self.calls.has_more
             && !self.calls.awaits_room
             && self.protocol.may_receive()
@@ -286,9 +295,10 @@ impl Session {
 
     /// The memory that it uses besides its object model modules, in bytes.
     pub(crate) fn memory(&self) -> usize {
-        let next = self.calls.next.as_ref().map_or(0, |(_, body)| body.len());
+        let calls = [&self.calls.next, &self.calls.second].into_iter().flatten();
+        let calls: usize = calls.map(|(_, body)| body.len()).sum();
         let protocol = &self.protocol;
-        Self::LEN + next + protocol.partial_len() + protocol.kept_len() + self.queue_memory()
+        Self::LEN + calls + protocol.partial_len() + protocol.kept_len() + self.queue_memory()
     }
 
     /// The memory of the messages queued for it, in bytes.
@@ -318,7 +328,22 @@ impl Session {
     /// Passes a callback to the protocol session. Its answer ends this transition, if it ends one.
     pub(crate) fn request(&mut self, now: Instant, body: Data, milestone: Option<Milestone>) {
         let ticket = self.protocol.request(now, body);
+        if milestone.is_some() {
+            self.calls.milestone_at = now;
+        }
         self.calls.milestones.extend(ticket.zip(milestone));
+    }
+
+    /// Until when the next call waits for the answer to a callback that ends a transition, such as a grant. Clients
+    /// with threads answer when the federate's method returns; another thread of the federate, which the method has
+    /// told, may call before that. Clients that evoke callbacks one by one may call without having seen them.
+    pub(crate) fn answer_awaited_until(&self) -> Option<Instant> {
+        if self.calls.milestones.is_empty() || self.pending.defers_responses {
+            return None;
+        }
+        let (_, body) = self.calls.next.as_ref()?;
+        let waits = self.calls.second.is_none() && message::concerns_time(body);
+        waits.then(|| self.calls.milestone_at + ANSWER_MAX)
     }
 
     /// Returns the transition that ends with this answer, if it ends one.

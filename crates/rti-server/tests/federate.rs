@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hemiola_fedpro::session::End;
-use hemiola_fedpro::{Client, Event, Session, Settings, Ticket, message};
+use hemiola_fedpro::{Client, Event, RequestId, Session, Settings, Ticket, message};
 use hemiola_hla::call::{DeclarationCall, FederationCall, ObjectCall, SupportCall};
 use hemiola_hla::data::{ANSWERS_GATHERED, FomModule, RtiConfiguration};
 use hemiola_hla::{AttributeHandle, Call, Callback, Data, ObjectInstanceHandle, Refusal, Reply};
@@ -33,6 +33,9 @@ pub(crate) struct Federate {
     /// The other callbacks.
     others: Vec<Callback>,
     pub(crate) is_regulating: bool,
+    /// Whether it keeps the answers to callbacks back.
+    pub(crate) answers_later: bool,
+    kept_back: Vec<RequestId>,
     /// All callbacks in order, if they are to be kept.
     pub(crate) log: Option<Vec<Callback>>,
     pub(crate) end: Option<End>,
@@ -57,6 +60,8 @@ impl Federate {
             removed: 0,
             others: Vec::new(),
             is_regulating: false,
+            answers_later: false,
+            kept_back: Vec::new(),
             log: None,
             end: None,
             appetite: 1 << 20,
@@ -151,7 +156,7 @@ impl Federate {
                             self.others.push(other);
                         }
                     }
-                    self.session.respond_done(world.now, id, || message::encode_taken(&Ok(())));
+                    self.kept_back.push(id);
                 }
                 Event::Response { to, body } => {
                     let call = self.calls.remove(&to).expect("each call is answered once");
@@ -168,6 +173,11 @@ impl Federate {
                 }
                 Event::Ended(end) => self.end = Some(end),
                 Event::Disconnect => self.cut(world),
+            }
+        }
+        if !self.answers_later {
+            for id in self.kept_back.drain(..) {
+                self.session.respond_done(world.now, id, || message::encode_taken(&Ok(())));
             }
         }
     }

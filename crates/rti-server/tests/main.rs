@@ -11,4 +11,5 @@ mod models;
 mod saves;
 mod shrink;
 mod slow;
+mod transitions;
 mod world;

@@ -30,9 +30,14 @@ impl Server {
         let mut spent = 1;
         loop {
             let Some(session) = self.sessions.by_id.get_mut(&id) else { return spent };
-            if session.calls.next.is_some() {
+            let awaited = session.answer_awaited_until().filter(|until| *until > self.now);
+            session.calls.awaits_answer = awaited.is_some() && !session.is_ending();
+            if let Some(until) = awaited {
+                self.schedule.wake_by(until);
+            }
+            if session.calls.next.is_some() && !session.calls.awaits_answer {
                 if session.is_ending() {
-                    session.calls.next = None;
+                    (session.calls.next, session.calls.second) = (None, None);
                     continue;
                 }
                 if session.is_paused() {
@@ -48,6 +53,7 @@ impl Server {
                     break;
                 }
                 let (request, body) = session.calls.next.take().expect("there is one");
+                session.calls.next = session.calls.second.take();
                 spent += self.call(id, request, &body);
                 self.end_replaced(network);
                 continue;
@@ -56,7 +62,10 @@ impl Server {
             match session.protocol.poll() {
                 None => break,
                 Some(Event::Request { id: request, body }) => {
-                    session.calls.next = Some((request, body));
+                    let calls = &mut session.calls;
+                    let place =
+                        if calls.next.is_none() { &mut calls.next } else { &mut calls.second };
+                    *place = Some((request, body));
                 }
                 Some(Event::Response { to, body }) => {
                     log_response(id, &body);

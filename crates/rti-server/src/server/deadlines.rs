@@ -109,6 +109,11 @@ impl Server {
             Some(until) => self.schedule.wake_by(until),
             None => {}
         }
+        match session.answer_awaited_until().filter(|_| session.calls.awaits_answer) {
+            Some(until) if until <= now => is_due = true,
+            Some(until) => self.schedule.wake_by(until),
+            None => {}
+        }
         match detached_until {
             Some(until) if until <= now && !session.protocol.has_ended() => {
                 self.schedule.evictions.push_back((id, "connection lost"));
