@@ -1,4 +1,4 @@
-//! A plant of one's own in real processes: the example with two tanks.
+//! A custom plant in real processes: the example with two tanks.
 
 use hemiola_trace::EventKind;
 use serde_json::Value;
@@ -19,7 +19,7 @@ fn the_tanks_survive_a_pump_at_full_voltage_and_take_a_new_unit() {
     let edits = [("fault_after = \"5s\"", "fault_after = \"1s\""), ("strikes = 2", "strikes = 1")];
     machine.write("scenario.toml", &scenario::edited(EXAMPLE, &edits));
     let mut run =
-        machine.start(&["run", "scenario.toml", "--duration", "6s", "--output", "result"]);
+        machine.start(&["run", "scenario.toml", "--duration", "8s", "--output", "result"]);
     until(&machine, &mut run, "quick", "retired");
     let refused = run.unit(&machine, &["add", "named", "--gain", "lqr"]).with_code(1);
     assert!(refused.stderr.contains("has 2 finite numbers"), "{}", refused.stderr);

@@ -1,4 +1,4 @@
-//! Simulated plants: an inverted-pendulum test apparatus or a linear plant of one's own, down to converter codes, and
+//! Simulated plants: an inverted-pendulum test apparatus or a custom linear plant, down to converter codes, and
 //! satellites in formation.
 //!
 //! In reading order:
@@ -7,7 +7,7 @@
 //! * [`rk4`]: the fixed-step integrator, and [`Linear`]: the dynamics linearized about upright.
 //! * [`Channel`] and [`Wiring`]: metres and radians ↔ volts ↔ 12-bit codes.
 //! * [`Noise`] and [`LowPass`]: noise and filtering of a sensor's voltage before conversion.
-//! * [`Nominal`]: a plant as its controllers know it, and [`LinearPlant`]: a plant of one's own.
+//! * [`Nominal`]: a plant as its controllers know it, and [`LinearPlant`]: a custom plant.
 //! * [`Apparatus`]: all of these together, advanced one integrator step at a time.
 //! * [`satellite`]: relative motion about an orbit, its closed form, and the messages of a formation's federates.
 //!

@@ -1,4 +1,4 @@
-//! A plant as its controllers know it, and linear plants of one's own.
+//! A plant as its controllers know it, and custom linear plants.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ pub const FULL_SCALE_VOLTS: f64 = 5.0;
 pub const STATES_MAX: usize = 4;
 /// The time for which [`Nominal::process_noise`] is stated, in s.
 pub const PROCESS_NOISE_PERIOD: f64 = 0.02;
-/// A plant of one's own is assumed to get this voltage beyond the commanded one, in V rms,
+/// A custom plant is assumed to get this voltage beyond the commanded one, in V rms,
 const INPUT_NOISE_VOLTS: f64 = 0.5;
 /// and to move by this part of its limits for reasons that the model does not know.
 const UNKNOWN_MOTION: f64 = 1e-4;
@@ -85,8 +85,8 @@ impl LinearPlant {
 pub struct Nominal {
     /// Its dynamics.
     pub linear: Linear,
-    /// The names of its states; empty for those that it does not have.
-    pub names: [String; STATES_MAX],
+    /// The names of its states, at most four. Vectors are filled up to four with states that stay 0.
+    pub names: Vec<String>,
     /// The states that are measured.
     pub measured: [usize; 2],
     /// How far the recoverable region may reach in each state.
@@ -113,7 +113,7 @@ impl Nominal {
     pub fn pendulum() -> Self {
         Self {
             linear: Linear::PUBLISHED,
-            names: ["position", "speed", "angle", "rate"].map(String::from),
+            names: ["position", "speed", "angle", "rate"].map(String::from).to_vec(),
             measured: [0, 2],
             // 0.40 m of the ±0.407 m of track, 1 m/s, 15°.
             limits: [0.40, 1.0, 15f64.to_radians(), f64::INFINITY],
@@ -130,7 +130,7 @@ impl Nominal {
         }
     }
 
-    /// A plant of one's own. Noise, thresholds and costs follow from its limits and its card.
+    /// A custom plant. Noise, thresholds and costs follow from its limits and its card.
     #[must_use]
     pub fn of(plant: &LinearPlant) -> Self {
         let wiring = plant.wiring();
@@ -141,7 +141,7 @@ impl Nominal {
         let lost = plant.measured.map(|state| plant.limits[state]);
         Self {
             linear: plant.dynamics,
-            names: std::array::from_fn(|i| plant.states.get(i).cloned().unwrap_or_default()),
+            names: plant.states.clone(),
             measured: plant.measured,
             limits: plant.limits,
             lost,
@@ -155,6 +155,12 @@ impl Nominal {
             state_cost: plant.limits.map(|limit| limit.powi(-2)),
             volts_cost: FULL_SCALE_VOLTS.powi(-2),
         }
+    }
+
+    /// Returns whether this is [`Self::pendulum`], for which regions are known.
+    #[must_use]
+    pub fn is_pendulum(&self) -> bool {
+        *self == Self::pendulum()
     }
 
     /// Returns whether a measured state is beyond what the plant survives.

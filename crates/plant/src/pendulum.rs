@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Position and motion of the pendulum; in a plant of one's own, its first to fourth state.
+/// Position and motion of the pendulum; in a custom plant, its first to fourth state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct State {

@@ -27,8 +27,10 @@ use crate::keys::{self, Scenario};
 use crate::plan::{CardSettings, KernelTrace, Plan};
 use hemiola_diagnostic::{Problem, did_you_mean};
 
-/// The conversions of one cycle: two A/D, one D/A.
-const CONVERSIONS: i64 = 3;
+/// The A/D conversions of one cycle.
+const READ_CONVERSIONS: i64 = 2;
+/// The conversions of one cycle: those, and one D/A.
+const CONVERSIONS: i64 = READ_CONVERSIONS + 1;
 
 /// The state that the checks share: the machine, the values at the top of the document, and the findings.
 struct Checker<'c> {

@@ -30,7 +30,7 @@ struct Loop {
 }
 
 /// Returns the highest predicted V of an accepted command with which no state leaves the region, at least
-/// `accept_below` if that is sound; 0 if none is.
+/// `accept_below` if that is sound; 0 if none is, or if the latency is longer than a period.
 pub(crate) fn accept_max(
     p: &Matrix,
     model: &Model,
@@ -38,10 +38,13 @@ pub(crate) fn accept_max(
     accept_below: f64,
     latency: Span,
 ) -> f64 {
+    if latency > model.period {
+        return 0.0;
+    }
     let [early, late] = model.split(latency);
     let length = |x: &Vector| quadratic(p, x).sqrt();
     let mut now = Loop {
-        state: IDENTITY,
+        state: existing(model),
         by_volts: [early, early.map(|b| -b)],
         in_force: ([0.0; 4], [0.0, 1.0]),
     };
@@ -59,6 +62,13 @@ pub(crate) fn accept_max(
         now = now.next(model, gain, &[early, late]);
     }
     0.0
+}
+
+/// The prediction itself, without the states that the plant does not have: they are 0.
+fn existing(model: &Model) -> Matrix {
+    let mut existing = IDENTITY;
+    existing[model.plant.names.len()..].fill([0.0; 4]);
+    existing
 }
 
 impl Loop {

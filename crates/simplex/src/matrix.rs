@@ -74,13 +74,15 @@ pub(crate) fn norm(m: &Matrix, a: &Matrix) -> f64 {
         }
     }
     let mut below = 0.0;
-    while above - below > 1e-6 * above {
+    while above > NORM_MIN && above - below > 1e-6 * above {
         let middle = 0.5 * (below + above);
         if bounds(middle) { above = middle } else { below = middle }
     }
     above
 }
 
+/// A smaller norm is not told from 0.
+const NORM_MIN: f64 = 1e-12;
 /// Beyond this a norm counts as infinite.
 const NORM_MAX: f64 = 1e9;
 

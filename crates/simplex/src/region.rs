@@ -1,6 +1,5 @@
 //! The recoverable region: states from which the safety controller provably saves the plant.
 
-use hemiola_plant::Linear;
 use hemiola_units::Span;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -103,7 +102,7 @@ impl Region {
     /// # Errors
     /// If there is no such region.
     pub fn of(model: &Model, gain: &Gain) -> Result<Self, RegionError> {
-        if model.plant.linear != Linear::PUBLISHED {
+        if !model.plant.is_pendulum() {
             return Self::computed(model, gain);
         }
         Ok(if Some(*gain) == Gain::named("lqr") { Self::LQR } else { Self::SAFETY })
@@ -122,16 +121,23 @@ impl Region {
         }
         let unscaled = lyapunov(&closed(model, gain), &weight);
         let triangle = cholesky(&unscaled).ok_or(RegionError::NotInvariant)?;
+        let count = model.plant.names.len();
         let bounds = bounds(&triangle, model, gain);
-        let shrink = bounds.iter().fold(0.0, |most: f64, (reach, limit)| most.max(reach / limit));
-        Self::new(scaled(&unscaled, shrink.powi(2))).map_err(|_| RegionError::NotInvariant)
+        let of_plant = bounds[..=count].iter();
+        let shrink = of_plant.fold(0.0, |most: f64, (reach, limit)| most.max(reach / limit));
+        let mut p = scaled(&unscaled, shrink.powi(2));
+        // States that the plant does not have depend on nothing. They must not make the region smaller.
+        for (i, limit) in model.plant.limits.iter().enumerate().skip(count) {
+            p[i][i] = limit.powi(-2);
+        }
+        Self::new(p).map_err(|_| RegionError::NotInvariant)
     }
 
     /// Returns the measure of V for a plant without a safety controller: the region of the gain `safety` for the
     /// pendulum, and for another plant the ellipsoid whose half axes are the limits of its states.
     #[must_use]
     pub fn without_law(model: &Model) -> Self {
-        if model.plant.linear == Linear::PUBLISHED {
+        if model.plant.is_pendulum() {
             return Self::SAFETY;
         }
         let mut p = [[0.0; 4]; 4];

@@ -8,8 +8,8 @@ use hemiola_simplex::{
 };
 use hemiola_units::Span;
 
-use super::Checker;
 use super::process::Written;
+use super::{Checker, READ_CONVERSIONS};
 use crate::document::At;
 use crate::keys::{DecisionKeys, PerformanceKeys, RemedyWord};
 use crate::plan::{Order, Task};
@@ -179,8 +179,13 @@ impl Checker<'_> {
         if !self.plant_is_known() || settings.answer_within >= period {
             return;
         }
+        // The sample is taken when the A/D conversions begin, and the voltage leaves when the D/A conversion ends. With
+        // write-first, the D/A conversion stands before both.
+        let conversion = self.card.conversion_time;
         let latency = match order {
-            Some(Order::ReadFirst { command_within }) => command_within,
+            Some(Order::ReadFirst { command_within }) => {
+                command_within.max(conversion * READ_CONVERSIONS) + conversion
+            }
             Some(Order::WriteFirst) => period,
             None => return,
         };
@@ -190,15 +195,16 @@ impl Checker<'_> {
             safety.region().check_latency(&model, safety.gain(), settings.accept_below, latency);
         let Err(error) = checked else { return };
         let Some(at) = self.rule.accept_at.take() else { return };
-        // Rounded down, because what is above may be unsound.
+        let and = if conversion.is_positive() { ", and a shorter conversion_time" } else { "" };
+        let sooner = format!("let io write sooner: order = \"read-first\" and command_within{and}");
         let hint = match error {
-            RegionError::Late { most, .. } if most >= 0.01 => format!(
-                "keep accept_below at or below {}, or let io write sooner: order = \"read-first\" and command_within",
-                (most * 100.0).floor() / 100.0
-            ),
-            _ => "let io write sooner: order = \"read-first\" and command_within; or choose a gain that moves the \
-                  plant less"
-                .into(),
+            RegionError::Late { most, .. } if most >= 0.01 => {
+                // Rounded down, because what is above may be unsound.
+                let most = (most * 100.0).floor() / 100.0;
+                let too = if settings.return_below > most { ", and return_below too" } else { "" };
+                format!("keep accept_below at or below {most}{too}, or {sooner}")
+            }
+            _ => format!("{sooner}; or choose a gain that moves the plant less"),
         };
         self.wrong(
             &at,

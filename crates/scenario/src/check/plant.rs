@@ -16,6 +16,8 @@ use hemiola_diagnostic::Problem;
 const STEP_MIN: Span = Span::from_micros(100);
 /// Full scale of a sensor that states none, in limits of its state.
 const FULL_SCALE: f64 = 1.25;
+/// The most: beyond it, the noise that is assumed of the sensor would be taken for jumps of the state.
+const FULL_SCALE_MAX: f64 = 10.0;
 
 impl Checker<'_> {
     pub(super) fn plant(&mut self, keys: &PlantKeys<'_>) -> PlantSettings {
@@ -106,6 +108,15 @@ impl Checker<'_> {
             self.wrong(keys.states.at(), message, "name each state: states = [\"level mm\"]");
             return None;
         }
+        for (i, name) in names.iter().enumerate() {
+            let is_again = names[..i].iter().any(|other| other.value == name.value);
+            if name.value.trim().is_empty() || is_again {
+                let what = if is_again { "a second time" } else { "without a letter" };
+                let message = format!("a state is named \"{}\" {what}", name.value);
+                self.wrong(&name.at, message, "give each state a name of its own");
+                return None;
+            }
+        }
         let a = self.square("a", &keys.a, count);
         let b = self.one_for_each_state("b", &keys.b, count);
         let limits = self.one_for_each_state("limits", &keys.limits, count);
@@ -170,6 +181,14 @@ impl Checker<'_> {
                     "full_scale is {value}, below the limit of its state, which is {limit}"
                 );
                 self.wrong(at, message, "a sensor must be able to show its state up to the limit");
+                return None;
+            }
+            if value > FULL_SCALE_MAX * limit {
+                let message = format!(
+                    "full_scale is {value}, more than {FULL_SCALE_MAX} times the limit of its state, which is {limit}"
+                );
+                let hint = "the noise of such a sensor hides the state: choose a sensor with a smaller range";
+                self.wrong(at, message, hint);
                 return None;
             }
         }

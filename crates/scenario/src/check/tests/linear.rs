@@ -1,4 +1,4 @@
-//! Linear plants of one's own, and what is wrong with them, each with one message.
+//! Custom linear plants, and what is wrong with them, each with one message.
 
 use hemiola_plant::Model as Plant;
 
@@ -55,6 +55,13 @@ const MISTAKES: &[(&str, &str, &str, &str)] = &[
     ("limits = [60, 60]", "limits = []", "limits has 0 numbers here", "[]"),
     ("states = [\"Upper, mm\", \"Lower, mm\"]", "states = []", "the plant has 0 states", "[]"),
     (
+        "\"Upper, mm\", \"Lower",
+        "\"Upper, mm\", \"Upper",
+        "\"Upper, mm\" a second time",
+        "\"Upper, mm\"]",
+    ),
+    ("\"Upper, mm\", \"Lower", "\" \", \"Lower", "named \" \" without a letter", "\" \""),
+    (
         "measured = [\"Upper, mm\", \"Lower, mm\"]",
         "measured = [\"Upper, mm\", \"Lover, mm\"]",
         "the plant has no state \"Lover, mm\"",
@@ -68,6 +75,7 @@ const MISTAKES: &[(&str, &str, &str, &str)] = &[
     ),
     ("[75, 75]", "[75]", "full_scale has 1 numbers, but 2 states are measured", "[75]"),
     ("[75, 75]", "[75, 59]", "full_scale is 59, below the limit of its state", "[75, 59]"),
+    ("[75, 75]", "[75, 601]", "full_scale is 601, more than 10 times the limit", "[75, 601]"),
     ("[20, -10]", "[20, -60]", "\"Lower, mm\" starts at -60, but its limit is 60", "[20, -60]"),
     ("step = \"1ms\"", "model = \"ip01\"", "model belongs to the pendulum", "model"),
     ("step = \"1ms\"", "stiction = 0.1", "stiction belongs to the pendulum", "stiction"),
@@ -154,6 +162,22 @@ fn a_pendulum_cannot_be_supervised_by_an_io_process_that_writes_first() {
       |
     5 | [decision]
       |  ^^^^^^^^
-      = hint: keep accept_below at or below 0.21, or let io write sooner: order = "read-first" and command_within
+      = hint: keep accept_below at or below 0.21, and return_below too, or let io write sooner: order = "read-first" and command_within
+    "#);
+}
+
+/// The sample is old before its conversions end, and a voltage leaves only when its own ends: 2 · 4 ms and 4 ms.
+#[test]
+fn conversions_count_as_latency() {
+    let card = |time| format!("[card]\nconversion_time = \"{time}\"\n\n[decision]\n");
+    let quick = SIMPLEX.replacen("[decision]\n", &card("1ms"), 1);
+    assert_eq!(plan(&quick).card.conversion_time, Span::from_millis(1));
+    insta::assert_snapshot!(problems_of(SIMPLEX, &[("[decision]\n", &card("4ms"))]), @r#"
+    error: variant "simplex" cannot be supervised in cycles of 20ms: a command that is accepted at V = 0.6 and written 12ms after its sample may lead out of the region
+     --> scenario.toml:8:2
+      |
+    8 | [decision]
+      |  ^^^^^^^^
+      = hint: keep accept_below at or below 0.46, or let io write sooner: order = "read-first" and command_within, and a shorter conversion_time
     "#);
 }
