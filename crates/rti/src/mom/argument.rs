@@ -1,6 +1,6 @@
 //! Arguments of services as the reports on service invocations show them: type, name and value as text.
 
-use std::fmt::Debug;
+use std::fmt::{self, Debug, Display, Write};
 
 use hemiola_hla::call::{
     DeclarationCall, DistributionCall, FederationCall, ObjectCall, OwnershipCall, SupportCall,
@@ -58,34 +58,87 @@ macro_rules! values {
     )*};
 }
 
-fn shown<V: ToString>(value: &V) -> String {
-    value.to_string()
+/// The greatest length of a text, in bytes: a value or a list may have millions of them.
+const TEXT_LEN: usize = 16 << 10;
+
+/// A text that ends where it would become too long. Nothing behind that place is formatted.
+#[derive(Default)]
+struct Text(String);
+
+impl Write for Text {
+    fn write_str(&mut self, part: &str) -> fmt::Result {
+        let room = TEXT_LEN - self.0.len();
+        let fits = part.floor_char_boundary(room);
+        self.0.push_str(&part[..fits]);
+        if fits == part.len() {
+            return Ok(());
+        }
+        self.0.push('…');
+        Err(fmt::Error)
+    }
+}
+
+fn limited(value: fmt::Arguments<'_>) -> String {
+    let mut text = Text::default();
+    // An error means that the text is cut.
+    let _ = text.write_fmt(value);
+    text.0
+}
+
+fn shown<V: Display>(value: &V) -> String {
+    limited(format_args!("{value}"))
 }
 
 fn debug<V: Debug>(value: &V) -> String {
-    format!("{value:?}")
+    limited(format_args!("{value:?}"))
 }
 
 /// A list of values in brackets.
-fn list<V: ToString>(values: &[V]) -> String {
-    let values: Vec<String> = values.iter().map(ToString::to_string).collect();
-    format!("[{}]", values.join(", "))
+fn list<V: Display>(values: &[V]) -> String {
+    shown(&List(values.iter()))
+}
+
+struct List<I>(I);
+
+impl<V: Display, I: Iterator<Item = V> + Clone> Display for List<I> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[")?;
+        for (at, value) in self.0.clone().enumerate() {
+            write!(f, "{}{value}", if at > 0 { ", " } else { "" })?;
+        }
+        f.write_str("]")
+    }
 }
 
 /// Bytes in hexadecimal digits.
 fn bytes(data: &Data) -> String {
-    data.iter().map(|byte| format!("{byte:02x}")).collect()
+    shown(&Hexadecimal(data))
+}
+
+struct Hexadecimal<'a>(&'a Data);
+
+impl Display for Hexadecimal<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
 }
 
 /// Pairs of a handle and its value.
-fn pairs<H: ToString>(values: &[(H, Data)]) -> String {
-    let pair = |(handle, value): &(H, Data)| format!("{}={}", handle.to_string(), bytes(value));
-    list(&values.iter().map(pair).collect::<Vec<_>>())
+fn pairs<H: Display>(values: &[(H, Data)]) -> String {
+    shown(&List(values.iter().map(|(handle, value)| Pair(handle, value))))
+}
+
+struct Pair<'a, H>(&'a H, &'a Data);
+
+impl<H: Display> Display for Pair<'_, H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.0, Hexadecimal(self.1))
+    }
 }
 
 /// A module is its designator: the content can be large.
-fn module(module: &FomModule) -> String {
-    module.designator().to_owned()
+fn module(module: &FomModule) -> &str {
+    module.designator()
 }
 
 values! {
@@ -95,7 +148,7 @@ values! {
     Vec<AttributeRegions>: 4 debug;
     bool: 6 shown;
     // The data of credentials is a secret.
-    Credentials: 9 |one| one.kind.clone();
+    Credentials: 9 |one| shown(&one.kind);
     DimensionHandle: 10 shown;
     Vec<DimensionHandle>: 11 |all| list(all);
     FederateHandle: 15 shown;
@@ -104,8 +157,8 @@ values! {
     Vec<FederateRestoreStatus>: 20 debug;
     Vec<FederationExecutionInformation>: 22 debug;
     Vec<FederationExecutionMember>: 24 debug;
-    FomModule: 25 module;
-    Vec<FomModule>: 26 |all| list(&all.iter().map(module).collect::<Vec<_>>());
+    FomModule: 25 |one| shown(&module(one));
+    Vec<FomModule>: 26 |all| shown(&List(all.iter().map(module)));
     InteractionClassHandle: 27 shown;
     Vec<InteractionClassHandle>: 28 |all| list(all);
     MessageRetractionHandle: 33 shown;
@@ -125,7 +178,7 @@ values! {
     RtiConfiguration: 47 debug;
     SaveFailureReason: 48 shown;
     ServiceGroup: 50 shown;
-    String: 53 String::clone;
+    String: 53 shown;
     Vec<String>: 54 |all| list(all);
     SynchronizationPointFailureReason: 56 shown;
     TransportationTypeHandle: 59 shown;
@@ -235,5 +288,34 @@ pub(super) fn of_reply(reply: Option<&Reply>, time: TimeImplementation) -> Argum
         Some(R::Done | R::Configured(_) | R::Joined(_)) | None => {
             Argument { kind: NULL, name: "", value: String::new() }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_values_and_lists_are_shown_up_to_a_length() {
+        let long = [
+            bytes(&vec![0xab; 15 << 20].into()),
+            shown(&"é".repeat(1 << 20)),
+            list(&vec![AttributeHandle::new(7); 1 << 18]),
+            pairs(&[(AttributeHandle::new(7), Data::from(vec![7; 15 << 20]))]),
+            debug(&vec![RangeBounds::default(); 1 << 18]),
+        ];
+        for text in long {
+            assert!(text.ends_with('…'), "{}", &text[..40]);
+            assert!(text.len() <= TEXT_LEN + '…'.len_utf8(), "{} bytes", text.len());
+        }
+    }
+
+    #[test]
+    fn short_values_are_shown_as_a_whole() {
+        let data = |bytes: &'static [u8]| Data::from_static(bytes);
+        assert_eq!(bytes(&data(&[0, 0xab, 0x7f])), "00ab7f");
+        assert_eq!(list::<u32>(&[]), "[]");
+        assert_eq!(list(&[1, 22, 3]), "[1, 22, 3]");
+        assert_eq!(pairs(&[(1, data(b"")), (2, data(&[16, 1]))]), "[1=, 2=1001]");
     }
 }
