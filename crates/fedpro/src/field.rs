@@ -17,8 +17,9 @@ use hemiola_hla::{
     InteractionClassHandle, MessageRetractionHandle, ObjectClassHandle, ObjectInstanceHandle,
     OrderType, ParameterHandle, RegionHandle, ResignAction, ServiceGroup, TransportationTypeHandle,
 };
-use hemiola_wire::{put_bytes, put_fixed64, put_message, put_number};
+use hemiola_wire::{put_bytes, put_fixed64, put_number};
 
+use crate::out::{Out, put_message};
 use crate::wire::{ELEMENTS_MAX, Field, Fields, MessageError};
 
 /// A type that a field of a message can hold.
@@ -27,13 +28,13 @@ pub(crate) trait Content: Sized {
     fn absent() -> Self;
 
     /// Appends a field with this number.
-    fn put(&self, number: u32, out: &mut Vec<u8>);
+    fn put(&self, number: u32, out: &mut Out);
 
     /// Merges a field into the value. If a scalar comes twice, the last one counts; messages and lists are merged.
     fn merge(&mut self, field: Field<'_>) -> Result<(), MessageError>;
 
     /// Appends a list: one field that holds a message whose field 1 repeats.
-    fn put_list(list: &[Self], number: u32, out: &mut Vec<u8>) {
+    fn put_list(list: &[Self], number: u32, out: &mut Out) {
         put_message(out, number, |out| {
             for element in list {
                 element.put(1, out);
@@ -69,7 +70,7 @@ impl<T: Content> Content for Vec<T> {
         Self::new()
     }
 
-    fn put(&self, number: u32, out: &mut Vec<u8>) {
+    fn put(&self, number: u32, out: &mut Out) {
         T::put_list(self, number, out);
     }
 
@@ -83,7 +84,7 @@ impl Content for String {
         Self::new()
     }
 
-    fn put(&self, number: u32, out: &mut Vec<u8>) {
+    fn put(&self, number: u32, out: &mut Out) {
         if !self.is_empty() {
             put_bytes(out, number, self.as_bytes());
         }
@@ -96,7 +97,7 @@ impl Content for String {
     }
 
     /// Repeats the field itself: a list of texts has no message around it.
-    fn put_list(list: &[Self], number: u32, out: &mut Vec<u8>) {
+    fn put_list(list: &[Self], number: u32, out: &mut Out) {
         for text in list {
             put_bytes(out, number, text.as_bytes());
         }
@@ -112,9 +113,9 @@ impl Content for Data {
         Self::new()
     }
 
-    fn put(&self, number: u32, out: &mut Vec<u8>) {
+    fn put(&self, number: u32, out: &mut Out) {
         if !self.is_empty() {
-            put_bytes(out, number, self);
+            out.put_data(number, self);
         }
     }
 
@@ -129,7 +130,7 @@ impl Content for bool {
         false
     }
 
-    fn put(&self, number: u32, out: &mut Vec<u8>) {
+    fn put(&self, number: u32, out: &mut Out) {
         if *self {
             put_number(out, number, 1);
         }
@@ -146,7 +147,7 @@ impl Content for u32 {
         0
     }
 
-    fn put(&self, number: u32, out: &mut Vec<u8>) {
+    fn put(&self, number: u32, out: &mut Out) {
         if *self != 0 {
             put_number(out, number, u64::from(*self));
         }
@@ -164,7 +165,7 @@ impl Content for f64 {
         0.0
     }
 
-    fn put(&self, number: u32, out: &mut Vec<u8>) {
+    fn put(&self, number: u32, out: &mut Out) {
         if self.to_bits() != 0 {
             put_fixed64(out, number, self.to_bits());
         }
@@ -184,7 +185,7 @@ macro_rules! opaque {
                 $from(&[])
             }
 
-            fn put(&self, number: u32, out: &mut Vec<u8>) {
+            fn put(&self, number: u32, out: &mut Out) {
                 put_message(out, number, |out| {
                     if let Some(bytes) = opaque_bytes!(self, $type) {
                         put_bytes(out, 1, &bytes);
@@ -241,7 +242,7 @@ macro_rules! rti_enumerations {
                 Self::ALL[0]
             }
 
-            fn put(&self, number: u32, out: &mut Vec<u8>) {
+            fn put(&self, number: u32, out: &mut Out) {
                 if self.number() != 0 {
                     put_number(out, number, self.number() as u64);
                 }
@@ -270,7 +271,7 @@ macro_rules! federate_enumerations {
                 Some($type::ALL[0])
             }
 
-            fn put(&self, number: u32, out: &mut Vec<u8>) {
+            fn put(&self, number: u32, out: &mut Out) {
                 match self.map_or(-1, $type::number) {
                     0 => {}
                     value => put_number(out, number, i64::from(value) as u64),
@@ -295,7 +296,7 @@ macro_rules! records {
                 Self { $($field: Content::absent(),)* }
             }
 
-            fn put(&self, number: u32, out: &mut Vec<u8>) {
+            fn put(&self, number: u32, out: &mut Out) {
                 put_message(out, number, |out| {
                     let mut number = 0;
                     $(
@@ -341,7 +342,7 @@ impl<A: Content, B: Content> Content for (A, B) {
         (A::absent(), B::absent())
     }
 
-    fn put(&self, number: u32, out: &mut Vec<u8>) {
+    fn put(&self, number: u32, out: &mut Out) {
         put_message(out, number, |out| {
             self.0.put(1, out);
             self.1.put(2, out);
@@ -367,7 +368,7 @@ impl Content for Option<Vec<ConveyedRegion>> {
         None
     }
 
-    fn put(&self, number: u32, out: &mut Vec<u8>) {
+    fn put(&self, number: u32, out: &mut Out) {
         if let Some(regions) = self {
             regions.put(number, out);
         }
@@ -384,7 +385,7 @@ impl Content for Option<MessageRetractionHandle> {
         None
     }
 
-    fn put(&self, number: u32, out: &mut Vec<u8>) {
+    fn put(&self, number: u32, out: &mut Out) {
         if let Some(handle) = self {
             handle.put(number, out);
         }
@@ -401,14 +402,14 @@ impl Content for FomModule {
         Self::Url(String::new())
     }
 
-    fn put(&self, number: u32, out: &mut Vec<u8>) {
+    fn put(&self, number: u32, out: &mut Out) {
         put_message(out, number, |out| match self {
             // The case is written even if its content is empty: it says which of the three it is.
             Self::File { name, content } => put_message(out, 1, |out| {
                 name.put(1, out);
                 content.put(2, out);
             }),
-            Self::Compressed(archive) => put_bytes(out, 2, archive),
+            Self::Compressed(archive) => out.put_data(2, archive),
             Self::Url(address) => put_bytes(out, 3, address.as_bytes()),
         });
     }

@@ -21,6 +21,9 @@ pub const HEADER_LEN: usize = 24;
 /// Frames up to this length are copied out of the receive buffer; the buffer of a longer frame is moved.
 const COPIED_LEN_MAX: usize = 4096;
 
+/// An incomplete frame of which so much has come gets all its room, in bytes. No more than twice that is ever copied.
+const ROOM_FROM: usize = 128 << 10;
+
 /// The name of a session. A peer that knows it can take the session over, so it is random and never displayed in full.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionId(u64);
@@ -325,9 +328,9 @@ impl Deframer {
         let wanted = self.pending.len() + taken.len();
         if wanted > self.pending.capacity() {
             // The values of a call share this memory and may be kept for long, so it never exceeds the frame. A quarter
-            // of the frame is worth room for all of it: growing further would copy the half of a large frame at once.
+            // of the frame is worth room for all of it: growing further would copy much at once.
             let (frame, twice) = (len.max(COPIED_LEN_MAX), 2 * wanted);
-            let room = if wanted >= len / 4 { frame } else { twice.min(frame) };
+            let room = if wanted >= ROOM_FROM.min(len / 4) { frame } else { twice.min(frame) };
             self.pending.reserve_exact(room - self.pending.len());
         }
         self.pending.extend_from_slice(taken);
@@ -410,6 +413,22 @@ mod tests {
         let long = cut(&[frame(&[7; 3000]), frame(&[7; 76])].concat(), 5000).unwrap();
         let [long, short] = &long[..] else { panic!("two frames") };
         assert_ne!(long.payload.as_ptr().addr() + 3024, short.payload.as_ptr().addr());
+    }
+
+    #[test]
+    fn room_for_a_large_frame_is_made_before_much_of_it_would_be_copied() {
+        let bytes = frame(&vec![7; 15 << 20]);
+        let (mut deframer, mut grown) = (Deframer::new(u32::MAX), 0);
+        for part in bytes.chunks(64 << 10) {
+            let (len, room) = (deframer.pending.len(), deframer.pending_len());
+            let frame = deframer.next(&mut Unread::new(part)).unwrap();
+            assert_eq!(frame.is_some(), len + part.len() == bytes.len());
+            if frame.is_none() && deframer.pending_len() != room {
+                grown += 1;
+                assert!(len <= 2 * ROOM_FROM, "{len} bytes are copied at once");
+            }
+        }
+        assert_eq!(grown, 2, "room for 128 KiB, and for all");
     }
 
     proptest! {

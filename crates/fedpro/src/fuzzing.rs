@@ -49,9 +49,9 @@ pub fn bodies(bytes: &[u8]) {
         assert_eq!(message::encode_call(&again), written);
     }
     if let Ok(callback) = message::decode_callback(&body) {
-        let written = message::encode_callback(&callback);
+        let written = message::encode_callback(&callback).into_data();
         let again = message::decode_callback(&written).expect("it was encoded here");
-        assert_eq!(message::encode_callback(&again), written);
+        assert_eq!(message::encode_callback(&again).into_data(), written);
     }
     for entry in Call::TABLES.concat() {
         if let Ok(answer) = message::decode_reply(entry.number, entry.shape, &body) {

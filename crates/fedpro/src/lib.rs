@@ -49,7 +49,7 @@
 //!
 //! This crate opens no connection and reads no clock: the caller passes in bytes and instants. It does not know what a
 //! call does; the RTI kernel does. A callback to many federates is encoded once: the sessions share its body, and each
-//! puts its own header in front.
+//! puts its own header in front. Long data in it are not copied at all.
 
 #![forbid(unsafe_code)]
 
@@ -57,6 +57,7 @@ mod field;
 pub mod frame;
 pub mod fuzzing;
 pub mod message;
+mod out;
 mod sequence;
 pub mod session;
 mod wire;

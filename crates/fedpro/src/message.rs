@@ -14,11 +14,12 @@ use hemiola_hla::call::{
     SupportCall, TimeCall,
 };
 use hemiola_hla::{
-    Call, Callback, Data, EncodedTime, Exception, MessageRetractionHandle, Refusal, Reply,
+    Body, Call, Callback, Data, EncodedTime, Exception, MessageRetractionHandle, Refusal, Reply,
 };
-use hemiola_wire::put_message;
+use hemiola_wire::WireReader;
 
 use crate::field::Content;
+use crate::out::{Out, put_message};
 use crate::wire::{Fields, MessageError};
 
 /// The initial capacity of a body, in bytes; most bodies fit.
@@ -27,10 +28,10 @@ const BODY_LEN: usize = 120;
 /// Encodes a call.
 pub fn encode_call(call: &Call) -> Data {
     let frequent = if let Call::Object(call) = call { fast::of_call(call) } else { None };
-    frequent.unwrap_or_else(|| encode_any_call(call))
+    frequent.unwrap_or_else(|| encode_any_call(call)).into_data()
 }
 
-fn encode_any_call(call: &Call) -> Data {
+fn encode_any_call(call: &Call) -> Body {
     body(|out| match call {
         Call::Federation(call) => call.put(out),
         Call::Declaration(call) => call.put(out),
@@ -66,8 +67,20 @@ pub fn concerns_time(call: &Data) -> bool {
         .is_some_and(|number| matches!(number, 24 | 63 | 65 | 67 | 69 | 89..=108 | 122))
 }
 
+/// Decodes a call whose data may be kept for long: those that are less than half of the body get memory of their own. So
+/// nothing keeps more than twice its length.
+///
+/// # Errors
+/// As [`decode_call`].
+pub fn decode_call_to_keep(body: &Data) -> Result<Call, MessageError> {
+    call_of(case_of(Fields::to_keep(body))?)
+}
+
 fn decode_any_call(body: &Data) -> Result<Call, MessageError> {
-    let (number, fields) = case(body)?;
+    call_of(case(body)?)
+}
+
+fn call_of((number, fields): (u32, Fields<'_>)) -> Result<Call, MessageError> {
     // The numbers follow the order of the clauses.
     Ok(match number {
         ..=34 => FederationCall::get(number, fields)?.into(),
@@ -80,12 +93,13 @@ fn decode_any_call(body: &Data) -> Result<Call, MessageError> {
     })
 }
 
-/// Encodes a callback. All receivers can share the body.
-pub fn encode_callback(callback: &Callback) -> Data {
+/// Encodes a callback. All receivers can share the body, and it shares data of [`LONG_LEN`](hemiola_hla::body::LONG_LEN)
+/// bytes or more with the callback.
+pub fn encode_callback(callback: &Callback) -> Body {
     fast::of_callback(callback).unwrap_or_else(|| encode_any_callback(callback))
 }
 
-fn encode_any_callback(callback: &Callback) -> Data {
+fn encode_any_callback(callback: &Callback) -> Body {
     body(|out| callback.put(out))
 }
 
@@ -105,8 +119,9 @@ fn decode_any_callback(body: &Data) -> Result<Callback, MessageError> {
 
 /// Returns the number of a callback that [`encode_callback`] has encoded.
 #[must_use]
-pub fn callback_number(body: &Data) -> Option<u32> {
-    case(body).ok().map(|(number, _)| number)
+pub fn callback_number(body: &Body) -> Option<u32> {
+    let key = WireReader::new(body.first()).varint().ok()?;
+    u32::try_from(key >> 3).ok()
 }
 
 /// Encodes the reply to the call with this number. The session puts the number of the request in front. An exception is
@@ -117,6 +132,7 @@ pub fn encode_reply(call_number: u32, answer: &Result<Reply, Refusal>) -> Data {
         Ok(reply) => put_message(out, call_number + 1, |out| put_reply(reply, out)),
         Err(refusal) => put_refusal(EXCEPTION_IN_REPLY, refusal, out),
     })
+    .into_data()
 }
 
 /// Decodes the reply to the call with this number and reply shape ([`Entry`](hemiola_hla::call::Entry) has both). An
@@ -164,7 +180,7 @@ impl std::fmt::Display for Failure {
 pub fn encode_taken(taken: &Result<(), Refusal>) -> Data {
     match taken {
         Ok(()) => Data::from_static(&[CALLBACK_SUCCEEDED as u8 * 8 + 2, 0]),
-        Err(refusal) => body(|out| put_refusal(CALLBACK_FAILED, refusal, out)),
+        Err(refusal) => body(|out| put_refusal(CALLBACK_FAILED, refusal, out)).into_data(),
     }
 }
 
@@ -184,16 +200,19 @@ const EXCEPTION_IN_REPLY: u32 = 1;
 const CALLBACK_SUCCEEDED: u32 = 1;
 const CALLBACK_FAILED: u32 = 2;
 
-fn body(write: impl FnOnce(&mut Vec<u8>)) -> Data {
-    let mut out = Vec::with_capacity(BODY_LEN);
+fn body(write: impl FnOnce(&mut Out)) -> Body {
+    let mut out = Out::with_capacity(BODY_LEN);
     write(&mut out);
-    Data::from(out)
+    out.finish()
 }
 
 /// Returns the number of a body's case, and its fields. If there are several cases, the last one counts.
 fn case(body: &Data) -> Result<(u32, Fields<'_>), MessageError> {
+    case_of(Fields::new(body))
+}
+
+fn case_of(mut cases: Fields<'_>) -> Result<(u32, Fields<'_>), MessageError> {
     let mut found = Err(MessageError::NoCase);
-    let mut cases = Fields::new(body);
     while let Some(field) = cases.next()? {
         found = Ok((field.number, field.fields()?));
     }
@@ -202,7 +221,7 @@ fn case(body: &Data) -> Result<(u32, Fields<'_>), MessageError> {
 
 /// A call or callback, encoded as the case of a body.
 trait Case: Sized {
-    fn put(&self, out: &mut Vec<u8>);
+    fn put(&self, out: &mut Out);
     fn get(number: u32, fields: Fields<'_>) -> Result<Self, MessageError>;
 }
 
@@ -210,7 +229,7 @@ macro_rules! cases {
     ($enum:ident $($case:literal $name:ident { $($field:ident)* })*) => {
         #[allow(unused_mut, unused_variables, unused_assignments, reason = "some calls have no arguments")]
         impl Case for $enum {
-            fn put(&self, out: &mut Vec<u8>) {
+            fn put(&self, out: &mut Out) {
                 match self {$(
                     Self::$name { $($field),* } => put_message(out, $case, |out| {
                         let mut number = 0;
@@ -256,7 +275,7 @@ hemiola_hla::callbacks!(cases);
 /// Encodes and decodes the results of calls: nothing, or field 1.
 macro_rules! results {
     ($($shape:ident)*) => {
-        fn put_reply(reply: &Reply, out: &mut Vec<u8>) {
+        fn put_reply(reply: &Reply, out: &mut Out) {
             match reply {
                 Reply::Done => {}
                 Reply::Retraction(handle) => put_retraction(*handle, out),
@@ -295,7 +314,7 @@ fn get_result<T: Content>(mut fields: Fields<'_>) -> Result<T, MessageError> {
 }
 
 /// Writes a flag and a handle. Some clients look only at the flag, others only at the handle.
-fn put_retraction(handle: Option<MessageRetractionHandle>, out: &mut Vec<u8>) {
+fn put_retraction(handle: Option<MessageRetractionHandle>, out: &mut Out) {
     put_message(out, 1, |out| {
         handle.is_some().put(1, out);
         handle.put(2, out);
@@ -308,7 +327,7 @@ fn get_retraction(fields: Fields<'_>) -> Result<Option<MessageRetractionHandle>,
 }
 
 /// Writes a flag and a time. The time is always present: some clients decode it before they look at the flag.
-fn put_optional_time(time: Option<EncodedTime>, out: &mut Vec<u8>) {
+fn put_optional_time(time: Option<EncodedTime>, out: &mut Out) {
     put_message(out, 1, |out| {
         time.is_some().put(1, out);
         time.unwrap_or_else(|| EncodedTime::new(&[])).put(2, out);
@@ -324,7 +343,7 @@ fn get_pair<T: Content>(fields: Fields<'_>) -> Result<(bool, T), MessageError> {
     get_result(fields)
 }
 
-fn put_refusal(case: u32, refusal: &Refusal, out: &mut Vec<u8>) {
+fn put_refusal(case: u32, refusal: &Refusal, out: &mut Out) {
     put_message(out, case, |out| {
         refusal.exception.name().to_owned().put(1, out);
         refusal.details.put(2, out);

@@ -20,7 +20,7 @@ use std::collections::VecDeque;
 use std::marker::PhantomData;
 
 use bytes::Buf;
-use hemiola_hla::Data;
+use hemiola_hla::{Body, Data};
 use hemiola_units::Instant;
 
 pub use client::Client;
@@ -283,8 +283,8 @@ impl<S: Side> Session<S> {
     /// Queues a request: a call or a callback. Returns `None` if the session has ended.
     ///
     /// The session ends if more than [`waiting_len_max`](Settings::waiting_len_max) bytes wait to be sent.
-    pub fn request(&mut self, now: Instant, body: Data) -> Option<Ticket> {
-        if !self.queue(now, S::SENDS.0, None, body) {
+    pub fn request(&mut self, now: Instant, body: impl Into<Body>) -> Option<Ticket> {
+        if !self.queue(now, S::SENDS.0, None, body.into()) {
             return None;
         }
         let ticket = Ticket(self.requests);
@@ -296,14 +296,14 @@ impl<S: Side> Session<S> {
     ///
     /// # Panics
     /// If the request is unknown or already answered: a client may stop reading after a second answer.
-    pub fn respond(&mut self, now: Instant, id: RequestId, body: Data) {
+    pub fn respond(&mut self, now: Instant, id: RequestId, body: impl Into<Body>) {
         if !self.has_ended() {
             assert!(
                 self.traffic.to_answer.answer(id.0).is_some(),
                 "request {} is answered once",
                 id.0
             );
-            self.queue(now, S::SENDS.1, Some(id.0), body);
+            self.queue(now, S::SENDS.1, Some(id.0), body.into());
         }
     }
 
@@ -341,7 +341,7 @@ impl<S: Side> Session<S> {
         now: Instant,
         kind: FrameKind,
         answers: Option<Sequence>,
-        body: Data,
+        body: Body,
     ) -> bool {
         if self.has_ended() {
             return false;

@@ -40,10 +40,13 @@ pub enum MessageError {
 /// memory; this limit bounds the memory that one frame can occupy.
 pub const ELEMENTS_MAX: usize = 1 << 18;
 
-/// The fields of a message or of a nested message. Their data share the memory of the whole message.
+/// The fields of a message or of a nested message. Their data share the memory of the whole message, if they are long
+/// enough for that.
 #[derive(Clone, Copy)]
 pub(crate) struct Fields<'a> {
     whole: &'a Bytes,
+    /// Shorter data do not share the memory of the message.
+    own_below: usize,
     rest: WireReader<'a>,
 }
 
@@ -53,17 +56,23 @@ pub(crate) struct Field<'a> {
     pub(crate) number: u32,
     value: Value<'a>,
     whole: &'a Bytes,
+    own_below: usize,
 }
 
 impl<'a> Fields<'a> {
     pub(crate) fn new(whole: &'a Bytes) -> Self {
-        Self { whole, rest: WireReader::new(whole) }
+        Self { whole, own_below: 0, rest: WireReader::new(whole) }
+    }
+
+    /// The fields of a message whose data get memory of their own if they are less than half of it.
+    pub(crate) fn to_keep(whole: &'a Bytes) -> Self {
+        Self { own_below: whole.len() / 2, ..Self::new(whole) }
     }
 
     /// Returns the next field; `None` at the end.
     pub(crate) fn next(&mut self) -> Result<Option<Field<'a>>, MessageError> {
-        let whole = self.whole;
-        Ok(self.rest.field()?.map(|(number, value)| Field { number, value, whole }))
+        let Self { whole, own_below, .. } = *self;
+        Ok(self.rest.field()?.map(|(number, value)| Field { number, value, whole, own_below }))
     }
 }
 
@@ -89,14 +98,20 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// Returns the bytes as data that share the memory of the message.
+    /// Returns the bytes as data, which share the memory of the message if they are long enough for that.
     pub(crate) fn data(self) -> Result<Data, MessageError> {
-        self.bytes().map(|bytes| self.whole.slice_ref(bytes))
+        let bytes = self.bytes()?;
+        let is_shared = bytes.len() >= self.own_below;
+        Ok(if is_shared { self.whole.slice_ref(bytes) } else { Data::copy_from_slice(bytes) })
     }
 
     /// Returns the fields of the message that this field holds.
     pub(crate) fn fields(self) -> Result<Fields<'a>, MessageError> {
-        Ok(Fields { whole: self.whole, rest: WireReader::new(self.bytes()?) })
+        Ok(Fields {
+            whole: self.whole,
+            own_below: self.own_below,
+            rest: WireReader::new(self.bytes()?),
+        })
     }
 
     fn wrong_type(self) -> MessageError {

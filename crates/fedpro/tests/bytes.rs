@@ -144,7 +144,7 @@ fn every_callback_has_the_encoding_of_the_standard() {
         check("CallbackRequest", entry.number, &message, |body| {
             let callback = decode_callback(body).unwrap();
             assert_eq!(callback.number(), entry.number);
-            encode_callback(&callback)
+            encode_callback(&callback).into_data()
         });
     }
 }
@@ -324,7 +324,7 @@ fn callbacks_have_these_bytes() {
         producing_federate: FederateHandle::INVALID,
     };
     let bytes = hex("f201 1b 0a0a 0a08 0000000000000001 1206 0a04 00000002 1a03 636172 2200");
-    assert_eq!(encode_callback(&callback), bytes);
+    assert_eq!(encode_callback(&callback).into_data(), bytes);
     assert_eq!(decode_callback(&bytes), Ok(callback));
 }
 
@@ -441,5 +441,5 @@ fn order_types_survive_in_callbacks() {
         received_order_type: OrderType::Receive,
         retraction: None,
     };
-    assert_eq!(decode_callback(&encode_callback(&callback)), Ok(callback));
+    assert_eq!(decode_callback(&encode_callback(&callback).into_data()), Ok(callback));
 }

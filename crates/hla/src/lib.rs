@@ -8,6 +8,7 @@
 //! * [`order`], [`resign`], [`status`], [`group`], [`switch`]: the standard's small enumerations.
 //! * [`exception`]: every [`Exception`] by its standard name.
 //! * [`data`]: further data of calls: regions, modules, credentials, results.
+//! * [`body`]: an encoded message in pieces.
 //! * [`call`]: the 178 calls of federates, one enum per clause, and their [`Reply`].
 //! * [`callback`]: the 62 callbacks to federates.
 //! * [`encoding`]: the encoding of the standard's data types, with its padding rules.
@@ -36,6 +37,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod body;
 pub mod call;
 pub mod callback;
 pub mod data;
@@ -50,6 +52,7 @@ pub mod switch;
 pub mod time;
 mod word;
 
+pub use body::Body;
 pub use call::{Call, Reply};
 pub use callback::Callback;
 pub use data::Data;

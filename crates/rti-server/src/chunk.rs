@@ -1,7 +1,7 @@
 //! Messages on their way to the file of a spool and back.
 
 use hemiola_fedpro::RequestId;
-use hemiola_hla::Data;
+use hemiola_hla::{Body, Data};
 
 /// The memory of a message besides its body, in bytes: its place in the queue, which is a tree.
 const MESSAGE_COST: usize = 88;
@@ -11,12 +11,12 @@ const MESSAGE_COST: usize = 88;
 pub(crate) struct Message {
     /// For a response: the call that it answers.
     pub(crate) answers: Option<RequestId>,
-    pub(crate) body: Data,
+    pub(crate) body: Body,
 }
 
 impl Message {
     /// Its memory, in bytes.
-    pub(crate) const fn cost(&self) -> usize {
+    pub(crate) fn cost(&self) -> usize {
         self.body.len() + MESSAGE_COST
     }
 }
@@ -47,7 +47,7 @@ impl SpoolChunk {
             let answers = answers.map_or(0, RequestId::number);
             bytes.extend_from_slice(&answers.to_le_bytes());
             bytes.extend_from_slice(&len.to_le_bytes());
-            bytes.extend_from_slice(body);
+            body.append(0, body.len(), &mut bytes);
         }
         bytes
     }
@@ -64,7 +64,7 @@ impl SpoolChunk {
                 return None;
             }
             let answers = if answers == 0 { None } else { Some(RequestId::from_number(answers)?) };
-            messages.push(Message { answers, body: bytes.split_to(len) });
+            messages.push(Message { answers, body: bytes.split_to(len).into() });
         }
         Some(Self { messages })
     }
@@ -84,7 +84,7 @@ mod tests {
     fn a_chunk_survives_the_way_through_bytes_and_a_cut_one_is_refused() {
         let message = |answers, body: &'static [u8]| Message {
             answers: RequestId::from_number(answers).filter(|_| answers > 0),
-            body: Data::from_static(body),
+            body: Data::from_static(body).into(),
         };
         let chunk = SpoolChunk { messages: vec![message(0, b"callback"), message(7, b"")] };
         let bytes = chunk.to_bytes();

@@ -1,4 +1,4 @@
-//! The admission of large messages: how much of them, and of object models that wait, may be in memory together.
+//! The admission of large messages, from [`LONG_LEN`](hemiola_hla::body::LONG_LEN) on: how much of them, and of object models that wait, may be in memory together.
 //!
 //! Below the limit every session is read. Beyond it, one session at a time is read until its message has been received
 //! and carried out; the others wait in the order in which they had to stop. So the memory stays below the limit plus
@@ -8,9 +8,6 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use hemiola_rti::SessionId;
-
-/// Messages of this length or longer are counted, in bytes.
-pub(crate) const LARGE_LEN: usize = 64 << 10;
 
 #[derive(Debug, Default)]
 pub(crate) struct Gate {

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, VecDeque};
 use hemiola_fedpro::{
     RequestId, Sequence, Server as ServerSide, Session as Protocol, Ticket, message,
 };
+use hemiola_hla::body::{Body, LONG_LEN};
 use hemiola_hla::{Call, Data};
 use hemiola_rti::{Milestone, SessionId};
 use hemiola_units::{Instant, Span};
 
 use crate::chunk::Message;
 use crate::connection::Connection;
-use crate::gate::LARGE_LEN;
 use crate::meter::Meter;
 use crate::network::{ConnectionId, Peer};
 use crate::report::SlowReading;
@@ -290,7 +290,7 @@ impl Session {
         let next = self.calls.next.as_ref().map_or(0, |(_, body)| body.len());
         let preparing = self.calls.preparing.as_ref().map_or(0, |preparing| preparing.memory);
         let lens = [self.protocol.partial_len(), next, preparing];
-        lens.into_iter().filter(|len| *len >= LARGE_LEN).sum()
+        lens.into_iter().filter(|len| *len >= LONG_LEN).sum()
     }
 
     /// The memory that it uses besides its object model modules, in bytes.
@@ -326,7 +326,7 @@ impl Session {
     }
 
     /// Passes a callback to the protocol session. Its answer ends this transition, if it ends one.
-    pub(crate) fn request(&mut self, now: Instant, body: Data, milestone: Option<Milestone>) {
+    pub(crate) fn request(&mut self, now: Instant, body: Body, milestone: Option<Milestone>) {
         let ticket = self.protocol.request(now, body);
         if milestone.is_some() {
             self.calls.milestone_at = now;

@@ -46,7 +46,8 @@ pub struct SaveName {
 pub enum Input {
     /// A session begins.
     Opened(SessionId),
-    /// A federate calls a service.
+    /// A federate calls a service. Data in the call may share memory with other calls, except those of
+    /// [`LONG_LEN`](hemiola_hla::body::LONG_LEN) or more, which the kernel keeps without copying them.
     Called(SessionId, CallId, Call),
     /// The modules of the next call have already been read. This affects only how long that call takes.
     Prepared(Prepared),

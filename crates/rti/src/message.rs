@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use hemiola_hla::body::LONG_LEN;
 use hemiola_hla::data::{AttributeValues, ConveyedRegion, Data, ParameterValues};
 use hemiola_hla::{
     AttributeHandle, Callback, FederateHandle, InteractionClassHandle, LogicalTime,
@@ -115,10 +116,14 @@ impl Message {
     }
 
     /// Returns the same message with values and a tag that share their memory with nothing else. The values of a
-    /// message without a time stamp may share it with others that arrived together, which the account does not know.
+    /// message without a time stamp may share it with others that arrived together, which the account does not know;
+    /// [long ones](crate::Input::Called) do not.
     pub(crate) fn detached(&self) -> Self {
+        fn copy(data: &Data) -> Data {
+            if data.len() >= LONG_LEN { data.clone() } else { Data::copy_from_slice(data) }
+        }
         fn copies<H: Copy>(values: &[(H, Data)]) -> Vec<(H, Data)> {
-            values.iter().map(|(one, value)| (*one, Data::copy_from_slice(value))).collect()
+            values.iter().map(|(one, value)| (*one, copy(value))).collect()
         }
         let body = match &self.body {
             Body::Reflect { instance, values } => {
@@ -132,7 +137,7 @@ impl Message {
             }
             Body::Remove { instance } => Body::Remove { instance: *instance },
         };
-        Self { tag: Data::copy_from_slice(&self.tag), ..self.with(body) }
+        Self { tag: copy(&self.tag), ..self.with(body) }
     }
 
     /// Reads a message that an image keeps once for all that share it. Returns its number, too.

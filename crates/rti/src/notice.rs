@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use hemiola_hla::{Callback, Data, FederateHandle, ObjectInstanceHandle, TransportationTypeHandle};
+use hemiola_hla::{Body, Callback, FederateHandle, ObjectInstanceHandle, TransportationTypeHandle};
 
 use crate::image::{Reader, Stored, Taken, Writer, stored};
 
@@ -11,7 +11,7 @@ use crate::image::{Reader, Stored, Taken, Writer, stored};
 #[derive(Debug)]
 pub struct Notice {
     callback: Callback,
-    encoded: OnceLock<Data>,
+    encoded: OnceLock<Body>,
     /// The same without its producing federate; `None` if there is none.
     without_producer: OnceLock<Option<Arc<Notice>>>,
 }
@@ -56,7 +56,7 @@ impl Notice {
     }
 
     /// Returns the encoded callback. The first caller's `encode` fills the cache, so all callers must encode alike.
-    pub fn encoded(&self, encode: impl FnOnce(&Callback) -> Data) -> &Data {
+    pub fn encoded(&self, encode: impl FnOnce(&Callback) -> Body) -> &Body {
         self.encoded.get_or_init(|| encode(&self.callback))
     }
 }
@@ -153,7 +153,8 @@ mod tests {
     #[test]
     fn a_notice_is_encoded_once() {
         let notice = Notice::new(Callback::FederationSaved);
-        assert_eq!(notice.encoded(|_| Data::from_static(b"first")), "first");
-        assert_eq!(notice.encoded(|_| panic!("encoded twice")), "first");
+        let first = Body::from(hemiola_hla::Data::from_static(b"first"));
+        assert_eq!(notice.encoded(|_| first.clone()), &first);
+        assert_eq!(notice.encoded(|_| panic!("encoded twice")), &first);
     }
 }

@@ -252,20 +252,27 @@ const fn varint_len(value: u64) -> usize {
 /// Appends a field that holds a message, which `content` writes in place.
 #[inline]
 pub fn put_message(out: &mut Vec<u8>, field: u32, content: impl FnOnce(&mut Vec<u8>)) {
-    put_key(out, field, BYTES);
-    // Nearly every message is short and its length takes one byte. A longer message moves up by the rest of its length.
-    let at = out.len();
-    out.push(0);
+    put_head(out, field, 0);
+    let begin = out.len();
     content(out);
-    let len = out.len() - at - 1;
+    put_len(out, begin, out.len() - begin);
+}
+
+/// Ends a field that [`put_head`] has begun with the length 0: it is `len` bytes long, and those that were appended stand
+/// from `begin` on. Returns by how many bytes these have moved.
+#[inline]
+pub fn put_len(out: &mut Vec<u8>, begin: usize, len: usize) -> usize {
+    // Nearly every message is short and its length takes one byte. A longer message moves up by the rest of its length.
     if len < 0x80 {
-        out[at] = len as u8;
-    } else {
-        let (prefix, prefix_len) = varint(len as u64);
-        out.resize(out.len() + prefix_len - 1, 0);
-        out.copy_within(at + 1..=at + len, at + prefix_len);
-        out[at..at + prefix_len].copy_from_slice(&prefix[..prefix_len]);
+        out[begin - 1] = len as u8;
+        return 0;
     }
+    let (prefix, prefix_len) = varint(len as u64);
+    let (moved, end) = (prefix_len - 1, out.len());
+    out.resize(end + moved, 0);
+    out.copy_within(begin..end, begin + moved);
+    out[begin - 1..begin + moved].copy_from_slice(&prefix[..prefix_len]);
+    moved
 }
 
 #[cfg(test)]

@@ -6,9 +6,10 @@
 //!
 //! The readers know only the form in which this crate and most clients write: each field once, in order. They
 //! return `None` for everything else, valid or not, and the generic decoder judges it. The writers know the length of a
-//! message beforehand, so its values are copied once, into memory of the right size. A property test compares both with
+//! message beforehand, so its values are copied once, into memory of the right size; long ones are shared. A property test compares both with
 //! the generic ones.
 
+use hemiola_hla::body::{Body, LONG_LEN};
 use hemiola_hla::call::ObjectCall;
 use hemiola_hla::data::ConveyedRegion;
 use hemiola_hla::{
@@ -19,6 +20,7 @@ use hemiola_hla::{
 use hemiola_wire::{WireReader, field_len, put_head};
 
 use crate::field::Content;
+use crate::out::Out;
 use crate::wire::ELEMENTS_MAX;
 
 /// Returns the number of a body's only case.
@@ -87,14 +89,15 @@ macro_rules! write {
         match $message {
             $($enum::$name { $($field),* } => {
                 let len = 0 $(+ Frequent::len($field)?)*;
-                let mut out = Vec::with_capacity(field_len($number, len));
+                let shared = if len < LONG_LEN { 0 } else { 0 $(+ Frequent::shared_len($field))* };
+                let mut out = Out::with_capacity(field_len($number, len) - shared);
                 put_head(&mut out, $number, len);
                 let mut number = 0;
                 $(
                     number += 1;
                     Frequent::write($field, number, &mut out);
                 )*
-                Some(Data::from(out))
+                Some(out.finish())
             })*
             _ => None,
         }
@@ -112,12 +115,12 @@ pub(super) fn callback(body: &Data) -> Option<Callback> {
 }
 
 /// Writes an update or interaction.
-pub(super) fn of_call(call: &ObjectCall) -> Option<Data> {
+pub(super) fn of_call(call: &ObjectCall) -> Option<Body> {
     calls!(write call)
 }
 
 /// Writes the callback for an update or interaction without regions.
-pub(super) fn of_callback(callback: &Callback) -> Option<Data> {
+pub(super) fn of_callback(callback: &Callback) -> Option<Body> {
     callbacks!(write callback)
 }
 
@@ -129,8 +132,13 @@ trait Frequent: Content {
     /// Returns the number of bytes that the field occupies; `None` if messages with this value are not frequent.
     fn len(&self) -> Option<usize>;
 
+    /// Returns how many of these bytes are shared rather than copied.
+    fn shared_len(&self) -> usize {
+        0
+    }
+
     /// Appends the field.
-    fn write(&self, number: u32, out: &mut Vec<u8>) {
+    fn write(&self, number: u32, out: &mut Out) {
         self.put(number, out);
     }
 }
@@ -191,6 +199,11 @@ impl Frequent for Data {
     #[inline]
     fn len(&self) -> Option<usize> {
         Some(if self.is_empty() { 0 } else { len_of(self[..].len()) })
+    }
+
+    fn shared_len(&self) -> usize {
+        let len = self[..].len();
+        if len < LONG_LEN { 0 } else { len }
     }
 }
 
@@ -261,7 +274,11 @@ impl<H: Frequent> Frequent for Vec<(H, Data)> {
         Some(len_of(list_len(self)))
     }
 
-    fn write(&self, number: u32, out: &mut Vec<u8>) {
+    fn shared_len(&self) -> usize {
+        self.iter().map(|(_, value)| value.shared_len()).sum()
+    }
+
+    fn write(&self, number: u32, out: &mut Out) {
         put_head(out, number, list_len(self));
         for pair in self {
             put_head(out, 1, pair_len(pair));

@@ -1,5 +1,7 @@
 //! The readers and writers for frequent messages agree with the generic ones, the readers on damaged messages too.
 
+use hemiola_hla::body::LONG_LEN;
+use hemiola_hla::data::ConveyedRegion;
 use hemiola_hla::{
     AttributeHandle, EncodedTime, FederateHandle, InteractionClassHandle, MessageRetractionHandle,
     ObjectInstanceHandle, OrderType, ParameterHandle, TransportationTypeHandle,
@@ -147,7 +149,7 @@ proptest! {
     fn frequent_messages_are_read_without_the_generic_decoder((call, callback) in message()) {
         let body = encode_call(&call);
         prop_assert_eq!(fast::call(&body), Some(decode_any_call(&body).unwrap()));
-        let body = encode_callback(&callback);
+        let body = encode_callback(&callback).into_data();
         prop_assert_eq!(fast::callback(&body), Some(decode_any_callback(&body).unwrap()));
     }
 
@@ -156,7 +158,7 @@ proptest! {
         (call, callback) in message(),
         damages in vec((any::<prop::sample::Index>(), 0..4, any::<u8>()), 1..4),
     ) {
-        for body in [encode_call(&call), encode_callback(&callback)] {
+        for body in [encode_call(&call), encode_callback(&callback).into_data()] {
             let mut bytes = body.to_vec();
             for (at, how, byte) in &damages {
                 // Most of what matters is in the first bytes.
@@ -184,7 +186,7 @@ fn messages_with_regions_are_left_to_the_generic_encoder() {
         sent_regions: Some(Vec::new()),
     };
     assert_eq!(fast::of_callback(&callback), None);
-    assert_eq!(decode_callback(&encode_callback(&callback)), Ok(callback));
+    assert_eq!(decode_callback(&encode_callback(&callback).into_data()), Ok(callback));
 }
 
 #[test]
@@ -214,4 +216,69 @@ fn repeated_and_exchanged_fields_are_left_to_the_generic_decoder() {
     check(&[&instance, &instance, &none], false);
     check(&[&instance], false);
     check(&[&instance, &none, &[0x7a, 0]], false);
+}
+
+/// An update with long and short values, with regions or without.
+fn long_update(sent_regions: Option<Vec<ConveyedRegion>>) -> Callback {
+    let value = |len| Data::from(vec![len as u8; len]);
+    let lens = [1, LONG_LEN, LONG_LEN - 1, 0, 3 * LONG_LEN + 1, 5];
+    let number = |at| AttributeHandle::new(at as u32);
+    Callback::ReflectAttributeValues {
+        object_instance: ObjectInstanceHandle::new(1),
+        attribute_values: lens.map(|len| (number(len), value(len))).to_vec(),
+        user_supplied_tag: value(2 * LONG_LEN),
+        transportation_type: TransportationTypeHandle::RELIABLE,
+        producing_federate: FederateHandle::new(1),
+        sent_regions,
+    }
+}
+
+#[test]
+fn long_data_of_a_callback_are_shared_and_not_copied() {
+    // Without regions the fast writer writes it, and with regions the generic one.
+    for callback in [long_update(None), long_update(Some(Vec::new()))] {
+        let body = encode_callback(&callback);
+        let Callback::ReflectAttributeValues { attribute_values, user_supplied_tag, .. } =
+            &callback
+        else {
+            panic!("it is a reflection")
+        };
+        let values = attribute_values.iter().map(|(_, value)| value).chain([user_supplied_tag]);
+        let long: Vec<_> =
+            values.filter(|one| one.len() >= LONG_LEN).map(|one| one.as_ptr()).collect();
+        let pieces: Vec<_> = body.pieces().map(|one| one.as_ptr()).collect();
+        assert_eq!(pieces.len(), 2 * long.len() + 1);
+        assert!(long.iter().eq(pieces.iter().skip(1).step_by(2)));
+        assert_eq!(callback_number(&body), Some(31));
+        assert_eq!(decode_callback(&body.into_data()), Ok(callback));
+    }
+    assert_eq!(encode_callback(&long_update(None)), encode_any_callback(&long_update(None)));
+}
+
+#[test]
+fn kept_data_share_the_memory_of_a_call_only_if_they_are_half_of_it() {
+    let value = |len| Data::from(vec![7; len]);
+    let call = |values: Vec<(AttributeHandle, Data)>| {
+        Call::from(ObjectCall::UpdateAttributeValues {
+            object_instance: ObjectInstanceHandle::new(1),
+            attribute_values: values,
+            user_supplied_tag: value(10),
+        })
+    };
+    let number = AttributeHandle::new;
+    let sent =
+        call(vec![(number(1), value(3000)), (number(2), value(100)), (number(3), value(2000))]);
+    let body = encode_call(&sent);
+    let kept = decode_call_to_keep(&body).unwrap();
+    assert_eq!(kept, sent);
+    let Call::Object(ObjectCall::UpdateAttributeValues {
+        attribute_values, user_supplied_tag, ..
+    }) = kept
+    else {
+        panic!("it is an update")
+    };
+    let shares = |data: &Data| body.as_ptr_range().contains(&data.as_ptr());
+    assert!(shares(&attribute_values[0].1));
+    assert!(!shares(&attribute_values[1].1) && !shares(&attribute_values[2].1));
+    assert!(!shares(&user_supplied_tag));
 }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use hemiola_hla::Data;
+use hemiola_hla::{Body, Data};
 
 use super::ledger::Ledger;
 use super::violation::Violation;
@@ -24,7 +24,7 @@ struct Waiting {
     kind: FrameKind,
     /// For a response: the request that it answers.
     answers: Option<Sequence>,
-    body: Data,
+    body: Body,
 }
 
 /// A written message, with the bytes that were written.
@@ -34,7 +34,7 @@ struct Sent {
     /// The frame's header and, in a response, the number of the request.
     front: [u8; HEADER_LEN + 4],
     front_len: u8,
-    body: Data,
+    body: Body,
 }
 
 impl Sent {
@@ -53,7 +53,7 @@ impl Sent {
         let is_whole = self.len() <= WHOLE_LEN_MAX;
         let part = if is_whole { usize::MAX } else { room };
         let until = from.saturating_add(part).min(self.body.len());
-        out.extend_from_slice(&self.body[from..until]);
+        self.body.append(from, until, out);
         front_len + until
     }
 }
@@ -108,7 +108,7 @@ impl Traffic {
         self.control.push_back((kind, Data::from(payload)));
     }
 
-    pub(super) fn push_message(&mut self, kind: FrameKind, answers: Option<Sequence>, body: Data) {
+    pub(super) fn push_message(&mut self, kind: FrameKind, answers: Option<Sequence>, body: Body) {
         self.waiting_len += body.len() + MESSAGE_COST;
         self.waiting.push_back(Waiting { kind, answers, body });
     }
@@ -117,7 +117,7 @@ impl Traffic {
     pub(super) fn push_joined(&mut self, kind: FrameKind, answers: Sequence) {
         match self.waiting.back_mut() {
             Some(last) if last.kind == kind => last.answers = Some(answers),
-            _ => self.push_message(kind, Some(answers), Data::new()),
+            _ => self.push_message(kind, Some(answers), Body::default()),
         }
     }
 

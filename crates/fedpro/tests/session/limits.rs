@@ -73,7 +73,7 @@ fn callbacks_that_are_never_answered_do_no_harm() {
 
 #[test]
 fn sessions_share_the_body_of_a_callback() {
-    let callback = encode_callback(&Callback::FederationSaved);
+    let callback = encode_callback(&Callback::FederationSaved).into_data();
     let mut pairs = [Pair::new(Settings::default()), Pair::new(Settings::default())];
     for pair in &mut pairs {
         pair.rti.request(pair.now, callback.clone()).unwrap();

@@ -1,5 +1,7 @@
 //! Long frames, which are transmitted in parts.
 
+use hemiola_hla::Body;
+
 use super::*;
 
 const LONG: usize = 300_000;
@@ -41,6 +43,26 @@ fn a_long_frame_is_transmitted_in_parts_that_nothing_interrupts() {
     assert!(parts.len() > LONG / 1100);
     parts.iter().for_each(|part| pair.federate.receive(pair.now, part));
     assert_eq!(callbacks(&mut pair), [long(1), body("short")]);
+}
+
+#[test]
+fn a_body_in_pieces_is_transmitted_as_one_piece_is() {
+    for len_max in [1000, 64 << 10, usize::MAX] {
+        let [whole, pieces] = [1, 7].map(|count| {
+            let mut pair = Pair::new(Settings::default());
+            let pieces =
+                (0..count).map(|at| long(3).slice(at * LONG / count..(at + 1) * LONG / count));
+            pair.rti.request(pair.now, Body::from_pieces(pieces.collect())).unwrap();
+            let mut parts = Vec::new();
+            while pair.rti.has_output() {
+                let mut out = Vec::new();
+                pair.rti.transmit(pair.now, &mut out, len_max);
+                parts.push(out);
+            }
+            parts
+        });
+        assert_eq!(whole, pieces);
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use hemiola_fedpro as fedpro;
 use hemiola_fedpro::session::End;
 use hemiola_fedpro::{Event, RequestId, Ticket, message};
+use hemiola_hla::body::LONG_LEN;
 use hemiola_hla::{Call, Data, Exception, Refusal, Reply};
 use hemiola_rti::{CallId, ConnectSettings, Effect, Input, Milestone, SaveName, SessionId};
 
@@ -111,10 +112,12 @@ impl Server {
             session.traffic.received.count(self.now, 1, 0);
             self.statistics.received.count(self.now, 1, 0);
         }
-        let decoded = if message::is_passed_on(body) {
+        // The kernel may keep values for long, and accounts for no other memory than theirs.
+        let decoded = if body.len() >= LONG_LEN {
+            message::decode_call_to_keep(body)
+        } else if message::is_passed_on(body) {
             message::decode_call(body)
         } else {
-            // The kernel may keep its values for long, and accounts for no other memory than theirs.
             message::decode_call(&Data::copy_from_slice(body))
         };
         match decoded {

@@ -1,15 +1,15 @@
 //! Large messages: sessions that wait with the rest of one until there is room.
 
+use hemiola_hla::body::LONG_LEN;
 use hemiola_rti::SessionId;
 
 use super::Server;
-use crate::gate::LARGE_LEN;
 
 impl Server {
     /// Whether a session may be read. In the middle of a large message it may have to wait.
     pub(super) fn has_room_for_rest(&mut self, id: SessionId) -> bool {
         let session = self.sessions.by_id.get_mut(&id).expect("it is being served");
-        if session.protocol.partial_len() < LARGE_LEN
+        if session.protocol.partial_len() < LONG_LEN
             || self.gate.admits(id, self.settings.incoming_len_max)
         {
             return true;

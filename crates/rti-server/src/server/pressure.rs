@@ -19,6 +19,7 @@
 use std::collections::BTreeMap;
 
 use hemiola_fedpro::{RequestId, message};
+use hemiola_hla::body::{Body, LONG_LEN};
 use hemiola_hla::{Callback, Data, Refusal, Reply};
 use hemiola_rti::{Milestone, Notice, SessionId};
 
@@ -91,7 +92,9 @@ impl Server {
     pub(super) fn send_response(&mut self, id: SessionId, request: RequestId, body: Data) {
         let session = self.sessions.by_id.get_mut(&id).expect("the caller exists");
         if !session.spool.is_empty() {
-            session.spool.push(Message { answers: Some(request), body }, Passing::Never);
+            session
+                .spool
+                .push(Message { answers: Some(request), body: body.into() }, Passing::Never);
         } else {
             session.protocol.respond(self.now, request, body);
             session.traffic.sent.count(self.now, 1, 0);
@@ -121,8 +124,7 @@ impl Server {
             }
             None => Passing::new(callback),
         };
-        // A copy: the encoded callback may take twice its length.
-        let body = Data::copy_from_slice(notice.encoded(message::encode_callback));
+        let body = spooled(notice.encoded(message::encode_callback));
         let mut len = body.len();
         let session = self.sessions.by_id.get_mut(&id).expect("it is behind");
         if session.protocol.has_ended() {
@@ -334,4 +336,12 @@ impl Server {
             self.leave(network, connection);
         }
     }
+}
+
+/// Returns a body as it waits in a spool. A short one may take twice its length, and is copied.
+fn spooled(body: &Body) -> Body {
+    if body.len() >= LONG_LEN {
+        return body.clone();
+    }
+    Data::copy_from_slice(body.first()).into()
 }

@@ -7,11 +7,11 @@ use hemiola_units::Random;
 use super::*;
 
 fn message(number: u32) -> Message {
-    Message { answers: None, body: Data::from(number.to_be_bytes().to_vec()) }
+    Message { answers: None, body: Data::from(number.to_be_bytes().to_vec()).into() }
 }
 
 fn number(message: &Message) -> u32 {
-    u32::from_be_bytes(message.body[..].try_into().unwrap())
+    u32::from_be_bytes(message.body.first()[..].try_into().unwrap())
 }
 
 /// A message of a test.
