@@ -1,5 +1,6 @@
 //! Serves federations until a signal stops it.
 
+use std::fmt::Display;
 use std::io::{ErrorKind, Read};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::num::NonZeroU8;
@@ -104,6 +105,8 @@ fn options(args: &RtiServe) -> Result<Options, Failure> {
         settings.peer_sessions_max = three_quarters(count);
     }
     if let Some(count) = args.peer_sessions_max {
+        let whole = (settings.sessions_max, "--sessions-max");
+        at_most_the_whole((count, "--peer-sessions-max"), whole)?;
         settings.peer_sessions_max = count;
         // Leave the peer room for connections that resume a session or are refused.
         let both = count.saturating_mul(2);
@@ -166,10 +169,31 @@ const fn three_quarters(count: usize) -> usize {
     count - count / 4
 }
 
+/// Refuses a share that is larger than what it is a share of.
+fn at_most_the_whole<N: Display + PartialOrd>(
+    (share, option): (N, &str),
+    (whole, of): (N, &str),
+) -> Result<(), Failure> {
+    if share <= whole {
+        return Ok(());
+    }
+    Err(Failure::bad_input(format!(
+        "error: {option} {share}: it is a part of {of}, which is {whole}\nhint: lower it, or raise {of}"
+    )))
+}
+
 /// Sets the memory limit and its quotas, so that they fit into what the system allows the process.
 fn fit_memory(options: &mut Options, args: &RtiServe) -> Result<(), Failure> {
     let bytes = |Bytes(len)| usize::try_from(len).unwrap_or(usize::MAX);
     let asked = args.memory_max.map_or(options.settings.memory_max, bytes);
+    let quotas = [
+        (args.federation_memory_max, "--federation-memory-max"),
+        (args.session_memory_max, "--session-memory-max"),
+    ];
+    for (quota, option) in quotas {
+        let quota = quota.unwrap_or(Bytes(0));
+        at_most_the_whole((quota, option), (Bytes(asked as u64), "--memory-max"))?;
+    }
     let limits = memory::limits().map_err(Failure::failed)?;
     let fitting = limits.iter().map(|limit| (memory_that_fits(limit), limit));
     let least = fitting.min_by_key(|(len, _)| *len).filter(|(len, _)| *len < asked);

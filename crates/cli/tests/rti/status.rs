@@ -150,6 +150,17 @@ fn options_that_cannot_be_granted_are_refused_with_a_hint() {
         (&["--local", "a/b"], 2, "has a bad name"),
         (&["--priority", "100"], 2, "100 is not in 1..=99"),
         (&["--memory-max", "0B"], 2, "it must be at least 1MiB"),
+        (
+            &["--memory-max", "64MiB", "--federation-memory-max", "65MiB"],
+            2,
+            "it is a part of --memory-max, which is 64MiB",
+        ),
+        (&["--session-memory-max", "2GiB"], 2, "it is a part of --memory-max, which is 1GiB"),
+        (
+            &["--sessions-max", "10", "--peer-sessions-max", "11"],
+            2,
+            "it is a part of --sessions-max, which is 10",
+        ),
         (&["--sessions-max", "0"], 2, "it must be at least 1"),
         (&["--peer-sessions-max", "0"], 2, "it must be at least 1"),
         (&["--stall-max", "0s"], 2, "it must be longer than 0"),
