@@ -6,8 +6,23 @@ use std::process::Command;
 /// Words of `cargo test` that run the measuring form of the harness in `crates/cli/tests/attack`.
 const HARNESS: &str = "test --locked --release --package hemiola --test attack -- --full";
 
+/// Returns the words for the harness. A file for the table is named from the present folder, which is not that of the
+/// harness. `None` if the file has no name.
+pub(crate) fn words(given: &[&str]) -> Option<Vec<String>> {
+    let mut words = Vec::new();
+    let mut given = given.iter();
+    while let Some(word) = given.next() {
+        words.push(match *word {
+            "--output" => format!("output={}", std::path::absolute(given.next()?).ok()?.display()),
+            word if word.starts_with('-') => return None,
+            word => word.to_owned(),
+        });
+    }
+    Some(words)
+}
+
 /// Runs the harness with these words. True if every limit holds.
-pub(crate) fn run(root: &Path, words: &[&str]) -> bool {
+pub(crate) fn run(root: &Path, words: &[String]) -> bool {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command.args(HARNESS.split(' ')).args(words).current_dir(root);
@@ -17,5 +32,19 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> bool {
             eprintln!("{command:?}: {error}");
             false
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::words;
+
+    #[test]
+    fn the_file_of_the_table_is_named_from_the_present_folder() {
+        let folder = std::env::current_dir().unwrap();
+        let expected = ["lists-30".to_owned(), format!("output={}/table.md", folder.display())];
+        assert_eq!(words(&["lists-30", "--output", "table.md"]), Some(expected.to_vec()));
+        assert_eq!(words(&["--output"]), None);
+        assert_eq!(words(&["--full"]), None);
     }
 }

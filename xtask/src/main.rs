@@ -7,7 +7,8 @@
 //! * `cargo xtask guides` copies the tables of keys from the code to the guides.
 //! * `cargo xtask conformance [--check]` makes the page that names a test for each service of the standard.
 //! * `cargo xtask mutants CRATE [--since REV] [FILTER]` lists changes of the source that no test notices.
-//! * `cargo xtask attack [NAME …] [over=tcp|shm] [churn-minutes=N]` attacks an RTI and prints the table of the guide.
+//! * `cargo xtask attack [NAME …] [over=tcp|shm] [--output FILE]` attacks an RTI and prints the table of the guide, also
+//!   to FILE. With the name `churn`, federates come and go for ten minutes, or as many as `churn-minutes=N` says.
 //! * `cargo xtask dist [BINARY]` makes an archive and a Debian package, of BINARY or of a release build.
 
 #![expect(
@@ -35,7 +36,8 @@ usage: cargo xtask ci [--slow] [--require-all] [STEP]
        cargo xtask guides
        cargo xtask conformance [--check]
        cargo xtask mutants CRATE [--since REV] [FILTER]
-       cargo xtask attack [NAME …] [over=tcp|shm] [churn-minutes=N] [program=PATH]
+       cargo xtask attack [NAME …] [over=tcp|shm] [--output FILE] [program=PATH]
+       cargo xtask attack churn [over=tcp|shm] [--output FILE] [churn-minutes=N] [program=PATH]
        cargo xtask dist [BINARY]";
 
 fn main() -> ExitCode {
@@ -50,7 +52,10 @@ fn main() -> ExitCode {
             Some(options) => mutants::run(root, &options),
             None => return usage(),
         },
-        ["attack", ref words @ ..] => attack::run(root, words),
+        ["attack", ref words @ ..] => match attack::words(words) {
+            Some(words) => attack::run(root, &words),
+            None => return usage(),
+        },
         ["dist"] => dist::run(root, None),
         ["dist", binary] => dist::run(root, Some(binary)),
         ["tidy"] => tidy::run(root),

@@ -42,13 +42,18 @@ fn visit(address: &RtiAddress) -> Result<(), Error> {
     member.federate.disconnect()
 }
 
-/// Runs eight visitors for a time. Returns a line with the figures, or what grew.
-pub(crate) fn run(program: &str, transport: Transport, time: Duration) -> Result<String, String> {
-    let local = format!("churn-{}-{}", std::process::id(), transport.word());
+/// Runs eight visitors for a time, which share these transports. Returns a line with the figures, or what grew.
+pub(crate) fn run(
+    program: &str,
+    transports: &[Transport],
+    time: Duration,
+) -> Result<String, String> {
+    let local = format!("churn-{}", std::process::id());
     let rti = Rti::start(program, &["--local".into(), local], None);
-    let address = if transport == Transport::Tcp { &rti.tcp } else { &rti.shm };
-    let visitors: Vec<Process> =
-        (0..FEDERATES).map(|_| Process::start("visitor", &[format!("rti={address}")])).collect();
+    let visitor = |transport: &Transport| {
+        Process::start("visitor", &[format!("rti={}", rti.address(*transport))])
+    };
+    let visitors: Vec<Process> = transports.iter().cycle().take(FEDERATES).map(visitor).collect();
     let began = Instant::now();
     let pause = |until: Duration| std::thread::sleep(until.saturating_sub(began.elapsed()));
     pause(time / 10);
@@ -65,10 +70,11 @@ pub(crate) fn run(program: &str, transport: Transport, time: Duration) -> Result
         .sum();
     let remaining = rti.descriptors();
     rti.stop()?;
+    let over: Vec<&str> = transports.iter().map(|one| one.word()).collect();
     let line = format!(
         "churn over {}: {visits} visits in {} s; RSS {} KiB after a tenth, {} KiB at the end; {descriptors} descriptors \
          after a tenth, at most {most}, {remaining} without federates",
-        transport.word(),
+        over.join(" and "),
         began.elapsed().as_secs(),
         first.0 >> 10,
         last.0 >> 10,

@@ -24,8 +24,10 @@ mod timer;
 #[path = "../zip.rs"]
 mod zip;
 
+use std::fs::File;
+use std::io::Write;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use attacks::ATTACKS;
 use process::Orders;
@@ -72,6 +74,10 @@ fn main() -> ExitCode {
         );
         return ExitCode::from(2);
     }
+    if transports(&orders).is_empty() {
+        eprintln!("error: `over` is neither tcp nor shm\nhint: without it, both are attacked");
+        return ExitCode::from(2);
+    }
     let sound = if orders.has("--full") { measure(&orders) } else { test(&orders) };
     if sound { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
@@ -79,13 +85,17 @@ fn main() -> ExitCode {
 /// Returns the attacks and transports that the words of the command line select.
 fn selected(orders: &Orders) -> Vec<(&'static attacks::Attack, Transport)> {
     let filters: Vec<&str> = orders.words().collect();
-    let over =
-        |transport: &Transport| orders.text("over").is_none_or(|word| word == transport.word());
+    let transports = transports(orders);
     let wanted = |name: &str| filters.is_empty() || filters.contains(&name);
     let attacks = ATTACKS.iter().filter(|attack| wanted(attack.name));
-    attacks
-        .flat_map(|attack| Transport::ALL.into_iter().filter(over).map(move |one| (attack, one)))
-        .collect()
+    attacks.flat_map(|attack| transports.iter().map(move |one| (attack, *one))).collect()
+}
+
+/// Returns the transports that the command line selects: both, or the one that it names.
+fn transports(orders: &Orders) -> Vec<Transport> {
+    let is_named =
+        |transport: &Transport| orders.text("over").is_none_or(|word| word == transport.word());
+    Transport::ALL.into_iter().filter(is_named).collect()
 }
 
 /// Runs the short form, and reports like any test.
@@ -107,43 +117,71 @@ fn test(orders: &Orders) -> bool {
 
 /// Runs the full form and prints the table, then the churn if it is asked for. True if every limit holds.
 fn measure(orders: &Orders) -> bool {
-    let mut sound = true;
-    let selected = selected(orders);
-    if !selected.is_empty() {
-        print_conditions();
-        println!("{}", table::HEAD);
-        for (attack, transport) in selected {
-            sound &= row(program(orders), attack, transport);
+    let mut output = match Output::new(orders.text("output")) {
+        Ok(output) => output,
+        Err(error) => {
+            eprintln!("error: the table cannot be written: {error}\nhint: name another file");
+            return false;
         }
+    };
+    let (began, selected) = (Instant::now(), selected(orders));
+    output.line(&conditions());
+    if !selected.is_empty() {
+        output.line(table::HEAD);
+    }
+    let (count, mut held) = (selected.len(), 0);
+    for (at, (attack, transport)) in selected.into_iter().enumerate() {
+        let (name, over) = (attack.name, transport.word());
+        eprintln!(
+            "{} of {count}: {name} over {over}, after {} s",
+            at + 1,
+            began.elapsed().as_secs()
+        );
+        let record = round::run(program(orders), attack, transport, FULL);
+        output.line(&record.row());
+        eprintln!("{} over {over}: {}", record.name, record.note);
+        held += usize::from(record.failures().is_empty());
+    }
+    if count > 0 {
+        output.line(&format!("\n{held} of {count} rows hold; {} s", began.elapsed().as_secs()));
     }
     let asked = orders.words().any(|word| word == CHURN).then_some(CHURN_MINUTES);
-    if let Some(minutes) = orders.number("churn-minutes").or(asked) {
-        for transport in Transport::ALL {
-            let outcome = churn::run(program(orders), transport, Duration::from_secs(60 * minutes));
-            sound &= outcome.is_ok();
-            println!("{}", outcome.unwrap_or_else(|line| line));
+    let Some(minutes) = orders.number("churn-minutes").or(asked) else { return held == count };
+    let outcome =
+        churn::run(program(orders), &transports(orders), Duration::from_secs(60 * minutes));
+    output.line(outcome.as_ref().unwrap_or_else(|line| line));
+    outcome.is_ok() && held == count
+}
+
+/// Where the table goes: to standard output, and to a file if one is named.
+struct Output(Option<File>);
+
+impl Output {
+    fn new(path: Option<&str>) -> std::io::Result<Self> {
+        path.map(File::create).transpose().map(Self)
+    }
+
+    fn line(&mut self, line: &str) {
+        println!("{line}");
+        if let Some(file) = &mut self.0
+            && let Err(error) = writeln!(file, "{line}")
+        {
+            eprintln!("error: the file of the table cannot be written: {error}");
+            self.0 = None;
         }
     }
-    sound
 }
 
-fn row(program: &str, attack: &attacks::Attack, transport: Transport) -> bool {
-    let record = round::run(program, attack, transport, FULL);
-    println!("{}", record.row());
-    eprintln!("{} over {}: {}", record.name, transport.word(), record.note);
-    record.failures().is_empty()
-}
-
-/// Prints the properties of the machine on which the figures depend.
-fn print_conditions() {
+/// Returns the properties of the machine on which the figures depend.
+fn conditions() -> String {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let info = read("/proc/cpuinfo");
     let model = info.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or("?");
-    println!(
+    format!(
         "{}, {} processors, Linux {}, load {}; times in ms, memory in MiB\n",
         model.trim_start_matches([' ', '\t', ':']),
         std::thread::available_parallelism().map_or(0, usize::from),
         read("/proc/sys/kernel/osrelease").trim(),
         read("/proc/loadavg").split(' ').next().unwrap_or("?"),
-    );
+    )
 }

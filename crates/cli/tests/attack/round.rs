@@ -119,11 +119,8 @@ pub(crate) struct Record {
 /// Runs one round.
 pub(crate) fn run(program: &str, attack: &Attack, transport: Transport, form: Form) -> Record {
     let mut rti = Rti::start(program, &options(attack, transport, form), attack.address_space);
-    let address = match transport {
-        Transport::Tcp => &rti.tcp,
-        Transport::SharedMemory => &rti.shm,
-    };
-    let (rti_order, shm_order) = (format!("rti={address}"), format!("shm={}", rti.shm));
+    let rti_order = format!("rti={}", rti.address(transport));
+    let shm_order = format!("shm={}", rti.shm);
     let healthy = with_priority(form, FEDERATES, &rti_order);
     let mut timer = BareTimer::start(&with_priority(form, TIMER, "rate=200"));
     let pair = Pair::start(&healthy);

@@ -13,6 +13,7 @@ use hemiola_units::{Bytes, RtiAddress};
 use rustix::process::{Resource, Rlimit, setrlimit};
 
 use super::process::{Orders, PATIENCE, Process, ROLE};
+use super::round::Transport;
 
 /// How long the RTI may take to end after SIGTERM.
 const END_MAX: Duration = Duration::from_secs(5);
@@ -60,6 +61,14 @@ impl Rti {
         };
         let (tcp, shm) = (address(), address());
         Self { process, log, tcp, shm }
+    }
+
+    /// Returns its address over a transport.
+    pub(crate) const fn address(&self, transport: Transport) -> &RtiAddress {
+        match transport {
+            Transport::Tcp => &self.tcp,
+            Transport::SharedMemory => &self.shm,
+        }
     }
 
     /// Returns why it has ended, if it has.

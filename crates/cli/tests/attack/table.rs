@@ -13,6 +13,9 @@ const SESSION_MAX: Span = Span::from_millis(100);
 /// The limit of a small federation that is created.
 const CREATE_MAX: Span = Span::from_millis(1000);
 
+/// The limit of the memory after the attack, as a share of the memory before.
+const MEMORY_AFTER_MAX: f64 = 1.2;
+
 /// The limit of the median after the attack, as a share of the median before.
 const RECOVERY_MAX: f64 = 1.2;
 
@@ -51,8 +54,8 @@ impl Record {
                 found.push(format!("{what} > {} ms", ms(limit)));
             }
         }
-        if Bytes(self.memory.before.0 + MEMORY_BESIDES.0) < self.memory.after {
-            found.push("memory not given back".into());
+        if self.memory.after.0 as f64 > self.memory.before.0 as f64 * MEMORY_AFTER_MAX {
+            found.push(format!("RSS after > {MEMORY_AFTER_MAX} × before"));
         }
         if self.after.p50 == Span::MAX {
             found.push("no updates after the attack".into());
