@@ -7,8 +7,8 @@
 //! * `cargo xtask guides` copies the tables of keys from the code to the guides.
 //! * `cargo xtask conformance [--check]` makes the page that names a test for each service of the standard.
 //! * `cargo xtask mutants CRATE [--since REV] [FILTER]` lists changes of the source that no test notices.
-//! * `cargo xtask attack [NAME …] [over=tcp|shm] [--output FILE]` attacks an RTI and prints the table of the guide, also
-//!   to FILE. With the name `churn`, federates come and go for ten minutes, or as many as `churn-minutes=N` says.
+//! * `cargo xtask attack [NAME …] [over=tcp|shm] [--output FILE]` attacks an RTI and prints the table of the guide,
+//!   also to FILE. With the name `churn`, federates come and go for ten minutes, or `churn-minutes=N`.
 //! * `cargo xtask dist [BINARY]` makes an archive and a Debian package, of BINARY or of a release build.
 
 #![expect(

@@ -67,8 +67,8 @@ pub fn concerns_time(call: &Data) -> bool {
         .is_some_and(|number| matches!(number, 24 | 63 | 65 | 67 | 69 | 89..=108 | 122))
 }
 
-/// Decodes a call whose data may be kept for long: those that are less than half of the body get memory of their own. So
-/// nothing keeps more than twice its length.
+/// Decodes a call whose data may be kept for long: those that are less than half of the body get memory of their own.
+/// So nothing keeps more than twice its length.
 ///
 /// # Errors
 /// As [`decode_call`].
@@ -93,8 +93,8 @@ fn call_of((number, fields): (u32, Fields<'_>)) -> Result<Call, MessageError> {
     })
 }
 
-/// Encodes a callback. All receivers can share the body, and it shares data of [`LONG_LEN`](hemiola_hla::body::LONG_LEN)
-/// bytes or more with the callback.
+/// Encodes a callback. All receivers can share the body, and it shares data of
+/// [`LONG_LEN`](hemiola_hla::body::LONG_LEN) bytes or more with the callback.
 pub fn encode_callback(callback: &Callback) -> Body {
     fast::of_callback(callback).unwrap_or_else(|| encode_any_callback(callback))
 }

@@ -7,8 +7,8 @@ use crate::data::Data;
 /// Data of this length or longer are shared rather than copied, in bytes.
 pub const LONG_LEN: usize = 64 << 10;
 
-/// An encoded message. Nearly always it is one piece. Long data in it are pieces of their own, which share the memory of
-/// the message that brought them.
+/// An encoded message. Nearly always it is one piece. Long data in it are pieces of their own, which share the memory
+/// of the message that brought them.
 #[derive(Clone, Debug, Default)]
 pub struct Body {
     first: Data,

@@ -1,4 +1,5 @@
-//! The admission of large messages, from [`LONG_LEN`](hemiola_hla::body::LONG_LEN) on: how much of them, and of object models that wait, may be in memory together.
+//! The admission of large messages, from [`LONG_LEN`](hemiola_hla::body::LONG_LEN) on: how much of them, and of object
+//! models that wait, may be in memory together.
 //!
 //! Below the limit every session is read. Beyond it, one session at a time is read until its message has been received
 //! and carried out; the others wait in the order in which they had to stop. So the memory stays below the limit plus

@@ -258,8 +258,8 @@ pub fn put_message(out: &mut Vec<u8>, field: u32, content: impl FnOnce(&mut Vec<
     put_len(out, begin, out.len() - begin);
 }
 
-/// Ends a field that [`put_head`] has begun with the length 0: it is `len` bytes long, and those that were appended stand
-/// from `begin` on. Returns by how many bytes these have moved.
+/// Ends a field that [`put_head`] has begun with the length 0: it is `len` bytes long, and those that were appended
+/// stand from `begin` on. Returns by how many bytes these have moved.
 #[inline]
 pub fn put_len(out: &mut Vec<u8>, begin: usize, len: usize) -> usize {
     // Nearly every message is short and its length takes one byte. A longer message moves up by the rest of its length.

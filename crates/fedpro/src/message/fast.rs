@@ -6,8 +6,8 @@
 //!
 //! The readers know only the form in which this crate and most clients write: each field once, in order. They
 //! return `None` for everything else, valid or not, and the generic decoder judges it. The writers know the length of a
-//! message beforehand, so its values are copied once, into memory of the right size; long ones are shared. A property test compares both with
-//! the generic ones.
+//! message beforehand, so its values are copied once, into memory of the right size; long ones are shared. A property
+//! test compares both with the generic ones.
 
 use hemiola_hla::body::{Body, LONG_LEN};
 use hemiola_hla::call::ObjectCall;
