@@ -4,9 +4,8 @@ use std::cell::RefCell;
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use hemiola_units::Random;
-use hemiola_world::{Change, World};
-use hemiola_world_lang::definition::Universe;
-use hemiola_world_lang::{Definition, Sources, Value, check};
+use hemiola_world::{Change, Revision, World};
+use hemiola_world_lang::{Sources, Value, check};
 
 const ROWS: usize = 100_000;
 
@@ -38,14 +37,12 @@ const CONVERTED: &str = "universe bench {
   }
 }";
 
-fn universe(text: &str, before: Option<&Universe>) -> Universe {
-    let before = before.map(|universe| Definition { universes: vec![universe.clone()] });
-    let sources = Sources::of("bench.uml", text).expect("it is short");
-    check(&sources, before.as_ref()).expect("it is sound").universes.remove(0)
+fn sources(text: &str) -> Sources {
+    Sources::of("bench.uml", text).expect("it is short")
 }
 
 fn world() -> World {
-    let universe = universe(BEFORE, None);
+    let universe = check(&sources(BEFORE), None).expect("it is sound").universes.remove(0);
     let element = universe.element_named("mover").expect("it is there");
     let mut world = World::new(universe).expect("it has code");
     let mut random = Random::from_seed(2);
@@ -66,11 +63,11 @@ fn redefine(c: &mut Criterion) {
         // Setup and routine of a measurement both need the world and what leads back.
         let (world, last) = (RefCell::new(world()), RefCell::new(None));
         let before = world.borrow().universe().clone();
-        let after = universe(text, Some(&before));
+        let revision = || Revision::check(&sources(text), &before).expect("it is sound");
+        let checked = revision();
         let there = || {
-            let after = after.clone();
-            *last.borrow_mut() =
-                Some(world.borrow_mut().redefine(after, &mut |_| {}).expect("it is possible"));
+            let redefined = world.borrow_mut().redefine(checked.clone(), &mut |_| {});
+            *last.borrow_mut() = Some(redefined.expect("it is possible"));
         };
         let back = || {
             if let Some(mut last) = last.take() {
@@ -78,8 +75,8 @@ fn redefine(c: &mut Criterion) {
             }
         };
         let step = || world.borrow_mut().step(0.1, &mut |_| {}, &mut |_| {});
-        group.bench_function(format!("{name}, text to definition"), |b| {
-            b.iter(|| universe(text, Some(&before)));
+        group.bench_function(format!("{name}, text to plan"), |b| {
+            b.iter(revision);
         });
         group.bench_function(format!("{name}, there"), |b| {
             b.iter_batched(back, |()| there(), BatchSize::PerIteration);

@@ -6,7 +6,8 @@
 //! * [`Output`]: what a step tells monitors and reports of entities, to a function of the caller; [`StepReport`]: its
 //!   counts.
 //! * [`Interest`]: what a monitor wants to be sent.
-//! * [`World::redefine`]: another definition takes the place of the present one; [`Redefinition`]: the way back.
+//! * [`Revision`]: a checked definition that is to follow the present one. [`World::redefine`]: it takes the place of
+//!   that one; [`Redefinition`]: the way back.
 //! * [`Setup`]: a world from texts, with populations and monitors as a command line states them.
 //!
 //! ```
@@ -49,7 +50,7 @@ mod table;
 mod world;
 
 pub use monitor::{Interest, MonitorCounts, MonitorId};
-pub use redefine::{RedefineError, Redefinition, Return};
+pub use redefine::{RedefineError, Redefinition, Return, Revision, RevisionError};
 pub use setup::{Setup, SetupError, SetupPart};
 pub use step::{Output, Phase, StepReport};
 pub use world::{Change, ENTITIES_MAX, EntityId, MONITORS_MAX, Refused, World, WorldError};

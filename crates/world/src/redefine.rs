@@ -8,13 +8,15 @@
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::swap;
+use std::sync::Arc;
 
 use hemiola_world_code::{
     BLOCK_ROWS, Block, Column, Constraint, Program, Scalar, compile_converter, scalar_types,
     scalars_of,
 };
-use hemiola_world_lang::definition::{ElementId, Function, FunctionId, Type, Universe};
+use hemiola_world_lang::definition::{Definition, ElementId, Function, FunctionId, Type, Universe};
 use hemiola_world_lang::evaluate::Fault;
+use hemiola_world_lang::{Problem, Sources, check};
 use hemiola_world_plan::{Conversion, Missing, Origin, Plan, ScalarSource, Source, scalars};
 use thiserror::Error;
 
@@ -22,7 +24,7 @@ use crate::monitor::{Interest, Monitor, MonitorId, Watched};
 use crate::past::Past;
 use crate::step::Output;
 use crate::table::Table;
-use crate::world::{World, WorldError, columns, programs, starts};
+use crate::world::{World, WorldError, columns, every_program, programs, starts};
 
 /// Why a world keeps its definition. It stays as it is.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -59,6 +61,59 @@ pub enum RedefineError {
     /// Another redefinition or a return came after this one.
     #[error("the world has been redefined since, or is back already")]
     Superseded,
+    /// The revision was checked with another definition than the world has.
+    #[error("the definition has changed since the texts were checked; check them again")]
+    Outdated,
+}
+
+/// Why texts are no definition that can follow another one.
+#[derive(Clone, Debug, Error)]
+#[non_exhaustive]
+pub enum RevisionError {
+    /// The texts have problems.
+    #[error("the texts have problems")]
+    Problems(Vec<Problem>),
+    /// The universe is not among those that the texts define.
+    #[error("the texts do not define the universe `{0}`, which runs")]
+    NoUniverse(String),
+}
+
+/// A definition that was checked with the one that it is to follow, and the plan from that one to it.
+///
+/// Checking and planning need no rows: another thread than the one that makes the steps can do both.
+#[derive(Clone, Debug)]
+pub struct Revision {
+    before: Arc<Universe>,
+    after: Arc<Universe>,
+    plan: Plan,
+}
+
+impl Revision {
+    /// Checks texts as the definition that follows `before`, which is [`World::universe`].
+    ///
+    /// # Errors
+    /// If the texts have problems, or do not define the universe.
+    pub fn check(sources: &Sources, before: &Arc<Universe>) -> Result<Self, RevisionError> {
+        let present = Definition { universes: vec![Universe::clone(before)] };
+        let checked = check(sources, Some(&present)).map_err(RevisionError::Problems)?;
+        let mut universes = checked.universes.into_iter();
+        let after = universes.find(|universe| universe.name == before.name);
+        let after = after.ok_or_else(|| RevisionError::NoUniverse(before.name.clone()))?;
+        let plan = Plan::of(before, &after);
+        Ok(Self { before: Arc::clone(before), after: Arc::new(after), plan })
+    }
+
+    /// The new definition.
+    #[must_use]
+    pub const fn after(&self) -> &Arc<Universe> {
+        &self.after
+    }
+
+    /// The steps from the definition before to the new one.
+    #[must_use]
+    pub const fn plan(&self) -> &Plan {
+        &self.plan
+    }
 }
 
 fn first_missing(missing: &[Missing]) -> String {
@@ -119,7 +174,7 @@ impl Kept {
 /// Everything that a definition shapes.
 #[derive(Debug)]
 pub(crate) struct Parts {
-    universe: Universe,
+    universe: Arc<Universe>,
     updates: BTreeMap<FunctionId, Program>,
     constraints: BTreeMap<FunctionId, Constraint>,
     tables: Vec<Table>,
@@ -137,29 +192,34 @@ struct Prepared {
 impl World {
     /// Replaces the definition. Carries out the changes that were accepted before it, and calls `out` with what
     /// monitors are told. Entities keep their numbers. A monitor goes on if the new definition has what it watches; if
-    /// rows of its tables changed, it is sent all of them. `after` was checked with the present definition, which its
-    /// converters read. Entities of its text are not created: they exist from the start of a world only.
+    /// rows of its tables changed, it is sent all of them. Entities of the new text are not created: they exist from
+    /// the start of a world only.
     ///
-    /// New functions are interpreted until [`Self::compile`] is called again.
+    /// New functions are interpreted until [`Self::compile`] is called again. Of compiled functions, those of the
+    /// former definition are kept for a return, and those of definitions before it are dropped.
     ///
     /// # Errors
-    /// If a property or a row has no value, entities would end, or the definition cannot run.
-    ///
-    /// # Panics
-    /// Perhaps, if `after` has converters and was checked with another definition than the present one.
+    /// If the revision is outdated, a property or a row has no value, entities would end, or the definition cannot run.
     pub fn redefine(
         &mut self,
-        after: Universe,
+        revision: Revision,
         out: &mut dyn FnMut(Output<'_>),
     ) -> Result<Redefinition, RedefineError> {
+        self.check_present(&revision)?;
         self.apply(out);
-        let plan = Plan::of(&self.universe, &after);
-        let code = after.clone();
+        let Revision { after, plan, .. } = revision;
+        let code = Arc::clone(&after);
         let prepared = self.prepare(after, &plan.forward, &code)?;
         let Prepared { parts: mut former, ended, kept } = prepared;
         self.exchange(&mut former, &kept, out);
+        self.keep_code_of(Some(&former));
         let (definitions, version) = (self.definitions, self.version);
         Ok(Redefinition { plan, ended, former, kept, definitions, version })
+    }
+
+    fn check_present(&self, revision: &Revision) -> Result<(), RedefineError> {
+        let is_present = Arc::ptr_eq(&self.universe, &revision.before);
+        if is_present { Ok(()) } else { Err(RedefineError::Outdated) }
     }
 
     /// Whether [`Self::redefine`] would succeed with the rows of now, without changes that are still to be carried out;
@@ -167,9 +227,10 @@ impl World {
     ///
     /// # Errors
     /// Those of [`Self::redefine`].
-    pub fn dry_run(&mut self, after: &Universe) -> Result<Vec<MonitorId>, RedefineError> {
-        let plan = Plan::of(&self.universe, after);
-        Ok(self.prepare(after.clone(), &plan.forward, after)?.ended)
+    pub fn dry_run(&mut self, revision: &Revision) -> Result<Vec<MonitorId>, RedefineError> {
+        self.check_present(revision)?;
+        let Revision { after, plan, .. } = revision;
+        Ok(self.prepare(Arc::clone(after), &plan.forward, after)?.ended)
     }
 
     /// Returns to the definition before the last redefinition: to its rows if no step or change was made since, else by
@@ -189,14 +250,23 @@ impl World {
         self.apply(out);
         if self.version == redefinition.version {
             self.exchange(&mut redefinition.former, &redefinition.kept.inverse(), out);
+            self.keep_code_of(None);
             return Ok(Return::Unchanged);
         }
-        let before = redefinition.former.universe.clone();
-        let code = self.universe.clone();
+        let before = Arc::clone(&redefinition.former.universe);
+        let code = Arc::clone(&self.universe);
         let Prepared { mut parts, kept, .. } =
             self.prepare(before, &redefinition.plan.back, &code)?;
         self.exchange(&mut parts, &kept, out);
+        self.keep_code_of(None);
         Ok(Return::Converted)
+    }
+
+    /// Drops compiled functions that neither the present definition nor a former one has.
+    fn keep_code_of(&mut self, former: Option<&Parts>) {
+        let former = former.map(|parts| every_program(&parts.updates, &parts.constraints));
+        let programs = every_program(&self.updates, &self.constraints);
+        self.machine.keep_only(programs.chain(former.into_iter().flatten()));
     }
 
     /// Changes places with the parts of another definition, which get the former ones. Nothing can fail.
@@ -268,7 +338,7 @@ impl World {
     /// Makes everything that the definition needs. `code` is the definition that the converters are written in.
     fn prepare(
         &mut self,
-        to: Universe,
+        to: Arc<Universe>,
         conversion: &Conversion,
         code: &Universe,
     ) -> Result<Prepared, RedefineError> {

@@ -1,6 +1,7 @@
 //! The entities of a universe, and the changes that it accepts.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use hemiola_world_code::{
     CodeError, Constraint, Engine, Machine, NotCompiled, Program, Scalar, Texts, compile,
@@ -90,7 +91,7 @@ pub enum Refused {
 /// A simulated world.
 #[derive(Debug)]
 pub struct World {
-    pub(crate) universe: Universe,
+    pub(crate) universe: Arc<Universe>,
     pub(crate) updates: BTreeMap<FunctionId, Program>,
     pub(crate) constraints: BTreeMap<FunctionId, Constraint>,
     /// By element.
@@ -164,7 +165,7 @@ impl World {
             names: universe.entities.iter().map(|entity| entity.name.clone()).collect(),
             definitions: 0,
             version: 0,
-            universe,
+            universe: Arc::new(universe),
         };
         for at in 0..world.universe.entities.len() {
             let entity = &world.universe.entities[at];
@@ -177,19 +178,16 @@ impl World {
     }
 
     /// Has an engine run the updates and constraints from now on; the results stay the same, bit by bit. Returns why
-    /// some functions stay interpreted. Call it again behind a redefinition; it also drops code of former functions.
+    /// some functions stay interpreted. Call it again behind a redefinition; it also drops the code of former functions.
     pub fn compile(&mut self, engine: &mut dyn Engine) -> Vec<NotCompiled> {
-        let constraints = self.constraints.values();
-        let parts =
-            constraints.flat_map(|constraint| [Some(&constraint.first), constraint.then.as_ref()]);
-        let programs = self.updates.values().chain(parts.flatten());
+        let programs = every_program(&self.updates, &self.constraints);
         self.machine.keep_only(programs.clone());
         programs.filter_map(|program| self.machine.compile(program, engine).err()).collect()
     }
 
-    /// The definition.
+    /// The definition. It is the same allocation until the world is redefined, and again behind a return.
     #[must_use]
-    pub const fn universe(&self) -> &Universe {
+    pub const fn universe(&self) -> &Arc<Universe> {
         &self.universe
     }
 
@@ -429,6 +427,15 @@ impl World {
 
 /// The code of all updates, and that of all constraints.
 pub(crate) type Programs = (BTreeMap<FunctionId, Program>, BTreeMap<FunctionId, Constraint>);
+
+/// All of these, a constraint as its parts.
+pub(crate) fn every_program<'p>(
+    updates: &'p BTreeMap<FunctionId, Program>,
+    constraints: &'p BTreeMap<FunctionId, Constraint>,
+) -> impl Iterator<Item = &'p Program> + Clone {
+    let parts = constraints.values().flat_map(|both| [Some(&both.first), both.then.as_ref()]);
+    updates.values().chain(parts.flatten())
+}
 
 pub(crate) fn programs(universe: &Universe, texts: &mut Texts) -> Result<Programs, WorldError> {
     let (mut updates, mut constraints) = Programs::default();

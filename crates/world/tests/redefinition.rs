@@ -1,12 +1,18 @@
 //! Worlds that are redefined and brought back at random, held against a naive one after each step.
 
+use std::sync::Arc;
+
 use hemiola_units::Random;
-use hemiola_world::{Change, EntityId, Interest, MonitorId, RedefineError, Return, World};
+use hemiola_world::{
+    Change, EntityId, Interest, MonitorId, RedefineError, Return, Revision, RevisionError, World,
+};
+use hemiola_world_code::{Engine, Instance};
+use hemiola_world_lang::Sources;
 use hemiola_world_lang::definition::{ElementId, Type, Universe, Value};
 use hemiola_world_lang::evaluate::{Body, convert, zero};
-use hemiola_world_lang::{Definition, Sources, check};
 
 use crate::naive::{Naive, Names, News};
+use crate::simulation::universe;
 
 /// An element with the components that all definitions share: neighbours are read as they were before the step, and a
 /// row has a fault in each step from `n` = 7 on.
@@ -66,10 +72,8 @@ fn texts() -> Vec<String> {
     ]
 }
 
-fn checked(text: &str, before: Option<&Universe>) -> Option<Universe> {
-    let before = before.map(|universe| Definition { universes: vec![universe.clone()] });
-    let sources = Sources::of("u.uml", text).unwrap();
-    Some(check(&sources, before.as_ref()).ok()?.universes.remove(0))
+fn revision(text: &str, world: &World) -> Result<Revision, RevisionError> {
+    Revision::check(&Sources::of("u.uml", text).unwrap(), world.universe())
 }
 
 /// A value as one of another type, or nothing if something would be lost.
@@ -150,9 +154,9 @@ type Happened = [u32; 6];
 fn simulate(seed: u64, happened: &mut Happened) {
     let texts = texts();
     let mut random = Random::from_seed(seed);
-    let first = checked(&texts[random.below(3) as usize], None).unwrap();
+    let first = universe(&texts[random.below(3) as usize]);
     let (mut world, mut naive) = (World::new(first.clone()).unwrap(), Naive::new(&first));
-    let mut last: Option<(hemiola_world::Redefinition, Universe, Naive)> = None;
+    let mut last: Option<(hemiola_world::Redefinition, Arc<Universe>, Naive)> = None;
     for step in 0..40 {
         let place = format!("seed {seed}, step {step}");
         let universe = world.universe().clone();
@@ -201,23 +205,24 @@ fn redefine(
     texts: &[String],
     world: &mut World,
     naive: &mut Naive,
-    last: &mut Option<(hemiola_world::Redefinition, Universe, Naive)>,
+    last: &mut Option<(hemiola_world::Redefinition, Arc<Universe>, Naive)>,
     random: &mut Random,
     place: &str,
     happened: &mut Happened,
 ) {
     let text = &texts[random.below(texts.len() as u64) as usize];
     let before = world.universe().clone();
-    let Some(after) = checked(text, Some(&before)) else { return };
+    let Ok(revision) = revision(text, world) else { return };
+    let after = Arc::clone(revision.after());
     naive.apply(&mut News::default());
     world.apply(&mut |_| {});
-    let would = world.dry_run(&after);
+    let would = world.dry_run(&revision);
     compare(world, naive, place);
     let names = Names { from: &before, to: &after, is_forward: true };
     let rows: Option<Vec<_>> =
         naive.bodies.iter().map(|body| row_of(&names, &after, body)).collect();
     let mut told = News::default();
-    match world.redefine(after.clone(), &mut |output| told.note(output)) {
+    match world.redefine(revision, &mut |output| told.note(output)) {
         Ok(redefinition) => {
             assert_eq!(would.as_ref(), Ok(&redefinition.ended), "{place}");
             let former = naive.clone();
@@ -239,7 +244,7 @@ fn redefine(
             assert!(at == 2 || rows.is_none(), "{place}: {error:?}");
             happened[at] += 1;
             assert_eq!(told, News::default(), "{place}");
-            assert_eq!(*world.universe(), before, "{place}");
+            assert!(Arc::ptr_eq(world.universe(), &before), "{place}");
         }
     }
 }
@@ -247,7 +252,7 @@ fn redefine(
 fn roll_back(
     world: &mut World,
     naive: &mut Naive,
-    last: &mut Option<(hemiola_world::Redefinition, Universe, Naive)>,
+    last: &mut Option<(hemiola_world::Redefinition, Arc<Universe>, Naive)>,
     place: &str,
     happened: &mut Happened,
 ) {
@@ -302,7 +307,7 @@ fn a_hundred_thousand_entities_survive_five_redefinitions_while_each_step_is_mad
         "element e was f { property n : integer; update() { n = 1 + n; } }",
     ];
     let mut texts = texts.iter().map(|text| format!("universe u {{ {text} }}"));
-    let mut world = World::new(checked(&texts.next().unwrap(), None).unwrap()).unwrap();
+    let mut world = World::new(universe(&texts.next().unwrap())).unwrap();
     for n in 0..ENTITIES {
         let row = Value::Row(vec![Value::Integer(n)]);
         world.submit(Change::Construct(ElementId(0), row)).unwrap();
@@ -311,8 +316,8 @@ fn a_hundred_thousand_entities_survive_five_redefinitions_while_each_step_is_mad
         let report = world.step(0.1, &mut |_| {}, &mut |_| {});
         assert_eq!((report.step, report.entities), (step, ENTITIES as u64));
         if let Some(text) = texts.next() {
-            let after = checked(&text, Some(world.universe())).unwrap();
-            world.redefine(after, &mut |_| {}).unwrap();
+            let revision = revision(&text, &world).unwrap();
+            world.redefine(revision, &mut |_| {}).unwrap();
         }
     }
     // The entities were constructed behind the update of the first step.
@@ -335,17 +340,105 @@ fn rows_of_a_derived_element_are_converted_by_its_base() {
         entity base : e;
         entity derived : f;
     }";
-    let mut world = World::new(checked(before, None).unwrap()).unwrap();
+    let mut world = World::new(universe(before)).unwrap();
     let rows = |x| [vec![Value::Double(x)], vec![Value::Double(x), Value::Integer(5)]];
     let are = |world: &World, x: f64| {
         let found: Vec<Value> = world.entities().filter_map(|id| world.row(id)).collect();
         assert_eq!(found, rows(x).map(Value::Row));
     };
     are(&world, 3.0);
-    let after = checked(after, Some(world.universe())).unwrap();
-    let mut redefinition = world.redefine(after, &mut |_| {}).unwrap();
+    let revision = revision(after, &world).unwrap();
+    let mut redefinition = world.redefine(revision, &mut |_| {}).unwrap();
     are(&world, 6.0);
     world.step(0.1, &mut |_| {}, &mut |_| {});
     assert_eq!(world.roll_back(&mut redefinition, &mut |_| {}), Ok(Return::Converted));
     are(&world, 3.0);
+}
+
+/// An engine whose instances can be counted; none of them computes anything.
+#[derive(Default)]
+struct Counted(Arc<()>);
+
+#[derive(Debug)]
+struct Idle {
+    _counted: Arc<()>,
+}
+
+impl Counted {
+    fn instances(&self) -> usize {
+        Arc::strong_count(&self.0) - 1
+    }
+}
+
+impl Engine for Counted {
+    fn instantiate(&mut self, _: &[u8], _: &[String]) -> Result<Box<dyn Instance>, String> {
+        Ok(Box::new(Idle { _counted: Arc::clone(&self.0) }))
+    }
+}
+
+impl Instance for Idle {
+    fn memory(&self) -> &[u8] {
+        &[]
+    }
+
+    fn memory_mut(&mut self) -> &mut [u8] {
+        &mut []
+    }
+
+    fn call(&mut self, _: usize, _: i32) -> Option<i32> {
+        None
+    }
+}
+
+/// A definition with an update of its own.
+fn counting(by: u32) -> String {
+    format!("universe u {{ element e {{ property n : integer; update() {{ n += {by}; }} }} }}")
+}
+
+#[test]
+fn compiled_code_goes_with_the_last_definition_that_can_come_back() {
+    let mut engine = Counted::default();
+    let mut world = World::new(universe(&counting(1))).unwrap();
+    assert_eq!(world.compile(&mut engine), []);
+    assert_eq!(engine.instances(), 1);
+    let to = |world: &mut World, by| {
+        let revision = revision(&counting(by), world).unwrap();
+        world.redefine(revision, &mut |_| {}).unwrap()
+    };
+    // The way back keeps the code of the definition before, but not that of the one before it.
+    to(&mut world, 2);
+    assert_eq!(engine.instances(), 1);
+    let mut last = to(&mut world, 3);
+    assert_eq!(engine.instances(), 0);
+    assert_eq!(world.compile(&mut engine), []);
+    assert_eq!(engine.instances(), 1);
+    world.roll_back(&mut last, &mut |_| {}).unwrap();
+    assert_eq!(engine.instances(), 0);
+}
+
+#[test]
+fn a_revision_of_another_definition_is_refused() {
+    let text = |names: &str| format!("universe u {{ element e {{ {names} }} entity one : e; }}");
+    let mut world = World::new(universe(&text("property n : integer = 1;"))).unwrap();
+    // Its converter reads the property with the number 1 of the other world, which this one does not have.
+    let other = text("property m : real; property n : real = 5;");
+    let other = World::new(universe(&other)).unwrap();
+    let revision =
+        revision(&text("property share : real; converter share = n / 2;"), &other).unwrap();
+    assert_eq!(world.dry_run(&revision), Err(RedefineError::Outdated));
+    let refused = world.redefine(revision, &mut |_| {}).unwrap_err();
+    assert_eq!(refused, RedefineError::Outdated);
+    assert_eq!(world.row(EntityId(1)), Some(Value::Row(vec![Value::Integer(1)])));
+}
+
+#[test]
+fn a_revision_is_outdated_once_the_world_has_another_definition() {
+    let mut world = World::new(universe(&counting(1))).unwrap();
+    let [first, second] = [2, 3].map(|by| revision(&counting(by), &world).unwrap());
+    let mut last = world.redefine(first, &mut |_| {}).unwrap();
+    let refused = world.redefine(second.clone(), &mut |_| {}).unwrap_err();
+    assert_eq!(refused, RedefineError::Outdated);
+    // Behind a return, the definition is the one that the texts were checked with.
+    world.roll_back(&mut last, &mut |_| {}).unwrap();
+    world.redefine(second, &mut |_| {}).unwrap();
 }

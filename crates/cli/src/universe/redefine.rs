@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use hemiola_world::{MonitorId, RedefineError, Redefinition, Return, World};
-use hemiola_world_lang::definition::Universe;
-use hemiola_world_lang::{Definition, check};
+use hemiola_world::{
+    MonitorId, RedefineError, Redefinition, Return, Revision, RevisionError, World,
+};
 use serde::Serialize;
 
 use super::{read, refused};
@@ -88,7 +88,7 @@ impl Redefinitions {
         monitors: &[String],
     ) -> Result<Redefined, Failure> {
         let began = Instant::now();
-        let new = universe(files, world.universe())?;
+        let new = revision(files, world)?;
         let checked = Instant::now();
         // The next step waits for the memory of the definition before the last one, too.
         self.last = None;
@@ -139,18 +139,11 @@ fn add(
     }
 }
 
-/// The one universe of the texts, which follow the present one.
-fn universe(files: &[PathBuf], before: &Universe) -> Result<Universe, Failure> {
+fn revision(files: &[PathBuf], world: &World) -> Result<Revision, Failure> {
     let sources = read(files)?;
-    let before = Definition { universes: vec![before.clone()] };
-    let checked =
-        check(&sources, Some(&before)).map_err(|problems| refused(&problems, &sources))?;
-    let mut universes = checked.universes.into_iter();
-    universes.find(|universe| universe.name == before.universes[0].name).ok_or_else(|| {
-        let name = &before.universes[0].name;
-        Failure::bad_input(format!(
-            "error: the texts do not define the universe `{name}`, which runs"
-        ))
+    Revision::check(&sources, world.universe()).map_err(|error| match error {
+        RevisionError::Problems(problems) => refused(&problems, &sources),
+        error => Failure::bad_input(format!("error: {error}")),
     })
 }
 
