@@ -35,6 +35,7 @@ pub mod find;
 pub mod jobs;
 mod packed;
 pub mod range;
+mod sweep;
 mod track;
 mod window;
 

@@ -32,8 +32,21 @@ impl Word {
         Self((state as u32) << STATE | if is_release { RELEASE } else { 0 } | key.min(NOBODY))
     }
 
+    #[inline]
     pub(super) const fn what(self) -> (State, u32) {
-        (State::ALL[(self.0 >> STATE) as usize], self.0 & NOBODY)
+        (State::ALL[self.state()], self.key())
+    }
+
+    /// The number of the state.
+    #[inline]
+    pub(super) const fn state(self) -> usize {
+        (self.0 >> STATE) as usize
+    }
+
+    /// The subject.
+    #[inline]
+    pub(super) const fn key(self) -> u32 {
+        self.0 & NOBODY
     }
 
     pub(super) const fn is_release(self) -> bool {
@@ -102,14 +115,35 @@ impl Groups {
     /// Takes the last group away, and returns its segments.
     pub(super) fn pop(&mut self) -> Vec<Start> {
         let Some(group) = self.starts.len().checked_sub(1) else { return Vec::new() };
-        let mut unpacked = Unpacked::default();
-        unpacked.read(self, group);
-        let first = group * GROUP;
-        let last = (first..self.segments).map(|index| unpacked.start(index)).collect();
-        self.segments = first;
+        let last = Steps::from_group(self, group).collect();
+        self.segments = group * GROUP;
         self.starts.pop();
         self.bytes.truncate(self.offsets.pop().unwrap_or(0));
         last
+    }
+
+    /// The steps from the beginning of a group that has the last segment before a moment, or of the first group.
+    pub(super) fn steps_to(&self, at: u64) -> Steps<'_> {
+        let later = self.starts.partition_point(|start| *start <= at);
+        Steps::from_group(self, later.saturating_sub(1))
+    }
+
+    /// The last group, from a group on, that begins at a moment or before.
+    pub(super) fn last_until(&self, group: usize, to: u64) -> usize {
+        let later = self.starts.get(group + 1..).unwrap_or_default();
+        let mut step = 1;
+        while step < later.len() && later[step] <= to {
+            step *= 2;
+        }
+        let (low, high) = (step / 2, later.len().min(step));
+        group + low + later[low..high].partition_point(|start| *start <= to)
+    }
+
+    /// How many segments begin before a moment.
+    pub(super) fn before(&self, at: u64) -> usize {
+        let group = self.starts.partition_point(|start| *start < at).saturating_sub(1);
+        let in_group = Steps::from_group(self, group).take(GROUP);
+        group * GROUP + in_group.take_while(|(start, _)| *start < at).count()
     }
 
     pub(super) fn shrink_to_fit(&mut self) {
@@ -119,43 +153,61 @@ impl Groups {
     }
 }
 
-/// One group, unpacked.
+/// Goes from segment to segment, and unpacks each when it comes to it.
 #[derive(Clone, Debug)]
-struct Unpacked {
-    group: Option<usize>,
-    starts: [u64; GROUP],
-    words: [Word; GROUP],
+pub(super) struct Steps<'g> {
+    groups: &'g Groups,
+    /// Of the segments to come.
+    bytes: &'g [u8],
+    /// The number of the next segment.
+    index: usize,
+    /// When the last segment began, ns.
+    at: u64,
 }
 
-impl Default for Unpacked {
-    fn default() -> Self {
-        Self { group: None, starts: [0; GROUP], words: [Word::default(); GROUP] }
-    }
-}
-
-impl Unpacked {
-    #[inline]
-    const fn start(&self, index: usize) -> Start {
-        (self.starts[index % GROUP], self.words[index % GROUP])
-    }
-
-    fn read(&mut self, groups: &Groups, group: usize) {
-        let mut bytes = &groups.bytes[groups.offsets[group]..];
-        let count = GROUP.min(groups.segments - group * GROUP);
-        let mut at = groups.starts[group];
-        for (start, word) in self.starts.iter_mut().zip(&mut self.words).take(count) {
-            let head = u32::from(byte(&mut bytes));
-            let key = match head >> 4 {
-                0 => NOBODY,
-                14 => INTERRUPT,
-                15 => number(&mut bytes) as u32,
-                near => near - 1,
-            };
-            at += number(&mut bytes);
-            *start = at;
-            *word = Word((head & 7) << STATE | (head & 8) << 25 | key);
+impl<'g> Steps<'g> {
+    /// From the first segment of a group on.
+    pub(super) fn from_group(groups: &'g Groups, group: usize) -> Self {
+        let mut steps = Self { groups, bytes: &[], index: groups.segments, at: 0 };
+        if group < groups.starts.len() {
+            steps.go_to_group(group);
         }
-        self.group = Some(group);
+        steps
+    }
+
+    /// Goes to the first segment of a group.
+    pub(super) fn go_to_group(&mut self, group: usize) {
+        self.bytes = &self.groups.bytes[self.groups.offsets[group]..];
+        self.index = group * GROUP;
+    }
+
+    /// The number of the next segment.
+    pub(super) const fn index(&self) -> usize {
+        self.index
+    }
+}
+
+impl Iterator for Steps<'_> {
+    type Item = Start;
+
+    #[inline]
+    fn next(&mut self) -> Option<Start> {
+        if self.index == self.groups.segments {
+            return None;
+        }
+        if self.index.is_multiple_of(GROUP) {
+            self.at = self.groups.starts[self.index / GROUP];
+        }
+        let head = u32::from(byte(&mut self.bytes));
+        let key = match head >> 4 {
+            0 => NOBODY,
+            14 => INTERRUPT,
+            15 => number(&mut self.bytes) as u32,
+            near => near - 1,
+        };
+        self.at += number(&mut self.bytes);
+        self.index += 1;
+        Some((self.at, Word((head & 7) << STATE | (head & 8) << 25 | key)))
     }
 }
 
@@ -177,30 +229,18 @@ fn number(bytes: &mut &[u8]) -> u64 {
     }
 }
 
-/// Reads segments that are near each other. It unpacks a group when it comes to it, and keeps two: those at both ends
-/// of a stretch that is summed up.
+/// Reads segments that are near each other, in any order. It unpacks a group when it comes to it.
 #[derive(Clone, Debug)]
 pub(super) struct Reader<'g> {
     groups: &'g Groups,
-    unpacked: [Unpacked; 2],
-    /// The one that was read last.
-    last: usize,
+    /// The group that is unpacked.
+    group: Option<usize>,
+    unpacked: Vec<Start>,
 }
 
 impl<'g> Reader<'g> {
-    pub(super) fn new(groups: &'g Groups) -> Self {
-        Self { groups, unpacked: Default::default(), last: 0 }
-    }
-
-    #[inline]
-    fn unpack(&mut self, group: usize) -> &Unpacked {
-        if self.unpacked[self.last].group != Some(group) {
-            self.last = 1 - self.last;
-            if self.unpacked[self.last].group != Some(group) {
-                self.unpacked[self.last].read(self.groups, group);
-            }
-        }
-        &self.unpacked[self.last]
+    pub(super) const fn new(groups: &'g Groups) -> Self {
+        Self { groups, group: None, unpacked: Vec::new() }
     }
 
     /// When a segment begins.
@@ -221,48 +261,13 @@ impl<'g> Reader<'g> {
     /// If there is no such segment.
     #[inline]
     pub(super) fn get(&mut self, index: usize) -> Start {
-        assert!(index < self.groups.segments, "segment {index} of {}", self.groups.segments);
-        self.unpack(index / GROUP).start(index)
-    }
-
-    /// Adds the segments `from..to` of one group, by number; `end` is that of the last segment of all.
-    pub(super) fn add(&mut self, from: usize, to: usize, end: u64, totals: &mut Totals) {
-        let next = if to < self.groups.segments { self.start_of(to) } else { end };
-        let Unpacked { starts, words, .. } = self.unpack(from / GROUP);
-        let place = from % GROUP..from % GROUP + (to - from);
-        let starts = &starts[place.clone()];
-        let ends = starts.iter().skip(1).copied().chain([next]);
-        for ((start, word), end) in starts.iter().zip(&words[place]).zip(ends) {
-            let (state, key) = word.what();
-            totals.add(state, key, end - start);
+        let group = index / GROUP;
+        if self.group != Some(group) {
+            self.unpacked.clear();
+            self.unpacked.extend(Steps::from_group(self.groups, group).take(GROUP));
+            self.group = Some(group);
         }
-    }
-
-    /// How many segments begin before a moment.
-    pub(super) fn before(&mut self, at: u64) -> usize {
-        self.next_from(0, at)
-    }
-
-    /// The first segment from `index` on that begins at a moment or later; looks near first, because the moment mostly
-    /// is.
-    pub(super) fn next_from(&mut self, index: usize, at: u64) -> usize {
-        let Groups { starts, segments: len, .. } = self.groups;
-        let len = *len;
-        if index >= len {
-            return len;
-        }
-        let (mut low, mut step) = (index / GROUP, 1);
-        while low + step < starts.len() && starts[low + step] < at {
-            low += step;
-            step *= 2;
-        }
-        let high = starts.len().min(low + step);
-        let later = starts[low + 1..high.max(low + 1)].partition_point(|start| *start < at);
-        let group = low + later;
-        let first = index.max(group * GROUP);
-        let end = len.min((group + 1) * GROUP);
-        let unpacked = &self.unpack(group).starts[first % GROUP..][..end - first];
-        first + unpacked.partition_point(|start| *start < at)
+        self.unpacked[index % GROUP]
     }
 }
 
@@ -341,7 +346,7 @@ mod tests {
             steps in prop::collection::vec(
                 (prop_oneof![0_u64..4, 0_u64..1 << 31, 0_u64..1 << 40], word()), 0..300,
             ),
-            ask in prop::collection::vec((0_u64..1 << 42, 0_usize..300), 0..20),
+            ask in prop::collection::vec(0_u64..1 << 42, 0..20),
         ) {
             let mut at = 0;
             let plain: Vec<Start> = steps.into_iter().map(|(step, word)| { at += step; (at, word) }).collect();
@@ -349,15 +354,14 @@ mod tests {
             plain.chunks(GROUP).for_each(|group| groups.push(group));
             prop_assert_eq!(groups.segments(), plain.len());
             let mut reader = Reader::new(&groups);
+            prop_assert!(Steps::from_group(&groups, 0).eq(plain.iter().copied()));
             for index in (0..plain.len()).chain((0..plain.len()).rev()) {
                 prop_assert_eq!(reader.start_of(index), plain[index].0);
                 prop_assert_eq!(reader.get(index), plain[index]);
             }
-            let known = plain.iter().map(|(at, _)| (*at, 0));
-            for (at, index) in known.chain(ask).chain([(u64::MAX, 0)]) {
+            for at in plain.iter().map(|(at, _)| *at).chain(ask).chain([u64::MAX]) {
                 let before = plain.partition_point(|(start, _)| *start < at);
-                prop_assert_eq!(reader.before(at), before);
-                prop_assert_eq!(reader.next_from(index, at), before.max(index.min(plain.len())));
+                prop_assert_eq!(groups.before(at), before);
             }
             let mut popped = Vec::new();
             while groups.segments() > 0 {

@@ -1,6 +1,7 @@
 //! One row's segments, and the sums over them from which any stretch is summed in a few steps.
 
-use super::packed::{GROUP, Groups, Reader, Start, Sums, Word};
+use super::packed::{GROUP, Groups, Reader, Start, Steps, Sums, Word};
+use super::sweep::Sweep;
 use crate::growth::push_slowly;
 
 /// How a thread or a processor stands.
@@ -58,23 +59,17 @@ pub struct Totals {
     top_ns: u64,
 }
 
-/// Where a state's time is counted: running, waiting for a processor, blocked or throttled, unknown.
-const fn slot(state: State) -> Option<usize> {
-    match state {
-        State::Rest => None,
-        State::Running => Some(0),
-        State::Ready | State::Preempted => Some(1),
-        State::Blocked | State::Throttled => Some(2),
-        State::Unknown => Some(3),
-    }
-}
+/// Where the time of each state is counted, by its number: running, waiting for a processor, blocked or throttled,
+/// unknown; rest and what is no state nowhere.
+const SLOTS: [usize; 8] = [NOWHERE, 0, 1, 1, 2, 3, 2, NOWHERE];
+const NOWHERE: usize = 4;
 
 impl Totals {
     /// Time in that state, ns. [`State::Ready`] and [`State::Preempted`] are counted together, and so are
     /// [`State::Blocked`] and [`State::Throttled`]; rest is not counted.
     #[must_use]
     pub fn of(&self, state: State) -> u64 {
-        slot(state).map_or(0, |slot| self.ns[slot])
+        self.ns.get(SLOTS[state as usize]).copied().unwrap_or(0)
     }
 
     /// Running, waiting for a processor, blocked or throttled, unknown, ns.
@@ -94,13 +89,15 @@ impl Totals {
         self.top_ns
     }
 
+    /// Adds a time in the state of a segment.
     #[inline]
-    pub(super) fn add(&mut self, state: State, key: u32, ns: u64) {
-        let Some(slot) = slot(state) else { return };
-        self.ns[slot] += ns;
-        // The key is that of the running thread, or else of the last segment.
+    pub(super) fn add(&mut self, word: Word, ns: u64) {
+        let slot = SLOTS[word.state()];
+        if slot < NOWHERE {
+            self.ns[slot] += ns;
+        }
         if slot == 0 {
-            self.vote(key, ns);
+            self.vote(word.key(), ns);
         }
     }
 
@@ -110,6 +107,17 @@ impl Totals {
             *mine += theirs;
         }
         self.vote(other.top, other.top_ns);
+    }
+
+    /// A sum without a part of it, if it is certain which key ran in the rest: the part is empty, or one key alone
+    /// ran.
+    pub(super) fn without(mut self, part: [u64; 4]) -> Option<Self> {
+        let is_certain = part == [0; 4] || self.top_ns == self.ns[0];
+        for (sum, part) in self.ns.iter_mut().zip(part) {
+            *sum -= part;
+        }
+        self.top_ns = self.top_ns.min(self.ns[0]);
+        is_certain.then_some(self)
     }
 
     /// Boyer and Moore's majority vote with weights: what has more than half of the time wins.
@@ -174,45 +182,48 @@ impl Track {
 
     /// The segments that overlap `from..to`, clipped to it.
     pub fn between(&self, from: u64, to: u64) -> impl Iterator<Item = Segment> + '_ {
-        let (first, mut cursor) = (self.at(from).unwrap_or(0), self.cursor());
-        (first..self.len())
-            .map(move |index| cursor.segment(index))
-            .take_while(move |segment| segment.from < to)
-            .map(move |segment| Segment {
-                from: segment.from.max(from),
-                to: segment.to.min(to),
-                ..segment
-            })
-            .filter(|segment| segment.from < segment.to)
+        let mut sweep = Sweep::new(self, from);
+        std::iter::from_fn(move || {
+            let segment = sweep.segment().filter(|segment| segment.from < to)?;
+            sweep.pass(segment.to);
+            Some(Segment { to: segment.to.min(to), ..segment })
+        })
     }
 
     /// The number of the segment at a moment; none before the first.
     #[must_use]
     pub fn at(&self, at: u64) -> Option<usize> {
-        let mut cursor = self.cursor();
-        let after = at.checked_add(1).map_or(self.len(), |after| cursor.before(after));
+        let after = at.checked_add(1).map_or(self.len(), |after| self.groups.before(after));
         after.checked_sub(1)
     }
 
     /// All of it.
     #[must_use]
     pub fn totals(&self) -> Totals {
-        self.cursor().sum(0, self.len())
+        self.totals_between(0, u64::MAX)
     }
 
     /// Between two moments, ns.
     #[must_use]
     pub fn totals_between(&self, from: u64, to: u64) -> Totals {
-        let mut totals = Totals::default();
-        let to = to.min(self.end);
-        let (Some(last), true) = (self.at(to), from < to) else { return totals };
-        let (first, mut cursor) = (self.at(from).unwrap_or(0), self.cursor());
-        cursor.partial(first, from, to, &mut totals);
-        if last > first {
-            totals.join(&cursor.sum(first + 1, last));
-            cursor.partial(last, from, to, &mut totals);
-        }
-        totals
+        if from < to { Sweep::new(self, from).pass(to) } else { Totals::default() }
+    }
+
+    /// The segments from the one at a moment, or a few before it, on.
+    pub(super) fn steps_to(&self, at: u64) -> Steps<'_> {
+        self.groups.steps_to(at)
+    }
+
+    /// The last group of segments, from a group on, that begins at a moment or before.
+    #[inline]
+    pub(super) fn last_group_until(&self, group: usize, to: u64) -> usize {
+        self.groups.last_until(group, to)
+    }
+
+    /// The end of the last segment, ns.
+    #[inline]
+    pub(super) const fn end(&self) -> u64 {
+        self.end
     }
 
     /// Reads segments that are near each other. The track is closed.
@@ -262,8 +273,7 @@ impl Track {
         let mut totals = Totals::default();
         let ends = self.open.iter().skip(1).map(|(start, _)| *start).chain([end]);
         for (&(from, word), to) in self.open.iter().zip(ends).take(GROUP) {
-            let (state, key) = word.what();
-            totals.add(state, key, to - from);
+            totals.add(word, to - from);
         }
         self.sums.push(totals);
         self.groups.push(&self.open[..GROUP]);
@@ -331,7 +341,7 @@ impl Track {
     }
 }
 
-/// Reads the segments of a track that are near each other.
+/// Reads the segments of a track that are near each other, in any order.
 #[derive(Clone, Debug)]
 pub(super) struct Cursor<'t> {
     track: &'t Track,
@@ -351,8 +361,8 @@ impl Cursor<'_> {
     }
 
     /// The first segment that begins at a moment or later.
-    pub(super) fn before(&mut self, at: u64) -> usize {
-        self.reader.before(at)
+    pub(super) fn before(&self, at: u64) -> usize {
+        self.track.groups.before(at)
     }
 
     /// How a thread or processor stands in a segment, and the subject of that.
@@ -377,43 +387,11 @@ impl Cursor<'_> {
         let (state, key) = word.what();
         Segment { from, to: self.end_of(index), state, key }
     }
-
-    /// The first segment from `index` on that begins at `at` or later; looks near first, for `at` is near.
-    pub(super) fn next_from(&mut self, index: usize, at: u64) -> usize {
-        self.reader.next_from(index, at)
-    }
-
-    /// Adds the part of a segment that is between two moments.
-    pub(super) fn partial(&mut self, index: usize, from: u64, to: u64, totals: &mut Totals) {
-        let Segment { from: start, to: end, state, key } = self.segment(index);
-        totals.add(state, key, end.min(to).saturating_sub(start.max(from)));
-    }
-
-    /// The sum of the segments `from..to`, by number.
-    pub(super) fn sum(&mut self, from: usize, to: usize) -> Totals {
-        let mut totals = Totals::default();
-        let (first, last) = (from.div_ceil(GROUP), to / GROUP);
-        let mut add = |from, to| self.reader.add(from, to, self.track.end, &mut totals);
-        if from >= to {
-            return totals;
-        } else if first > last {
-            add(from, to);
-            return totals;
-        }
-        if from < first * GROUP {
-            add(from, first * GROUP);
-        }
-        if last * GROUP < to {
-            add(last * GROUP, to);
-        }
-        totals.join(&self.track.sum_of_groups(first, last));
-        totals
-    }
 }
 
 impl Track {
     /// The sum of the full groups `from..to`.
-    fn sum_of_groups(&self, mut from: usize, mut to: usize) -> Totals {
+    pub(super) fn sum_of_groups(&self, mut from: usize, mut to: usize) -> Totals {
         let mut totals = Totals::default();
         // At each level the ragged ends are added one by one, and what is between them is left to the level above.
         for level in 0..=self.levels.len() {

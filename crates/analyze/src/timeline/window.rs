@@ -1,6 +1,7 @@
 //! The spans to draw for a row: single segments where they are wider than a pixel, otherwise shares of a pixel.
 
-use super::track::{State, Totals, Track};
+use super::sweep::Sweep;
+use super::track::{Segment, State, Track};
 
 /// Pixels a window may have.
 pub const PIXELS_MAX: u32 = 32_768;
@@ -27,46 +28,24 @@ pub(super) fn window(track: &Track, from: u64, to: u64, pixels: u32) -> Vec<Span
     }
     let pixel = (to - from) as f64 / f64::from(pixels);
     let x = |at: u64| ((at - from) as f64 / pixel) as f32;
-    let mut cursor = track.cursor();
-    let (mut index, mut at) = match track.at(from) {
-        Some(index) => (index, from),
-        None => (0, cursor.start_of(0)),
-    };
-    while at < to && index < track.len() {
-        let end = cursor.end_of(index).min(to);
-        if end <= at {
-            index += 1;
-            continue;
-        }
-        let (state, key) = cursor.what(index);
-        let mut totals = Totals::default();
-        let (next, stop) = if (end - at) as f64 >= pixel {
-            totals.add(state, key, end - at);
-            (index + 1, end)
+    let mut sweep = Sweep::new(track, from);
+    while let Some(segment) = sweep.segment().filter(|segment| segment.from < to) {
+        let Segment { from: at, to: end, key, .. } = segment;
+        let end = end.min(to);
+        let stop = if (end - at) as f64 >= pixel {
+            end
         } else {
             let number = ((at - from) as f64 / pixel).floor() + 1.0;
             let end_of_pixel = from.saturating_add((number * pixel) as u64);
             // Over hundreds of days a pixel's end may be rounded to before where we are.
             let onward = at.saturating_add(pixel.max(1.0) as u64);
-            let stop = if end_of_pixel > at { end_of_pixel } else { onward }.min(to);
-            let next = cursor.next_from(index + 1, stop);
-            cursor.partial(index, at, stop, &mut totals);
-            if next > index + 1 {
-                totals.join(&cursor.sum(index + 1, next - 1));
-                cursor.partial(next - 1, at, stop, &mut totals);
-            }
-            // The last of them may go on.
-            (if cursor.end_of(next - 1) > stop { next - 1 } else { next }, stop)
+            if end_of_pixel > at { end_of_pixel } else { onward }.min(to)
         };
-        let length = stop - at;
-        let shares = totals.all().map(|ns| share(ns, length));
+        let totals = sweep.pass(stop);
+        let shares = totals.all().map(|ns| share(ns, stop - at));
         if shares != [0; 4] {
             let key = if totals.of(State::Running) > 0 { totals.top } else { key };
             spans.push(Span { x: x(at), width: x(stop) - x(at), key, shares });
-        }
-        (index, at) = (next, stop);
-        if index < track.len() {
-            at = at.max(cursor.start_of(index));
         }
     }
     spans
