@@ -1,5 +1,5 @@
-//! The cost of the kernel alone: updates to few and many subscribers, steps of federates that advance together, and
-//! subscriptions to many classes.
+//! The cost of the kernel alone: updates to few and many subscribers, interactions, steps of federates that advance
+//! together, and subscriptions to many classes.
 
 use std::hint::black_box;
 
@@ -40,6 +40,23 @@ fn update(criterion: &mut Criterion) {
         });
     }
     group.finish();
+}
+
+/// One federate sends an interaction; four others subscribe.
+fn interaction(criterion: &mut Criterion) {
+    let mut world = World::new();
+    for session in 1..=5 {
+        world.join(session);
+        world.subscribe_interaction(session);
+    }
+    world.publish_interaction(1);
+    let call = world.interaction_call();
+    criterion.bench_function("interaction to 4", |timer| {
+        timer.iter(|| {
+            world.call(1, call.clone());
+            black_box(world.out.len())
+        });
+    });
 }
 
 /// Federates that are regulating and constrained each send one update to all others and advance by one.
@@ -160,5 +177,5 @@ fn subscribe(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, update, step, advance, subscribe);
+criterion_group!(benches, update, interaction, step, advance, subscribe);
 criterion_main!(benches);

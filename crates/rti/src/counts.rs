@@ -6,6 +6,8 @@
 //! ([`gather_step`]). From then on, updates and reflections are counted in the tables, so that their sums can be told
 //! at any time.
 
+mod by_class;
+
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,9 +20,7 @@ use crate::federation::Federation;
 use crate::image::{Reader, Stored, Taken, Writer, stored};
 use crate::job::{All, DONE, Step};
 use crate::memory::entry_len;
-
-/// Counts by transportation type and class.
-pub(crate) type ByClass<C> = BTreeMap<(TransportationTypeHandle, C), i32>;
+pub(crate) use by_class::ByClass;
 
 /// The counts of a federate.
 #[derive(Debug, Default)]
@@ -55,8 +55,10 @@ impl Tally {
         if !self.present.insert(instance) {
             return 0;
         }
-        let class = if add(&mut self.by_class, class, 1) { Self::CLASS } else { 0 };
-        class + Self::INSTANCE
+        let classes = self.by_class.len();
+        let count = self.by_class.entry(class).or_default();
+        *count = count.saturating_add(1);
+        (self.by_class.len() - classes) * Self::CLASS + Self::INSTANCE
     }
 
     /// The instance does not exist any more. Returns the memory that this frees.
@@ -73,44 +75,19 @@ impl Tally {
 
     /// The number of instances of all classes.
     pub(crate) fn total(&self) -> i32 {
-        total(&self.by_class)
+        self.by_class.values().fold(0, |sum, count| sum.saturating_add(*count))
     }
-}
-
-/// Adds to a count. Returns whether it is new in the table.
-fn add<K: Ord>(counts: &mut BTreeMap<K, i32>, key: K, more: i32) -> bool {
-    if let Some(count) = counts.get_mut(&key) {
-        *count = count.saturating_add(more);
-        return false;
-    }
-    counts.insert(key, more);
-    true
-}
-
-/// Adds to a count by class. Returns the memory that this takes, in bytes.
-fn add_by_class<C: Ord>(
-    counts: &mut ByClass<C>,
-    kind: TransportationTypeHandle,
-    class: C,
-    more: i32,
-) -> usize {
-    if add(counts, (kind, class), more) { Counts::BY_CLASS } else { 0 }
-}
-
-/// The sum of all counts.
-pub(crate) fn total<K>(counts: &BTreeMap<K, i32>) -> i32 {
-    counts.values().fold(0, |sum, count| sum.saturating_add(*count))
 }
 
 impl Counts {
-    const BY_CLASS: usize = entry_len::<(TransportationTypeHandle, ObjectClassHandle), i32>();
-
     /// The estimated memory of the tables, in bytes.
     pub(crate) fn len(&self) -> usize {
-        let objects = self.updates.len() + self.reflections.len();
-        let interactions = self.interactions_sent.len() + self.interactions_received.len();
-        let directed = self.directed_sent.len() + self.directed_received.len();
-        (objects + interactions + directed) * Self::BY_CLASS
+        self.updates.memory()
+            + self.reflections.memory()
+            + self.interactions_sent.memory()
+            + self.interactions_received.memory()
+            + self.directed_sent.memory()
+            + self.directed_received.memory()
             + self.updated.len()
             + self.reflected.len()
     }
@@ -124,7 +101,7 @@ impl Counts {
         kinds: &[TransportationTypeHandle],
     ) -> usize {
         let updates = &mut self.updates;
-        let counts = kinds.iter().map(|kind| add_by_class(updates, *kind, class, 1));
+        let counts = kinds.iter().map(|kind| updates.add(*kind, class, 1));
         counts.sum::<usize>() + self.updated.add(instance, class)
     }
 
@@ -135,7 +112,7 @@ impl Counts {
         class: ObjectClassHandle,
         kind: TransportationTypeHandle,
     ) -> usize {
-        let count = add_by_class(&mut self.reflections, kind, class, 1);
+        let count = self.reflections.add(kind, class, 1);
         count + self.reflected.add(instance, class)
     }
 
@@ -145,7 +122,7 @@ impl Counts {
         class: InteractionClassHandle,
         kind: TransportationTypeHandle,
     ) -> usize {
-        add_by_class(&mut self.interactions_sent, kind, class, 1)
+        self.interactions_sent.add(kind, class, 1)
     }
 
     /// The federate has sent a directed interaction.
@@ -154,7 +131,7 @@ impl Counts {
         class: InteractionClassHandle,
         kind: TransportationTypeHandle,
     ) -> usize {
-        add_by_class(&mut self.directed_sent, kind, class, 1)
+        self.directed_sent.add(kind, class, 1)
     }
 
     /// The federate has received an interaction, or the removal of an instance.
@@ -164,7 +141,7 @@ impl Counts {
             C::ReceiveInteraction { interaction_class, transportation_type: kind, .. }
             | C::ReceiveInteractionWithTime {
                 interaction_class, transportation_type: kind, ..
-            } => add_by_class(&mut self.interactions_received, *kind, *interaction_class, 1),
+            } => self.interactions_received.add(*kind, *interaction_class, 1),
             C::ReceiveDirectedInteraction {
                 interaction_class, transportation_type: kind, ..
             }
@@ -172,7 +149,7 @@ impl Counts {
                 interaction_class,
                 transportation_type: kind,
                 ..
-            } => add_by_class(&mut self.directed_received, *kind, *interaction_class, 1),
+            } => self.directed_received.add(*kind, *interaction_class, 1),
             C::RemoveObjectInstance { .. } | C::RemoveObjectInstanceWithTime { .. } => {
                 self.removed = self.removed.saturating_add(1);
                 0
@@ -190,11 +167,11 @@ impl Counts {
     ) -> usize {
         let mut len = 0;
         for (kind, count) in traffic.updates.by_kind() {
-            len += add_by_class(&mut self.updates, kind, class, count);
+            len += self.updates.add(kind, class, count);
             len += self.updated.add(instance, class);
         }
         for (kind, count) in traffic.reflections.by_kind() {
-            len += add_by_class(&mut self.reflections, kind, class, count);
+            len += self.reflections.add(kind, class, count);
             len += self.reflected.add(instance, class);
         }
         len

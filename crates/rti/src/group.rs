@@ -28,8 +28,13 @@ impl<K, V> IntoIterator for Groups<K, V> {
 
 impl<K: PartialEq, V> FromIterator<(K, V)> for Groups<K, V> {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(pairs: I) -> Self {
-        let mut groups = Self::new();
-        pairs.into_iter().for_each(|(key, value)| groups.add(key, value));
+        let mut pairs = pairs.into_iter();
+        let Some((key, value)) = pairs.next() else { return Self::new() };
+        // Mostly all values have the same key.
+        let mut first = Vec::with_capacity(1 + pairs.size_hint().1.unwrap_or(0));
+        first.push(value);
+        let mut groups = Self(vec![(key, first)]);
+        pairs.for_each(|(key, value)| groups.add(key, value));
         groups
     }
 }

@@ -5,18 +5,19 @@
 
 use hemiola_fom::Model;
 use hemiola_hla::call::{DeclarationCall, FederationCall, ObjectCall, TimeCall};
-use hemiola_hla::data::FomModule;
+use hemiola_hla::data::{Data, FomModule};
 use hemiola_hla::{
-    AttributeHandle, Call, EncodedTime, LogicalInterval, LogicalTime, ObjectClassHandle,
-    ObjectInstanceHandle, Reply,
+    AttributeHandle, Call, EncodedTime, InteractionClassHandle, LogicalInterval, LogicalTime,
+    ObjectClassHandle, ObjectInstanceHandle, Reply,
 };
 use hemiola_rti::{CallId, Effect, Input, Kernel, Limits, Milestone, SessionId};
 
-/// A class with one attribute.
+/// A class with one attribute, and an interaction class without parameters.
 pub(crate) const MODEL: &str = r#"<objectModel xmlns="http://standards.ieee.org/IEEE1516-2025"><objects><objectClass>
 <name>HLAobjectRoot</name><objectClass><name>Car</name>
 <attribute><name>Position</name><dataType>HLAoctet</dataType><order>TimeStamp</order></attribute>
-</objectClass></objectClass></objects></objectModel>"#;
+</objectClass></objectClass></objects><interactions><interactionClass><name>HLAinteractionRoot</name>
+<interactionClass><name>Horn</name></interactionClass></interactionClass></interactions></objectModel>"#;
 
 /// The name of the federation.
 pub(crate) const NAME: &str = "Bench";
@@ -31,6 +32,9 @@ pub(crate) struct World {
     /// Its first attribute.
     pub(crate) attribute: AttributeHandle,
 }
+
+/// The name of the interaction class.
+const INTERACTION: &str = "HLAinteractionRoot.Horn";
 
 impl World {
     pub(crate) fn new() -> Self {
@@ -112,6 +116,30 @@ impl World {
 
     pub(crate) fn subscribe(&mut self, session: u64) {
         self.call(session, self.subscription());
+    }
+
+    /// Returns the interaction class.
+    fn interaction(&self) -> InteractionClassHandle {
+        self.model.interaction_class_named(INTERACTION).expect("it is there")
+    }
+
+    pub(crate) fn publish_interaction(&mut self, session: u64) {
+        let interaction_class = self.interaction();
+        self.call(session, DeclarationCall::PublishInteractionClass { interaction_class });
+    }
+
+    pub(crate) fn subscribe_interaction(&mut self, session: u64) {
+        let interaction_class = self.interaction();
+        self.call(session, DeclarationCall::SubscribeInteractionClass { interaction_class });
+    }
+
+    /// The call that sends an interaction.
+    pub(crate) fn interaction_call(&self) -> ObjectCall {
+        ObjectCall::SendInteraction {
+            interaction_class: self.interaction(),
+            parameter_values: Vec::new(),
+            user_supplied_tag: Data::new(),
+        }
     }
 
     pub(crate) fn register(&mut self, session: u64) -> ObjectInstanceHandle {

@@ -191,7 +191,7 @@ fn interactions(
 }
 
 /// One report for each transportation type in use; if there is none, one without counts.
-fn by_transportation<C: Copy + Element>(
+fn by_transportation<C: Copy + Ord + Element>(
     federation: &Federation,
     name: &'static str,
     parameter: &'static str,
@@ -199,8 +199,8 @@ fn by_transportation<C: Copy + Element>(
 ) -> Reports {
     let is_for_2010 = is_for_2010(federation, &format!("HLAfederate.HLAreport.{name}"));
     let mut groups: BTreeMap<TransportationTypeHandle, Vec<(C, i32)>> = BTreeMap::new();
-    for ((kind, one), count) in counts {
-        groups.entry(*kind).or_default().push((*one, *count));
+    for (kind, one, count) in counts.iter() {
+        groups.entry(kind).or_default().push((one, count));
     }
     if groups.is_empty() {
         groups.insert(TransportationTypeHandle::RELIABLE, Vec::new());

@@ -14,7 +14,7 @@ use hemiola_units::Span;
 
 use super::condition::{Conditions, REPORT_FILE};
 use super::subject;
-use crate::counts::{Counts, total};
+use crate::counts::Counts;
 use crate::federate::Federate;
 use crate::federation::Federation;
 use crate::input::report_file;
@@ -183,12 +183,12 @@ fn report_file_of(federation: &Federation, federate: &Federate) -> String {
 /// Returns the value of an attribute that counts.
 fn counted(counts: &Counts, name: &str) -> Option<i32> {
     Some(match name {
-        "HLAreflectionsReceived" => total(&counts.reflections),
-        "HLAupdatesSent" => total(&counts.updates),
-        "HLAinteractionsReceived" => total(&counts.interactions_received),
-        "HLAinteractionsSent" => total(&counts.interactions_sent),
-        "HLAdirectedInteractionsReceived" => total(&counts.directed_received),
-        "HLAdirectedInteractionsSent" => total(&counts.directed_sent),
+        "HLAreflectionsReceived" => counts.reflections.total(),
+        "HLAupdatesSent" => counts.updates.total(),
+        "HLAinteractionsReceived" => counts.interactions_received.total(),
+        "HLAinteractionsSent" => counts.interactions_sent.total(),
+        "HLAdirectedInteractionsReceived" => counts.directed_received.total(),
+        "HLAdirectedInteractionsSent" => counts.directed_sent.total(),
         "HLAobjectInstancesUpdated" => counts.updated.total(),
         "HLAobjectInstancesReflected" => counts.reflected.total(),
         "HLAobjectInstancesDeleted" => counts.deleted,

@@ -1,4 +1,5 @@
-//! No slice of bulk work is long: the allocator's calls in each are counted, since they are most of its time.
+//! No slice of bulk work is long: the allocator's calls in each are counted, since they are most of its time. Nor does
+//! an interaction call it more often for many receivers than for few.
 
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
@@ -98,4 +99,25 @@ fn no_slice_of_bulk_work_calls_the_allocator_too_often() {
     drop(whole);
     let most = inputs.map(|(what, input)| (what, most_calls(world(), input)));
     assert!(most.iter().all(|(_, calls)| *calls <= CALLS_MAX), "{most:?}");
+}
+
+#[test]
+fn an_interaction_to_many_calls_the_allocator_as_often_as_one_to_few() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let calls = |receivers: u64| {
+        let mut world = World::new();
+        world.join(PUBLISHER);
+        world.publish_interaction(PUBLISHER);
+        for receiver in SUBSCRIBER..SUBSCRIBER + receivers {
+            world.join(receiver);
+            world.subscribe_interaction(receiver);
+        }
+        // The first one finds the receivers, and the lists of effects get their room.
+        world.call(PUBLISHER, world.interaction_call());
+        let call = world.interaction_call();
+        let before = CALLS.load(Ordering::Relaxed);
+        world.call(PUBLISHER, call);
+        CALLS.load(Ordering::Relaxed) - before
+    };
+    assert_eq!(calls(64), calls(2));
 }

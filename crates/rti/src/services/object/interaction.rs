@@ -151,7 +151,9 @@ fn send(
         let (tag, extent) = (tag.clone(), extent.clone());
         let message = Message { body, tag, transportation, producer: me, stamp, extent };
         dispatch(federation, message, &receivers);
-        told.extend(receivers);
+        if stamp.retraction().is_some() {
+            told.extend(receivers);
+        }
     }
     store_for_retraction(federation, me, stamp, first, told, None);
     Ok(stamp.retraction())
