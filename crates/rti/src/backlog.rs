@@ -2,6 +2,8 @@
 
 mod queue;
 
+use std::collections::VecDeque;
+use std::ops::Deref;
 use std::sync::Arc;
 
 #[cfg(test)]
@@ -9,14 +11,22 @@ use hemiola_hla::Callback;
 use hemiola_hla::{LogicalTime, MessageRetractionHandle, ObjectInstanceHandle, OrderType};
 
 use crate::image::{Reader, SharedContent, Stored, Taken, Writer};
-use crate::memory::{Account, Share};
+use crate::memory::{ALLOCATION, Account, Charge, ParcelMemory, entry_len};
 use crate::message::Message;
 use crate::notice::Notice;
 use queue::Queue;
 
-/// A message that is queued for one federate.
+/// A message that is queued for one federate: its place in the queue, and what the queues share that hold it.
 #[derive(Debug)]
 pub(crate) struct QueuedMessage {
+    parcel: Arc<Parcel>,
+    /// For the place, unless the payer of the message pays it.
+    place: Option<Charge>,
+}
+
+/// A message that federates receive alike.
+#[derive(Debug)]
+pub(crate) struct Parcel {
     pub(crate) content: Content,
     /// Its approximate size in bytes.
     pub(crate) len: usize,
@@ -28,8 +38,7 @@ pub(crate) struct QueuedMessage {
     pub(crate) removes: bool,
     /// The retraction handle, if the message has a time stamp that orders it.
     pub(crate) retraction: Option<MessageRetractionHandle>,
-    /// The memory of the message and of its place in the queue; `None` before it is queued.
-    pub(crate) share: Option<Share>,
+    pub(crate) memory: ParcelMemory,
 }
 
 /// What a queued message delivers.
@@ -41,13 +50,74 @@ pub(crate) enum Content {
     Unevaluated(Arc<Message>, OrderType),
 }
 
+impl Parcel {
+    /// The memory of a message besides its values and tag, in bytes.
+    pub(crate) const OVERHEAD: usize = 4 * 64;
+
+    /// Returns the instance that its receivers no longer know.
+    pub(crate) fn removed(&self) -> Option<ObjectInstanceHandle> {
+        self.subject.filter(|_| self.removes)
+    }
+
+    /// Whether it is the same message as another one with this content, which an image contains.
+    fn is_like(&self, other: &Self) -> bool {
+        let order = |one: &Self| match one.content {
+            Content::Evaluated(_) => None,
+            Content::Unevaluated(_, order) => Some(order),
+        };
+        let key = |one: &Self| (one.len, one.sequence, one.subject, one.removes, one.retraction);
+        key(self) == key(other) && order(self) == order(other)
+    }
+}
+
 impl QueuedMessage {
+    /// The estimated memory of a place in the queue in time stamp order, in bytes.
+    const ORDERED: usize =
+        entry_len::<(LogicalTime, u64), VecDeque<Self>>() + ALLOCATION + size_of::<Self>();
+    /// The estimated memory of a place in the queue in receive order, in bytes.
+    const HELD: usize = size_of::<Self>() * 3 / 2;
+
+    /// A place in the queue in time stamp order, which the payer of the message pays too.
+    pub(crate) fn ordered(parcel: Arc<Parcel>) -> Self {
+        parcel.memory.take_place(Self::ORDERED);
+        Self { parcel, place: None }
+    }
+
+    /// A place in the queue in receive order, which the receiver pays.
+    pub(crate) fn held(parcel: Arc<Parcel>, receiver: &Arc<Account>) -> Self {
+        Self { parcel, place: Some(Charge::new(receiver, Self::HELD)) }
+    }
+
+    /// The charge for the place.
+    pub(crate) fn place_len(&self) -> usize {
+        self.place.as_ref().map_or(Self::ORDERED, Charge::len)
+    }
+
+    /// The parcel, to recognise it, and the memory that it holds.
+    pub(crate) fn parcel(&self) -> (*const Parcel, usize) {
+        (Arc::as_ptr(&self.parcel), self.parcel.memory.held())
+    }
+
+    /// The message is encoded for a receiver. If others still wait, the encoding is kept for them.
+    pub(crate) fn encoded(&self) {
+        if Arc::strong_count(&self.parcel) > 1 {
+            self.parcel.memory.keep_encoding();
+        }
+    }
+
     /// A message of a test with this sequence number.
     #[cfg(test)]
     pub(crate) fn numbered(sequence: u64) -> Self {
+        Self::with_retraction(sequence, None)
+    }
+
+    /// The same with a retraction handle.
+    #[cfg(test)]
+    fn with_retraction(sequence: u64, retraction: Option<MessageRetractionHandle>) -> Self {
         let content = Content::Evaluated(Arc::new(Notice::new(Callback::FederationSaved)));
-        let (subject, removes, retraction, share) = (None, false, None, None);
-        Self { content, len: 1, sequence, subject, removes, retraction, share }
+        let (subject, removes, memory) = (None, false, ParcelMemory::new(&Arc::default(), 1));
+        let parcel = Parcel { content, len: 1, sequence, subject, removes, retraction, memory };
+        Self::ordered(Arc::new(parcel))
     }
 
     /// Writes it. The content is written once for all queues.
@@ -91,16 +161,37 @@ impl QueuedMessage {
             _ => return Err("a queued message is of an unknown kind"),
         };
         let len = u32::take(from)? as usize;
-        let share = Some(from.parcels(number).restored(account, is_ordered, len));
-        Ok(Self {
+        let parcel = Parcel {
             content,
             len,
             sequence: Stored::take(from)?,
             subject: Stored::take(from)?,
             removes: Stored::take(from)?,
             retraction: Stored::take(from)?,
-            share,
-        })
+            memory: ParcelMemory::new(account, len),
+        };
+        let known = &mut from.parcels(number)[usize::from(is_ordered)];
+        let parcel = match known {
+            Some(known) if known.is_like(&parcel) => Arc::clone(known),
+            _ => Arc::clone(known.insert(Arc::new(parcel))),
+        };
+        Ok(if is_ordered { Self::ordered(parcel) } else { Self::held(parcel, account) })
+    }
+}
+
+impl Deref for QueuedMessage {
+    type Target = Parcel;
+
+    fn deref(&self) -> &Parcel {
+        &self.parcel
+    }
+}
+
+impl Drop for QueuedMessage {
+    fn drop(&mut self) {
+        if self.place.is_none() {
+            self.parcel.memory.give_back_place(Self::ORDERED);
+        }
     }
 }
 
@@ -219,9 +310,9 @@ impl Backlog {
         }
     }
 
-    /// The memory of the queued messages.
-    pub(crate) fn shares(&self) -> impl Iterator<Item = &Share> {
-        self.ordered.iter().chain(self.held.iter()).filter_map(|message| message.share.as_ref())
+    /// All messages.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &QueuedMessage> {
+        self.ordered.iter().chain(self.held.iter())
     }
 
     /// Checks both queues and returns the time stamps in order.

@@ -45,6 +45,9 @@ pub(crate) struct Federate {
     /// Instances it discovered while messages were queued for it, with the federation's message count at that moment.
     /// Older messages about such an instance are not delivered, even if the federate knew the instance earlier.
     pub(crate) known_since: BTreeMap<ObjectInstanceHandle, u64>,
+    /// The federation's message count when it last forgot an instance. It knows the instances of all messages that were
+    /// sent to it later.
+    pub(crate) forgot_at: u64,
     /// Number of its unfinished jobs.
     pub(crate) jobs: u32,
     pub(crate) presence: Presence,
@@ -283,6 +286,7 @@ impl Federate {
             resign_action: ResignAction::NoAction,
             time,
             known_since: BTreeMap::new(),
+            forgot_at: 0,
             last_reflected: BTreeMap::new(),
             postponed: Postponed::default(),
             jobs: 0,

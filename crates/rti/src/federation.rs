@@ -13,6 +13,7 @@ use hemiola_hla::{
 };
 use hemiola_units::Instant;
 
+use crate::backlog::QueuedMessage;
 use crate::creation::Creation;
 use crate::federate::{Edition, Federate};
 use crate::image::{Reader, Taken, Writer};
@@ -21,9 +22,7 @@ use crate::instance::{Instance, InstanceAttribute, KnownBy};
 use crate::job::{CALLBACK, Jobs};
 use crate::limits::Limits;
 use crate::members::Members;
-use crate::memory::{
-    ALLOCATION, Account, Allowance, Charge, Quota, Refusals, Share, entry_len, name_len,
-};
+use crate::memory::{ALLOCATION, Account, Allowance, Charge, Quota, Refusals, entry_len, name_len};
 use crate::message::Message;
 use crate::mom::{self, Mom};
 use crate::notice::Notice;
@@ -207,7 +206,9 @@ impl Federation {
     }
 
     /// Restores a federate with its handle.
-    pub(crate) fn fill(&mut self, handle: FederateHandle, federate: Federate) -> Taken<()> {
+    pub(crate) fn fill(&mut self, handle: FederateHandle, mut federate: Federate) -> Taken<()> {
+        // It may have forgotten instances of messages that were queued for it before the save.
+        federate.forgot_at = self.sequence;
         for class in federate.subscribed.classes.keys() {
             self.class_subscribers.entry(*class).or_default().insert(handle);
         }
@@ -393,8 +394,8 @@ impl Federation {
             assert_eq!(federate.charge.len(), federate.counted_len(reserved), "{handle}");
             held += federate.charge.len();
             held += federate.time.sent.values().map(|sent| sent.charge.len()).sum::<usize>();
-            held += federate.time.backlog.shares().map(Share::place_len).sum::<usize>();
-            parcels.extend(federate.time.backlog.shares().map(Share::parcel));
+            held += federate.time.backlog.iter().map(QueuedMessage::place_len).sum::<usize>();
+            parcels.extend(federate.time.backlog.iter().map(QueuedMessage::parcel));
         }
         for instance in self.instances.values() {
             assert_eq!(instance.charge.len(), instance.counted_len());
@@ -709,6 +710,13 @@ impl Federation {
                     "the first message in the queue is deliverable"
                 );
             }
+            assert!(
+                time.backlog.iter().all(|message| {
+                    crate::message::is_deliverable(self, handle, message)
+                        == crate::message::is_known_since(self, handle, message)
+                }),
+                "a federate knows the instances of what was sent to it since it forgot one"
+            );
             let in_order = time.backlog.check_invariants().all(|stamp| time.floor().allows(stamp));
             assert!(in_order || has_jobs, "{} has a message in its past", federate.name);
             let jobs = self.jobs.iter().filter(|job| job.federate == handle).count();

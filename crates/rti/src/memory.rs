@@ -16,13 +16,11 @@
 //!
 //! The charges of a session that has ended still count for the federation.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use hemiola_hla::{Exception, FederateHandle, LogicalTime, Refusal};
+use hemiola_hla::{Exception, FederateHandle, Refusal};
 
-use crate::backlog::QueuedMessage;
 use crate::federation::Federation;
 use crate::limits::Limits;
 
@@ -241,9 +239,9 @@ impl Drop for Charge {
     }
 }
 
-/// A queued message, which all queues share that hold it.
+/// The memory of a queued message, which all queues share that hold it.
 #[derive(Debug)]
-pub(crate) struct Parcel {
+pub(crate) struct ParcelMemory {
     account: Arc<Account>,
     /// Its payload and overhead.
     len: usize,
@@ -251,119 +249,44 @@ pub(crate) struct Parcel {
     held: Counter,
 }
 
-impl Parcel {
-    fn new(account: &Arc<Account>, len: usize) -> Arc<Self> {
-        let parcel = Self { account: Arc::clone(account), len, held: Counter::default() };
-        parcel.grow(len);
-        Arc::new(parcel)
+impl ParcelMemory {
+    /// For a message of this length, which this account pays.
+    pub(crate) fn new(account: &Arc<Account>, len: usize) -> Self {
+        let memory = Self { account: Arc::clone(account), len, held: Counter::default() };
+        memory.grow(len);
+        memory
     }
 
     fn grow(&self, len: usize) {
         self.account.add(len);
         self.held.add(len);
     }
+
+    /// Its encoding is kept for further receivers.
+    pub(crate) fn keep_encoding(&self) {
+        if self.held() == self.len {
+            self.grow(self.len);
+        }
+    }
+
+    pub(crate) fn held(&self) -> usize {
+        self.held.get()
+    }
+
+    /// A place in a queue that is paid with the message.
+    pub(crate) fn take_place(&self, len: usize) {
+        self.account.add(len);
+    }
+
+    pub(crate) fn give_back_place(&self, len: usize) {
+        self.account.subtract(len);
+    }
 }
 
-impl Drop for Parcel {
+impl Drop for ParcelMemory {
     fn drop(&mut self) {
         self.account.subtract(self.held.get());
     }
-}
-
-/// The place of a message in one queue.
-#[derive(Debug)]
-pub(crate) struct Share {
-    parcel: Arc<Parcel>,
-    /// For the place, unless the payer of the message pays it.
-    place: Option<Charge>,
-}
-
-impl Share {
-    /// The estimated memory of a place in the queue in time stamp order.
-    const ORDERED: usize = entry_len::<(LogicalTime, u64), VecDeque<QueuedMessage>>()
-        + ALLOCATION
-        + size_of::<QueuedMessage>();
-    /// The estimated memory of a place in the queue in receive order.
-    const HELD: usize = size_of::<QueuedMessage>() * 3 / 2;
-
-    /// A place in the queue in time stamp order, which the sender pays too.
-    fn ordered(parcel: &Arc<Parcel>) -> Self {
-        parcel.account.add(Self::ORDERED);
-        Self { parcel: Arc::clone(parcel), place: None }
-    }
-
-    /// A place in the queue in receive order, which the receiver pays.
-    fn held(parcel: &Arc<Parcel>, receiver: &Arc<Account>) -> Self {
-        let place = Some(Charge::new(receiver, Self::HELD));
-        Self { parcel: Arc::clone(parcel), place }
-    }
-
-    /// The charge for the place.
-    pub(crate) fn place_len(&self) -> usize {
-        self.place.as_ref().map_or(Self::ORDERED, Charge::len)
-    }
-
-    /// The message is encoded for a receiver. If others still wait, the encoding is kept for them.
-    pub(crate) fn encoded(&self) {
-        let Parcel { len, held, .. } = &*self.parcel;
-        if Arc::strong_count(&self.parcel) > 1 && held.get() == *len {
-            self.parcel.grow(*len);
-        }
-    }
-
-    /// The parcel, to recognise it, and what it holds.
-    pub(crate) fn parcel(&self) -> (*const Parcel, usize) {
-        (Arc::as_ptr(&self.parcel), self.parcel.held.get())
-    }
-}
-
-impl Drop for Share {
-    fn drop(&mut self) {
-        if self.place.is_none() {
-            self.parcel.account.subtract(Self::ORDERED);
-        }
-    }
-}
-
-/// The parcels of one message: in the order of time stamps, and in receive order.
-#[derive(Debug, Default)]
-pub(crate) struct Parcels([Option<Arc<Parcel>>; 2]);
-
-impl Parcels {
-    /// A place in a receiver's queue.
-    pub(crate) fn share(
-        &mut self,
-        federation: &Federation,
-        (sender, receiver): (FederateHandle, FederateHandle),
-        is_ordered: bool,
-        len: usize,
-    ) -> Share {
-        let len = len.max(federation.allowance.room.call_len + Self::OVERHEAD);
-        let parcel = &mut self.0[usize::from(is_ordered)];
-        // A sender chooses a time in the future; a receiver holds messages back until it advances.
-        if is_ordered {
-            let sender = &federation.federate(sender).account;
-            Share::ordered(parcel.get_or_insert_with(|| Parcel::new(sender, len)))
-        } else {
-            let parcel = parcel.get_or_insert_with(|| Parcel::new(&federation.account, len));
-            Share::held(parcel, &federation.federate(receiver).account)
-        }
-    }
-
-    /// A place in a queue that an image restores. This account pays for all of it.
-    pub(crate) fn restored(
-        &mut self,
-        account: &Arc<Account>,
-        is_ordered: bool,
-        len: usize,
-    ) -> Share {
-        let parcel = &mut self.0[usize::from(is_ordered)];
-        let parcel = parcel.get_or_insert_with(|| Parcel::new(account, len));
-        if is_ordered { Share::ordered(parcel) } else { Share::held(parcel, account) }
-    }
-
-    /// The memory of a message besides its values and tag.
-    pub(crate) const OVERHEAD: usize = 4 * 64;
 }
 
 impl Refusals {

@@ -9,13 +9,13 @@ use hemiola_hla::{
     MessageRetractionHandle, ObjectInstanceHandle, OrderType, TransportationTypeHandle,
 };
 
-use crate::backlog::{Content, QueuedMessage};
+use crate::backlog::{Content, Parcel, QueuedMessage};
 use crate::federate::Federate;
 use crate::federation::Federation;
 use crate::group::Groups;
 use crate::image::{Reader, SharedContent, Stored, Taken, Writer, stored};
 use crate::job::{DONE, Step, Task};
-use crate::memory::{Charge, Parcels, Share, can_hold};
+use crate::memory::{Charge, ParcelMemory, can_hold};
 use crate::mom;
 use crate::notice::Notice;
 use crate::regions::Extent;
@@ -287,6 +287,14 @@ impl Message {
             | Body::Remove { instance } => Some(*instance),
         }
     }
+
+    /// Returns the instance that its receivers no longer know.
+    const fn removed(&self) -> Option<ObjectInstanceHandle> {
+        match &self.body {
+            Body::Remove { instance } => Some(*instance),
+            _ => None,
+        }
+    }
 }
 
 stored!(Message { body, tag, transportation, producer, stamp, extent });
@@ -369,14 +377,14 @@ pub(crate) fn dispatch(
     federation.sequence += 1;
     let way_of = |one: &FederateHandle| Way::of(federation, *one, message.stamp);
     let Some((first, others)) = receivers.split_first() else { return };
-    let (way, mut parcels) = (way_of(first), Parcels::default());
+    let way = way_of(first);
     // Almost always, and then the message itself becomes the notice.
     if others.iter().all(|other| way_of(other) == way) {
-        return send_alike(federation, message, way, receivers, &mut parcels);
+        return send_alike(federation, message, way, receivers);
     }
     let ways: Groups<_, _> = receivers.iter().map(|one| (way_of(one), *one)).collect();
     for (way, receivers) in ways {
-        send_alike(federation, message.clone(), way, &receivers, &mut parcels);
+        send_alike(federation, message.clone(), way, &receivers);
     }
 }
 
@@ -386,30 +394,49 @@ fn send_alike(
     message: Message,
     way: Option<Way>,
     receivers: &[FederateHandle],
-    parcels: &mut Parcels,
 ) {
     let Some(way) = way else { return };
-    let (subject, retraction) = (message.subject(), message.stamp.retraction());
-    let removes = matches!(message.body, Body::Remove { .. });
+    if way.is_queued {
+        let (time, parcel) = (way.time(message.stamp), evaluated_parcel(federation, message, way));
+        for receiver in receivers {
+            queue(federation, *receiver, time, &parcel);
+        }
+        return;
+    }
+    let removed = message.removed();
+    // Updates were counted when their receivers were found.
     let is_update = matches!(message.body, Body::Reflect { .. });
-    let (sequence, len, producer) = (federation.sequence, message.len(), message.producer);
-    let time = way.time(message.stamp);
     let notice = message.notice(way);
     for receiver in receivers {
-        let notice = Arc::clone(&notice);
-        if !way.is_queued {
-            // Updates were counted when their receivers were found.
-            if !is_update {
-                count_received(federation, *receiver, &notice);
-            }
-            hand_over(federation, *receiver, notice, subject.filter(|_| removes));
-            continue;
+        if !is_update {
+            count_received(federation, *receiver, &notice);
         }
-        let content = Content::Evaluated(notice);
-        let message =
-            QueuedMessage { content, len, sequence, subject, removes, retraction, share: None };
-        queue(federation, (producer, *receiver), time, message, parcels);
+        hand_over(federation, *receiver, Arc::clone(&notice), removed);
     }
+}
+
+/// Returns the newest message for the queues of federates that receive it in this way.
+fn evaluated_parcel(federation: &Federation, message: Message, way: Way) -> Arc<Parcel> {
+    let (len, retraction) = (message.len(), message.stamp.retraction());
+    let (subject, removes) = (message.subject(), message.removed().is_some());
+    let memory = memory_of(federation, message.producer, way, len);
+    let (content, sequence) = (Content::Evaluated(message.notice(way)), federation.sequence);
+    Arc::new(Parcel { content, len, sequence, subject, removes, retraction, memory })
+}
+
+/// Returns the memory of a message for queues. A sender chooses a time in the future, and pays; a receiver holds
+/// messages back until it advances, and the federation pays.
+fn memory_of(
+    federation: &Federation,
+    producer: FederateHandle,
+    way: Way,
+    len: usize,
+) -> ParcelMemory {
+    let payer = match way.order {
+        OrderType::TimeStamp => &federation.federate(producer).account,
+        OrderType::Receive => &federation.account,
+    };
+    ParcelMemory::new(payer, len.max(federation.allowance.room.call_len + Parcel::OVERHEAD))
 }
 
 /// Sends a message to all other federates, which evaluate their subscriptions at delivery. Returns the federates that
@@ -419,10 +446,9 @@ pub(crate) fn dispatch_unevaluated(
     message: Message,
 ) -> Vec<FederateHandle> {
     federation.sequence += 1;
-    let (sequence, len) = (federation.sequence, message.len());
-    let (stamp, retraction) = (message.stamp, message.stamp.retraction());
+    let stamp = message.stamp;
     let mut others: Vec<FederateHandle> = federation.joined().iter().copied().collect();
-    let (producer, mut parcels) = (message.producer, Parcels::default());
+    let producer = message.producer;
     others.retain(|one| *one != producer && federation.federate(*one).is_staying());
     if federation.mom.is_some() && producer != mom::RTI {
         let wanted = object::evaluate(federation, mom::RTI, &message);
@@ -432,20 +458,29 @@ pub(crate) fn dispatch_unevaluated(
     let is_held = stamp == Stamp::None
         && others.iter().any(|receiver| must_queue(federation.federate(*receiver)));
     let message = Arc::new(if is_held { message.detached() } else { message });
+    let (mut ordered, mut held) = (None, None);
     others.retain(|receiver| {
         let Some(way) = Way::of(federation, *receiver, stamp) else { return false };
-        let content = Content::Unevaluated(Arc::clone(&message), way.order);
-        // The subject is checked with the subscriptions at delivery.
-        let (subject, removes) = (None, false);
-        let message =
-            QueuedMessage { content, len, sequence, subject, removes, retraction, share: None };
-        if way.is_queued {
-            queue(federation, (producer, *receiver), way.time(stamp), message, &mut parcels)
-        } else {
-            deliver(federation, *receiver, message)
+        if !way.is_queued {
+            let notice = evaluated(federation, *receiver, &message, way.order);
+            return receive(federation, *receiver, notice, (stamp.retraction(), None));
         }
+        let parcel = if way.order == OrderType::TimeStamp { &mut ordered } else { &mut held };
+        let parcel = parcel.get_or_insert_with(|| unevaluated_parcel(federation, &message, way));
+        queue(federation, *receiver, way.time(stamp), parcel)
     });
     others
+}
+
+/// Returns the newest message for the queues of federates that receive it in this way and evaluate their subscriptions
+/// at delivery.
+fn unevaluated_parcel(federation: &Federation, message: &Arc<Message>, way: Way) -> Arc<Parcel> {
+    let (len, retraction) = (message.len(), message.stamp.retraction());
+    let memory = memory_of(federation, message.producer, way, len);
+    let content = Content::Unevaluated(Arc::clone(message), way.order);
+    // The subject is checked with the subscriptions at delivery.
+    let (sequence, subject, removes) = (federation.sequence, None, false);
+    Arc::new(Parcel { content, len, sequence, subject, removes, retraction, memory })
 }
 
 /// Whether a federate receives messages with this stamp in time stamp order.
@@ -491,49 +526,49 @@ fn must_queue(receiver: &Federate) -> bool {
 /// Queues a message until the federate may receive it. Returns `false` if that exceeds the limits.
 fn queue(
     federation: &mut Federation,
-    (producer, receiver): (FederateHandle, FederateHandle),
+    receiver: FederateHandle,
     time: Option<LogicalTime>,
-    message: QueuedMessage,
-    parcels: &mut Parcels,
+    parcel: &Arc<Parcel>,
 ) -> bool {
-    let limits = federation.limits;
-    if time.is_none() && !can_hold(federation, message.len) {
+    let (len_max, count_max) = (federation.limits.undelivered_len, federation.limits.undelivered);
+    if time.is_none() && !can_hold(federation, parcel.len) {
         federation.overflowed.insert(receiver);
         return false;
     }
-    let share = parcels.share(federation, (producer, receiver), time.is_some(), message.len);
-    let message = QueuedMessage { share: Some(share), ..message };
-    let state = &mut federation.federate_mut(receiver).time;
-    let backlog = &mut state.backlog;
-    let too_much = backlog.len() + message.len > limits.undelivered_len;
-    if too_much || backlog.count() >= limits.undelivered {
+    let federate = federation.federate_mut(receiver);
+    let backlog = &mut federate.time.backlog;
+    if backlog.len() + parcel.len > len_max || backlog.count() >= count_max {
         federation.overflowed.insert(receiver);
         return false;
     }
+    let parcel = Arc::clone(parcel);
     match time {
         Some(time) => {
-            backlog.push_ordered(time, message);
+            backlog.push_ordered(time, QueuedMessage::ordered(parcel));
             // The federate may be waiting for this message.
-            if state.advance().is_some_and(|advance| advance.service.stops_at_messages()) {
+            let advance = federate.time.advance();
+            if advance.is_some_and(|advance| advance.service.stops_at_messages()) {
                 federation.schedule.mark_changed(receiver);
                 federation.time_changed = true;
             }
         }
-        None => backlog.push_held(message),
+        None => backlog.push_held(QueuedMessage::held(parcel, &federate.account)),
     }
     true
 }
 
 /// Returns whether a message is still deliverable: the federate knows its instance and has not rediscovered it since.
-pub(crate) fn is_deliverable(
-    federation: &Federation,
-    to: FederateHandle,
-    message: &QueuedMessage,
-) -> bool {
-    let Some(subject) = message.subject else { return true };
+pub(crate) fn is_deliverable(federation: &Federation, to: FederateHandle, parcel: &Parcel) -> bool {
+    // Almost always: it knew the instance when the message was sent, and has forgotten none since.
+    parcel.sequence > federation.federate(to).forgot_at || is_known_since(federation, to, parcel)
+}
+
+/// The same, looked up.
+pub(crate) fn is_known_since(federation: &Federation, to: FederateHandle, parcel: &Parcel) -> bool {
+    let Some(subject) = parcel.subject else { return true };
     let known = federation.instances.get(&subject).and_then(|one| one.known_as(to));
     let since = federation.federate(to).known_since.get(&subject);
-    known.is_some() && since.is_none_or(|since| message.sequence > *since)
+    known.is_some() && since.is_none_or(|since| parcel.sequence > *since)
 }
 
 /// Drops messages from the front of a federate's queue that are no longer deliverable, so that no advance stops at
@@ -598,35 +633,48 @@ fn note_unreached(
     }
 }
 
-/// Delivers a message that the federate may receive now, if it is still deliverable. Returns whether it was.
-pub(crate) fn deliver(
-    federation: &mut Federation,
-    to: FederateHandle,
-    message: QueuedMessage,
-) -> bool {
-    let QueuedMessage { content, subject, removes, retraction, share, .. } = &message;
-    let notice = match content {
-        Content::Evaluated(notice) if is_deliverable(federation, to, &message) => {
-            share.iter().for_each(Share::encoded);
+/// Delivers a message that the federate may receive now, if it is still deliverable.
+pub(crate) fn deliver(federation: &mut Federation, to: FederateHandle, message: &QueuedMessage) {
+    let notice = match &message.content {
+        Content::Evaluated(notice) if is_deliverable(federation, to, message) => {
+            message.encoded();
             Some(Arc::clone(notice))
         }
         Content::Evaluated(_) => None,
-        Content::Unevaluated(message, order) => {
-            let wanted = object::evaluate(federation, to, message);
-            let conveys_regions = federation.federate(to).conveys_regions;
-            let way = Way { order: *order, is_queued: false, conveys_regions };
-            wanted.map(|message| message.notice(way))
-        }
+        Content::Unevaluated(whole, order) => evaluated(federation, to, whole, *order),
     };
+    receive(federation, to, notice, (message.retraction, message.removed()));
+}
+
+/// Evaluates the subscriptions of a federate that may receive a message now, in this order.
+fn evaluated(
+    federation: &mut Federation,
+    to: FederateHandle,
+    message: &Message,
+    order: OrderType,
+) -> Option<Arc<Notice>> {
+    let wanted = object::evaluate(federation, to, message)?;
+    let conveys_regions = federation.federate(to).conveys_regions;
+    Some(wanted.notice(Way { order, is_queued: false, conveys_regions }))
+}
+
+/// A federate receives a message that may be retractable, or remove an instance for it; `None` if the message is no
+/// longer for it. Returns whether it is.
+fn receive(
+    federation: &mut Federation,
+    to: FederateHandle,
+    notice: Option<Arc<Notice>>,
+    (retraction, removed): (Option<MessageRetractionHandle>, Option<ObjectInstanceHandle>),
+) -> bool {
     let Some(notice) = notice else {
-        note_unreached(federation, to, *retraction);
+        note_unreached(federation, to, retraction);
         return false;
     };
     match notice.reflection() {
         Some((instance, kind)) => count_reflection(federation, to, instance, kind),
         None => count_received(federation, to, &notice),
     }
-    hand_over(federation, to, notice, subject.filter(|_| *removes));
+    hand_over(federation, to, notice, removed);
     true
 }
 
@@ -647,18 +695,19 @@ fn hand_over(
 pub(crate) fn deliver_unordered(
     federation: &mut Federation,
     to: FederateHandle,
-    message: QueuedMessage,
+    message: &QueuedMessage,
 ) {
-    use Callback as C;
     let notice = match &message.content {
-        Content::Evaluated(notice) => notice,
-        Content::Unevaluated(whole, _) => {
-            let content = Content::Unevaluated(Arc::clone(whole), OrderType::Receive);
-            deliver(federation, to, QueuedMessage { content, ..message });
-            return;
-        }
+        Content::Evaluated(notice) => is_deliverable(federation, to, message)
+            .then(|| Arc::new(Notice::new(in_receive_order(notice.callback().clone())))),
+        Content::Unevaluated(whole, _) => evaluated(federation, to, whole, OrderType::Receive),
     };
-    let mut callback = notice.callback().clone();
+    receive(federation, to, notice, (message.retraction, message.removed()));
+}
+
+/// Returns the callback for a message with a time stamp as a federate receives it that is not constrained.
+fn in_receive_order(mut callback: Callback) -> Callback {
+    use Callback as C;
     if let C::ReflectAttributeValuesWithTime { received_order_type, .. }
     | C::ReceiveInteractionWithTime { received_order_type, .. }
     | C::ReceiveDirectedInteractionWithTime { received_order_type, .. }
@@ -666,8 +715,7 @@ pub(crate) fn deliver_unordered(
     {
         *received_order_type = OrderType::Receive;
     }
-    let content = Content::Evaluated(Arc::new(Notice::new(callback)));
-    deliver(federation, to, QueuedMessage { content, ..message });
+    callback
 }
 
 /// Returns a new retraction handle for a message of this federate.

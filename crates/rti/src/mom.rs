@@ -36,12 +36,13 @@ use hemiola_hla::{
 };
 use hemiola_units::{Instant, Span};
 
+use crate::backlog::Parcel;
 use crate::federate::{Activity, Edition, Federate, Presence};
 use crate::federation::Federation;
 use crate::image::{Reader, Stored, Taken, Writer, stored};
 use crate::input::SessionId;
 use crate::job::{All, Task};
-use crate::memory::{ALLOCATION, Account, Charge, Parcels, entry_len};
+use crate::memory::{ALLOCATION, Account, Charge, entry_len};
 use crate::notice::Notice;
 use crate::services::{self, Answer, object};
 use condition::Conditions;
@@ -472,7 +473,7 @@ pub(crate) fn lost(federation: &mut Federation, federate: FederateHandle, reason
 /// A callback to a federate that has no session: the RTI handles it later, and others get nothing.
 #[cold]
 pub(crate) fn tell(federation: &mut Federation, to: FederateHandle, notice: Arc<Notice>) {
-    let len = federation.allowance.room.call_len + Parcels::OVERHEAD;
+    let len = federation.allowance.room.call_len + Parcel::OVERHEAD;
     let charge = Charge::new(&federation.account, len);
     if let Some(mom) = federation.mom.as_mut().filter(|_| to == RTI) {
         mom.inbox.push_back(Letter { notice, charge });

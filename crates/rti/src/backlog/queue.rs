@@ -229,8 +229,8 @@ mod tests {
     impl Pair {
         fn push(&mut self, key: u64, retraction: u64) {
             self.sent += 1;
-            let mut message = QueuedMessage::numbered(self.sent);
-            message.retraction = Some(MessageRetractionHandle::new(retraction));
+            let handle = Some(MessageRetractionHandle::new(retraction));
+            let message = QueuedMessage::with_retraction(self.sent, handle);
             assert!(self.queue.may_follow(key, &message));
             self.queue.push(key, message);
             let at = self.list.partition_point(|one| *one < (key, self.sent, 0));

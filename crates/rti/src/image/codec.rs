@@ -13,7 +13,7 @@ use hemiola_hla::{
 };
 use hemiola_units::{Instant, Span};
 
-use crate::memory::Parcels;
+use crate::backlog::Parcel;
 use crate::message::Message;
 use crate::notice::Notice;
 
@@ -60,10 +60,13 @@ pub(crate) struct Reader {
     pub(crate) implementation: TimeImplementation,
     now: Instant,
     /// The contents of messages, by number.
-    contents: Vec<(SharedContent, Parcels)>,
+    contents: Vec<(SharedContent, ParcelsByQueue)>,
     /// The names of update rates, which all subscriptions share.
     pub(crate) rates: BTreeSet<Arc<str>>,
 }
+
+/// The newest parcel with a content in the queues in receive order, and that in the queues in time stamp order.
+type ParcelsByQueue = [Option<Arc<Parcel>>; 2];
 
 /// A content that several queued messages share.
 #[derive(Clone, Debug)]
@@ -113,14 +116,14 @@ impl Reader {
         let number = u32::take(self)? as usize;
         if number == self.contents.len() {
             let content = content(self)?;
-            self.contents.push((content, Parcels::default()));
+            self.contents.push((content, ParcelsByQueue::default()));
         }
         let (content, _) = self.contents.get(number).ok_or("a message has no content")?;
         Ok((content.clone(), number))
     }
 
     /// The parcels of the content with this number, which has been read.
-    pub(crate) fn parcels(&mut self, number: usize) -> &mut Parcels {
+    pub(crate) fn parcels(&mut self, number: usize) -> &mut ParcelsByQueue {
         &mut self.contents[number].1
     }
 }

@@ -556,6 +556,15 @@ fn take_updates(into: &mut Federation, of: FederateHandle, from: &mut Reader) ->
     Ok(())
 }
 
+/// Reads a queued message, for the queue in time stamp order or the other one.
+fn take_message(into: &Federation, from: &mut Reader, is_ordered: bool) -> Taken<QueuedMessage> {
+    let message = QueuedMessage::take(from, &into.account, is_ordered)?;
+    if message.sequence > into.sequence {
+        return Err("a queued message is newer than the newest of all");
+    }
+    Ok(message)
+}
+
 fn put_ordered(
     federation: &Federation,
     of: FederateHandle,
@@ -572,7 +581,7 @@ fn put_ordered(
 
 fn take_ordered(into: &mut Federation, of: FederateHandle, from: &mut Reader) -> Taken<()> {
     let time = LogicalTime::take(from)?;
-    let message = QueuedMessage::take(from, &into.account, true)?;
+    let message = take_message(into, from, true)?;
     let state = &mut into.federate_mut(of).time;
     if !state.constrained {
         return Err("a federate that is not time-constrained has messages in time stamp order");
@@ -593,7 +602,7 @@ fn put_held(federation: &Federation, of: FederateHandle, key: &mut Key, to: &mut
 }
 
 fn take_held(into: &mut Federation, of: FederateHandle, from: &mut Reader) -> Taken<()> {
-    let message = QueuedMessage::take(from, &into.account, false)?;
+    let message = take_message(into, from, false)?;
     let backlog = &mut into.federate_mut(of).time.backlog;
     if !backlog.may_follow(None, &message) {
         return Err("messages in receive order are not in sending order");

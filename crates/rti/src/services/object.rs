@@ -17,9 +17,10 @@ use hemiola_hla::{
 };
 
 use super::Answer;
+use crate::backlog::Parcel;
 use crate::federation::Federation;
 use crate::instance::Instance;
-use crate::memory::{Parcels, has_room};
+use crate::memory::has_room;
 use instance::{delete_object_instance, local_delete_object_instance};
 use interaction::send_directed_interaction;
 use name::{
@@ -224,7 +225,7 @@ pub(crate) fn stamped(
     let is_regulating = federation.federate(me).time.known_regulation().is_some();
     if is_regulating {
         // The receivers may keep the message for a long time.
-        has_room(federation, me, federation.allowance.room.call_len + Parcels::OVERHEAD)?;
+        has_room(federation, me, federation.allowance.room.call_len + Parcel::OVERHEAD)?;
     }
     let time = time
         .decode(federation.implementation)

@@ -14,6 +14,12 @@ const MESSAGES: usize = 20_000;
 /// A queue that is one piece would have more than a megabyte.
 const LARGEST_MAX: usize = 64 << 10;
 
+/// Messages that fill a block of a queue.
+const BLOCK: usize = 256;
+
+/// Bytes for a receiver of a message: its place in the queue, and its handle in the list for a retraction.
+const PLACE_MAX: usize = 36;
+
 const SENDER: u64 = 1;
 const RECEIVER: u64 = 2;
 
@@ -60,6 +66,42 @@ fn check(is_ordered: bool) {
     world.out = Vec::new();
     let left = LIVE.load(Ordering::Relaxed) - before;
     assert!(left < LEFT_MAX, "{left} bytes are left, ordered: {is_ordered}");
+}
+
+/// Returns the bytes that a federation of this many receivers allocates for messages of one time.
+fn allocated(receivers: u64) -> usize {
+    let mut world = World::new();
+    world.join(SENDER);
+    world.regulate(SENDER);
+    world.publish(SENDER);
+    let object_instance = world.register(SENDER);
+    for receiver in RECEIVER..RECEIVER + receivers {
+        world.join(receiver);
+        world.constrain(receiver);
+        world.subscribe(receiver);
+    }
+    let before = LIVE.load(Ordering::Relaxed);
+    for _ in 0..BLOCK {
+        let attribute_values = vec![(world.attribute, Data::from_static(&[7; 64]))];
+        let (user_supplied_tag, time) = (Data::new(), time(5));
+        world.call(
+            SENDER,
+            ObjectCall::UpdateAttributeValuesWithTime {
+                object_instance,
+                attribute_values,
+                user_supplied_tag,
+                time,
+            },
+        );
+    }
+    LIVE.load(Ordering::Relaxed) - before
+}
+
+#[test]
+fn a_message_that_many_federates_wait_for_takes_few_bytes_for_each() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let each = (allocated(33) - allocated(1)) / 32 / BLOCK;
+    assert!(each <= PLACE_MAX, "{each} bytes for each receiver and message");
 }
 
 #[test]

@@ -342,8 +342,10 @@ pub(crate) fn forget(
     let divested = federation.divest(me, handle);
     let instance = federation.instance_mut(handle);
     let Some(known) = instance.forget(me) else { return };
-    let is_gone = instance.deletion.is_some();
-    federation.federate_mut(me).count_forgotten(handle, &known, is_gone);
+    let (is_gone, forgot_at) = (instance.deletion.is_some(), federation.sequence);
+    let federate = federation.federate_mut(me);
+    federate.forgot_at = forgot_at;
+    federate.count_forgotten(handle, &known, is_gone);
     drop_stale(federation, me);
     forget_details(federation, me, handle);
     if divested.is_empty() {

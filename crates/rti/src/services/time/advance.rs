@@ -98,7 +98,9 @@ impl Flush {
                     None => backlog.pop_after(after, *newest),
                 };
                 let Some(next) = next else { return conclude_flush(federation, me, *optimistic) };
-                next.map(|waiting| deliver(federation, me, waiting));
+                if let Some(waiting) = next {
+                    deliver(federation, me, &waiting);
+                }
                 Step::Continue(())
             }
         }
@@ -215,7 +217,7 @@ impl Grant {
         let Self { time, newest } = *self;
         // The federate waits for exactly this time, so its place in the schedule does not depend on its messages.
         if let Some(waiting) = federation.federate_mut(me).time.backlog.pop_due(time, newest) {
-            deliver(federation, me, waiting);
+            deliver(federation, me, &waiting);
             return Step::Continue(());
         }
         let advance = federation.federate(me).time.advance().expect("it was decided");

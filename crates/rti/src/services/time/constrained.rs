@@ -54,9 +54,9 @@ pub(crate) fn unconstrain_step(
 ) -> Step {
     let backlog = &mut federation.time_mut(me).backlog;
     if let Some(held) = backlog.pop_held_until(newest) {
-        deliver(federation, me, held);
+        deliver(federation, me, &held);
     } else if let Some(waiting) = backlog.pop_if(|_| true) {
-        deliver_unordered(federation, me, waiting);
+        deliver_unordered(federation, me, &waiting);
     } else {
         return DONE;
     }

@@ -47,7 +47,7 @@ pub(super) fn release(federation: &mut Federation, me: FederateHandle) {
 pub(crate) fn release_step(federation: &mut Federation, me: FederateHandle, newest: u64) -> Step {
     match federation.federate_mut(me).time.backlog.pop_held_until(newest) {
         Some(waiting) => {
-            deliver(federation, me, waiting);
+            deliver(federation, me, &waiting);
             Step::Continue(())
         }
         None => DONE,

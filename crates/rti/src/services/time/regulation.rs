@@ -52,7 +52,7 @@ impl Regulate {
     pub(crate) fn step(&mut self, federation: &mut Federation, me: FederateHandle) -> Step {
         let backlog = &mut federation.time_mut(me).backlog;
         if let Some(waiting) = backlog.pop_if(|one| one < self.now) {
-            deliver(federation, me, waiting);
+            deliver(federation, me, &waiting);
             return Step::Continue(());
         }
         drop_stale(federation, me);
