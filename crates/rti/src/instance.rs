@@ -155,8 +155,12 @@ impl Instance {
 
     /// Returns how a federate knows it.
     pub(crate) fn knower(&self, federate: FederateHandle) -> Option<&KnownBy> {
-        let at = self.known_by.binary_search_by_key(&federate, |one| one.federate).ok()?;
-        Some(&self.known_by[at])
+        // Where all federates know it, each stands at its own place.
+        let guessed = federate.index().and_then(|index| self.known_by.get(index));
+        guessed.filter(|known| known.federate == federate).or_else(|| {
+            let at = self.known_by.binary_search_by_key(&federate, |one| one.federate).ok()?;
+            Some(&self.known_by[at])
+        })
     }
 
     pub(crate) fn add_known_by(&mut self, federate: FederateHandle, class: ObjectClassHandle) {
