@@ -223,7 +223,8 @@ impl Server {
     pub(super) fn deliver(&mut self, sender: Option<SessionId>) -> u64 {
         let (mut bytes, mut callbacks) = (0, 0);
         let mut effects = std::mem::take(&mut self.buffers.effects);
-        for effect in effects.drain(..) {
+        let mut rest = effects.drain(..).peekable();
+        while let Some(effect) = rest.next() {
             match effect {
                 Effect::Reply(id, _, answer) => {
                     let session = self.sessions.by_id.get_mut(&id).expect("the caller exists");
@@ -250,9 +251,9 @@ impl Server {
                     }
                 }
                 Effect::Callback(id, notice) => {
-                    callbacks += 1;
+                    let (count, len) = self.send_callbacks(id, notice, &mut rest, sender);
+                    callbacks += count;
                     // What others receive is work for them; a list that the sender asked for is work for it.
-                    let len = self.send_callback(id, &notice, sender);
                     bytes += if sender == Some(id) { len as u64 } else { 0 };
                 }
                 Effect::Close(id) => {
@@ -270,6 +271,7 @@ impl Server {
                 }
             }
         }
+        drop(rest);
         // A burst must not occupy memory permanently.
         effects.shrink_to(SPARE_EFFECTS);
         self.buffers.effects = effects;
