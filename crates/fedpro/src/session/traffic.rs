@@ -237,6 +237,10 @@ impl Traffic {
 
     /// Drops the kept messages up to `newest`, which the peer has received. Acknowledgements may arrive out of order.
     pub(super) fn acknowledge(&mut self, newest: Sequence) -> Result<(), Violation> {
+        // Of the frames that arrive together, mostly all but the first acknowledge nothing new.
+        if self.acknowledged == Some(newest) {
+            return Ok(());
+        }
         let is_begun = |sent: &Sent| self.begun > 0 && !sent.sequence.is_after(newest);
         if !self.next().is_after(newest) || self.sent.get(self.written).is_some_and(is_begun) {
             return Err(Violation::AcknowledgedUnsent(newest));
