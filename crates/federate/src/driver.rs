@@ -13,6 +13,7 @@ use hemiola_rt::sys::eventfd::EventFd;
 use hemiola_units::{Instant, Span};
 
 use crate::error::Error;
+use crate::inbox::Inbox;
 use crate::link::{Link, Opening};
 
 /// The number of bytes that are read or written at once.
@@ -43,9 +44,6 @@ static NUDGE: LazyLock<(Entry, Data)> = LazyLock::new(|| {
 /// While a call waits for its reply, callbacks may take this many times the configured memory. An RTI that sends more
 /// is disconnected.
 const FLOOD: usize = 4;
-
-/// The memory of a callback besides its body, in bytes.
-const CALLBACK_COST: usize = 64;
 
 /// The reply to a call that the thread waits for.
 pub(crate) type Answer = Result<Reply, Error>;
@@ -79,8 +77,7 @@ pub(crate) struct Driver {
     refused: VecDeque<Error>,
     /// How many requests for a time advance the RTI has refused.
     advances_refused: u64,
-    callbacks: VecDeque<(RequestId, Data)>,
-    callbacks_len: usize,
+    callbacks: Inbox,
     callbacks_len_max: usize,
     end: Option<End>,
     /// Why the last attempt to connect failed.
@@ -126,8 +123,7 @@ impl Driver {
             answers_missing: 0,
             refused: VecDeque::new(),
             advances_refused: 0,
-            callbacks: VecDeque::new(),
-            callbacks_len: 0,
+            callbacks: Inbox::default(),
             callbacks_len_max,
             end: None,
             failure: None,
@@ -245,7 +241,7 @@ impl Driver {
         if let Some(error) = self.refused.pop_front() {
             return Err(error);
         }
-        if self.end.is_none() && self.callbacks_len > self.callbacks_len_max {
+        if self.end.is_none() && self.callbacks.memory() > self.callbacks_len_max {
             return Err(Error::Backlog(self.callbacks.len()));
         }
         match self.session.request(self.now, body) {
@@ -304,7 +300,7 @@ impl Driver {
     pub(crate) fn peek_callback(&mut self, index: usize) -> Result<Option<Callback>, Error> {
         let has_news = |driver: &Self| driver.callbacks.len() > index || !driver.refused.is_empty();
         if !has_news(self) {
-            if self.callbacks_len > self.callbacks_len_max {
+            if self.callbacks.memory() > self.callbacks_len_max {
                 return Err(Error::Backlog(self.callbacks.len()));
             }
             self.work(Instant::MAX, Wake::Urgent, has_news)?;
@@ -313,7 +309,7 @@ impl Driver {
         if let Some(error) = self.refused.pop_front() {
             return Err(error);
         }
-        let Some((_, body)) = self.callbacks.get(index) else { return Ok(None) };
+        let Some(body) = self.callbacks.get(index) else { return Ok(None) };
         match message::decode_callback(body) {
             Ok(callback) => Ok(Some(callback)),
             Err(error) => {
@@ -333,7 +329,6 @@ impl Driver {
 
     /// Decodes a callback that has been removed from the queue, and responds to it.
     fn respond(&mut self, id: RequestId, body: &Data) -> Result<Callback, MessageError> {
-        self.callbacks_len -= body.len() + CALLBACK_COST;
         let decoded = message::decode_callback(body);
         let taken = |answer| message::encode_taken(&answer);
         match &decoded {
@@ -358,7 +353,7 @@ impl Driver {
         if let Some(error) = self.refused.pop_front() {
             return Err(error);
         }
-        let Some((id, body)) = self.callbacks.pop_front() else { return Ok(None) };
+        let Some((id, body)) = self.callbacks.pop() else { return Ok(None) };
         let decoded = self.respond(id, &body);
         decoded.map(Some).map_err(|error| Error::Message { what: "a callback", error })
     }
@@ -448,7 +443,8 @@ impl Driver {
             self.take_events();
             self.transmit();
         }
-        if self.end.is_none() && self.callbacks_len > self.callbacks_len_max.saturating_mul(FLOOD) {
+        let flood = self.callbacks_len_max.saturating_mul(FLOOD);
+        if self.end.is_none() && self.callbacks.memory() > flood {
             self.session.terminate(self.now);
             self.is_urgent = true;
             self.transmit();
@@ -468,10 +464,7 @@ impl Driver {
                     self.is_connected = true;
                     self.is_urgent = true;
                 }
-                Event::Request { id, body } => {
-                    self.callbacks_len += body.len() + CALLBACK_COST;
-                    self.callbacks.push_back((id, body));
-                }
+                Event::Request { id, body } => self.callbacks.push(id, body),
                 Event::Response { to, body } => {
                     if let Some(entry) = self.take_call(to) {
                         let reply = message::decode_reply(entry.number, entry.shape, &body);

@@ -18,6 +18,7 @@ mod ambassador;
 mod driver;
 mod error;
 mod federate;
+mod inbox;
 mod link;
 mod mirror;
 mod options;

@@ -27,6 +27,7 @@ pub use client::Client;
 pub use event::{Event, RequestId, Ticket};
 pub use server::{Arrival, Greeting, Resume, Server, refuse_resume, refuse_session};
 pub use settings::Settings;
+pub use traffic::shrink_queue;
 pub use violation::{End, ResumeRefusal, SessionRefusal, Violation};
 
 use crate::frame::{Deframer, Frame, FrameKind, SessionId, Unread, number_at};

@@ -310,8 +310,8 @@ impl Traffic {
 }
 
 /// Shrinks a queue whose capacity is far larger than its length to twice its length. An RTI has many sessions; a burst
-/// of messages must not occupy memory permanently.
-pub(super) fn shrink_queue<T>(queue: &mut VecDeque<T>) {
+/// of messages must not occupy memory permanently. Room for a few hundred elements is kept.
+pub fn shrink_queue<T>(queue: &mut VecDeque<T>) {
     let room = queue.capacity();
     if room > SPARE_MAX && queue.len() <= room / 8 {
         queue.shrink_to(SPARE_MAX.max(2 * queue.len()));
