@@ -63,7 +63,7 @@ pub use channel::{ReceiveError, Receiver, SendError, Sender};
 pub use hemiola_rt::shared::Readiness;
 pub use open::{
     Channel, CreateError, End, Handle, MESSAGE_SIZE_MAX, OpenError, QUEUE_LENGTH_MAX, RUN_LEN_MAX,
-    Spec, open_receiver, open_sender,
+    Receivers, Spec, open_receiver, open_sender,
 };
 
 /// Returns the time on `CLOCK_MONOTONIC`.

@@ -47,6 +47,18 @@ pub enum End {
     Receiver,
 }
 
+/// How many receivers a channel has, where that spares its sender work: a latest value in shared memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Receivers {
+    /// As many as the mechanism allows. Each message wakes all that wait.
+    #[default]
+    Any,
+    /// One. A message wakes at most one thread.
+    One,
+    /// One, and no message wakes it while it is awake. It says so in the memory, which it may write.
+    OneThatTells,
+}
+
 /// The information with which a process opens an end of a channel: plain data, sent as JSON.
 ///
 /// It contains numbers of descriptors, so it is valid only in a process that inherited them under the same numbers
@@ -56,13 +68,14 @@ pub struct Handle {
     pub(crate) spec: Spec,
     sender: Option<i32>,
     receiver: Option<i32>,
+    receivers: Receivers,
 }
 
 impl Handle {
     /// Creates a handle with the specification only.
     #[cfg(feature = "testing")]
     pub(crate) const fn named(spec: Spec) -> Self {
-        Self { spec, sender: None, receiver: None }
+        Self { spec, sender: None, receiver: None, receivers: Receivers::Any }
     }
 
     /// Returns the specification of the channel.
@@ -166,6 +179,7 @@ pub enum OpenError {
 pub struct Channel {
     spec: Spec,
     object: Object,
+    receivers: Receivers,
 }
 
 /// The underlying object of a channel.
@@ -200,7 +214,14 @@ impl Channel {
             #[cfg(not(feature = "pubsub"))]
             Endpoint::PubSub(_) => return Err(CreateError::NotBuilt(spec.endpoint.clone())),
         };
-        Ok(Self { spec: spec.clone(), object })
+        Ok(Self { spec: spec.clone(), object, receivers: Receivers::Any })
+    }
+
+    /// Returns the channel for so many receivers. Its handles and descriptors are then for so many.
+    #[must_use]
+    pub fn with_receivers(mut self, receivers: Receivers) -> Self {
+        self.receivers = receivers;
+        self
     }
 
     /// Returns the information with which another process opens an end.
@@ -211,6 +232,7 @@ impl Channel {
             spec: self.spec.clone(),
             sender: number(End::Sender),
             receiver: number(End::Receiver),
+            receivers: self.receivers,
         }
     }
 
@@ -221,7 +243,10 @@ impl Channel {
     pub fn descriptor(&self, end: End) -> Option<BorrowedFd<'_>> {
         match &self.object {
             Object::Local(_) => None,
-            Object::SharedMemory(memory) => Some(memory.descriptor(end)),
+            Object::SharedMemory(memory) => Some(match self.receivers {
+                Receivers::OneThatTells => memory.descriptor(End::Sender),
+                Receivers::Any | Receivers::One => memory.descriptor(end),
+            }),
             Object::MessageQueue(ends) => Some(match end {
                 End::Sender => ends.sender.as_fd(),
                 End::Receiver => ends.receiver.as_fd(),
@@ -231,8 +256,8 @@ impl Channel {
         }
     }
 
-    /// Makes the channel sound for a new process, after one with a sending end may have destroyed it and has ended.
-    /// Only shared memory can be destroyed from there.
+    /// Makes the channel sound and empty for a new process, after one with an end of it may have destroyed it and has
+    /// ended. Only shared memory can be destroyed from there.
     pub fn renew(&self) {
         if let Object::SharedMemory(memory) = &self.object {
             memory.renew();
@@ -290,7 +315,7 @@ pub fn open_sender(handle: &Handle) -> Result<Box<dyn Sender>, OpenError> {
         }
         Endpoint::SharedMemory(_) => {
             let descriptor = inherited(endpoint, handle.sender)?;
-            shared_memory::open_sender(descriptor, &handle.spec)
+            shared_memory::open_sender(descriptor, &handle.spec, handle.receivers)
                 .map_err(|source| OpenError::Failed { endpoint: endpoint.clone(), source })
         }
         Endpoint::MessageQueue(_) => {
@@ -318,7 +343,7 @@ pub fn open_receiver(handle: &Handle) -> Result<Box<dyn Receiver>, OpenError> {
         }
         Endpoint::SharedMemory(_) => {
             let descriptor = inherited(endpoint, handle.receiver)?;
-            shared_memory::open_receiver(descriptor, &handle.spec)
+            shared_memory::open_receiver(descriptor, &handle.spec, handle.receivers)
                 .map_err(|source| OpenError::Failed { endpoint: endpoint.clone(), source })
         }
         Endpoint::MessageQueue(_) => {

@@ -1,7 +1,7 @@
 //! Shared memory: the newest value for any number of receivers, or a queue between two ends.
 //!
 //! The structures and their layout are those of [`hemiola_rt::shared`]; this module implements the traits for them.
-//! The receivers of a latest channel map it read-only.
+//! The receivers of a latest channel map it read-only, except one that is alone and tells when it sleeps.
 
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -16,7 +16,7 @@ use hemiola_units::{Delivery, Instant};
 
 use crate::Readiness;
 use crate::channel::{ReceiveError, Receiver, SendError, Sender, check_buffer, check_message};
-use crate::open::{CreateError, End, Spec};
+use crate::open::{CreateError, End, Receivers, Spec};
 
 /// A segment, kept by the creator of the channel.
 #[derive(Debug)]
@@ -46,7 +46,7 @@ impl Memory {
     }
 
     pub(crate) fn renew(&self) {
-        self.segment.write_header();
+        self.segment.renew();
     }
 
     pub(crate) fn descriptor(&self, end: End) -> BorrowedFd<'_> {
@@ -59,12 +59,20 @@ impl Memory {
 }
 
 /// Opens the sending end of a channel in the segment behind `descriptor`.
-pub(crate) fn open_sender(descriptor: OwnedFd, spec: &Spec) -> io::Result<Box<dyn Sender>> {
+pub(crate) fn open_sender(
+    descriptor: OwnedFd,
+    spec: &Spec,
+    receivers: Receivers,
+) -> io::Result<Box<dyn Sender>> {
     let segment = Segment::from_fd(descriptor, Access::ReadWrite).map_err(io_error)?;
     let message_size = spec.message_size;
     Ok(match spec.delivery {
         Delivery::Latest => {
-            let writer = LatestWriter::attach(segment).map_err(io_error)?;
+            let writer = match receivers {
+                Receivers::Any => LatestWriter::attach(segment),
+                Receivers::One | Receivers::OneThatTells => LatestWriter::attach_for_one(segment),
+            };
+            let writer = writer.map_err(io_error)?;
             Box::new(LatestSender { writer, message_size })
         }
         Delivery::Queue(_) => {
@@ -75,12 +83,20 @@ pub(crate) fn open_sender(descriptor: OwnedFd, spec: &Spec) -> io::Result<Box<dy
 }
 
 /// Opens a receiving end of a channel in the segment behind `descriptor`.
-pub(crate) fn open_receiver(descriptor: OwnedFd, spec: &Spec) -> io::Result<Box<dyn Receiver>> {
+pub(crate) fn open_receiver(
+    descriptor: OwnedFd,
+    spec: &Spec,
+    receivers: Receivers,
+) -> io::Result<Box<dyn Receiver>> {
     let message_size = spec.message_size;
     let attach = |access| Segment::from_fd(descriptor, access).map_err(io_error);
     Ok(match spec.delivery {
         Delivery::Latest => {
-            let reader = LatestReader::attach(attach(Access::ReadOnly)?).map_err(io_error)?;
+            let reader = match receivers {
+                Receivers::Any | Receivers::One => LatestReader::attach(attach(Access::ReadOnly)?),
+                Receivers::OneThatTells => LatestReader::attach_alone(attach(Access::ReadWrite)?),
+            };
+            let reader = reader.map_err(io_error)?;
             Box::new(LatestReceiver { reader, message_size })
         }
         Delivery::Queue(_) => {

@@ -5,7 +5,7 @@
 //! possible once it has published `slot_count - 1` or more messages meanwhile.
 
 use super::atomic::{Ordering, fence};
-use super::layout::{PUBLISHED_AT, SegmentKind};
+use super::layout::{AWAKE_AT, PUBLISHED_AT, SegmentKind};
 use super::segment::{Access, Segment, SegmentError};
 use super::slot::{Message, ReadError, TooLong, copy, fill};
 
@@ -13,11 +13,16 @@ use super::slot::{Message, ReadError, TooLong, copy, fill};
 /// one copy, so a second failure in a row means that the writer is out of control.
 pub const READ_TRIES_MAX: u32 = 8;
 
+/// Values of the word in which the only reader tells whether it is awake. A reader that does not tell leaves the first.
+const ASLEEP: u32 = 0;
+const AWAKE: u32 = 1;
+
 /// The writing end. There must be only one at a time. After its death the next writer continues from the count.
 #[derive(Debug)]
 pub struct LatestWriter {
     segment: Segment,
     published: u32,
+    readers: Readers,
 }
 
 /// A reading end, which remembers what it has seen. It needs no write access.
@@ -25,6 +30,16 @@ pub struct LatestWriter {
 pub struct LatestReader {
     segment: Segment,
     seen: u32,
+    /// Whether it tells the writer when it sleeps.
+    #[cfg_attr(loom, allow(dead_code, reason = "under loom nothing sleeps in `wait`"))]
+    tells: bool,
+}
+
+/// How many readers a writer has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Readers {
+    Any,
+    One,
 }
 
 impl LatestWriter {
@@ -33,21 +48,53 @@ impl LatestWriter {
     /// # Errors
     /// [`SegmentError::WrongKind`], [`SegmentError::ReadOnly`].
     pub fn attach(segment: Segment) -> Result<Self, SegmentError> {
-        let segment = segment.expect(SegmentKind::Latest, Access::ReadWrite)?;
-        let published = segment.acquire(PUBLISHED_AT);
-        Ok(Self { segment, published })
+        Self::for_readers(segment, Readers::Any)
     }
 
-    /// Publishes `message` and wakes every waiting reader: one system call, whether any reader waits or not. Returns
-    /// the message's number.
+    /// Attaches the writing end to a segment that has one reader: it wakes at most one thread, and none while a reader
+    /// of [`LatestReader::attach_alone`] is awake.
+    ///
+    /// # Errors
+    /// [`SegmentError::WrongKind`], [`SegmentError::ReadOnly`].
+    pub fn attach_for_one(segment: Segment) -> Result<Self, SegmentError> {
+        Self::for_readers(segment, Readers::One)
+    }
+
+    fn for_readers(segment: Segment, readers: Readers) -> Result<Self, SegmentError> {
+        let segment = segment.expect(SegmentKind::Latest, Access::ReadWrite)?;
+        let published = segment.acquire(PUBLISHED_AT);
+        Ok(Self { segment, published, readers })
+    }
+
+    /// Publishes `message` and wakes every waiting reader: one system call, whether any reader waits or not, unless it
+    /// is for one that tells. Returns the message's number.
     ///
     /// # Errors
     /// [`TooLong`]; nothing is published.
     pub fn publish(&mut self, message: &[u8]) -> Result<u32, TooLong> {
         let number = self.publish_quiet(message)?;
         #[cfg(not(loom))]
-        crate::sys::futex::wake_all(self.segment.u32(PUBLISHED_AT));
+        if self.must_wake() {
+            let word = self.segment.u32(PUBLISHED_AT);
+            match self.readers {
+                Readers::Any => {
+                    crate::sys::futex::wake_all(word);
+                }
+                Readers::One => crate::sys::futex::wake_one(word),
+            }
+        }
         Ok(number)
+    }
+
+    /// Whether a reader may sleep: not if the only one has said that it is awake, and thus will see what is published
+    /// before it sleeps.
+    pub(super) fn must_wake(&self) -> bool {
+        if self.readers == Readers::Any {
+            return true;
+        }
+        // SYNC POINT with the fence in `lie_down`: either the reader sees the message, or this end sees that it sleeps.
+        fence(Ordering::SeqCst);
+        self.segment.u32(AWAKE_AT).load(Ordering::Relaxed) != AWAKE
     }
 
     /// Like [`publish`](Self::publish) without the wake-up, for readers that only poll: it costs only the stores. A
@@ -91,7 +138,32 @@ impl LatestReader {
     /// # Errors
     /// [`SegmentError::WrongKind`].
     pub fn attach(segment: Segment) -> Result<Self, SegmentError> {
-        Ok(Self { segment: segment.expect(SegmentKind::Latest, Access::ReadOnly)?, seen: 0 })
+        let segment = segment.expect(SegmentKind::Latest, Access::ReadOnly)?;
+        Ok(Self { segment, seen: 0, tells: false })
+    }
+
+    /// Attaches the only reading end to `segment`. While it is awake it spares the writer
+    /// ([`LatestWriter::attach_for_one`]) the system call that would wake it.
+    ///
+    /// # Errors
+    /// [`SegmentError::WrongKind`], [`SegmentError::ReadOnly`].
+    pub fn attach_alone(segment: Segment) -> Result<Self, SegmentError> {
+        let segment = segment.expect(SegmentKind::Latest, Access::ReadWrite)?;
+        Ok(Self { segment, seen: 0, tells: true })
+    }
+
+    /// Tells the writer that this end sleeps from now on. Returns false if there is an unread message: then do not
+    /// sleep. Call [`get_up`](Self::get_up) after it in either case.
+    pub(super) fn lie_down(&self) -> bool {
+        self.segment.u32(AWAKE_AT).store(ASLEEP, Ordering::Relaxed);
+        // SYNC POINT with the fence in `must_wake`.
+        fence(Ordering::SeqCst);
+        self.published() == self.seen
+    }
+
+    /// Tells the writer that this end is awake.
+    pub(super) fn get_up(&self) {
+        self.segment.u32(AWAKE_AT).store(AWAKE, Ordering::Relaxed);
     }
 
     /// Copies the newest message to the front of `buffer`, if this end has not read it yet.
@@ -161,7 +233,16 @@ impl LatestReader {
     /// Sleeps until there is an unread message or until `until`, whichever comes first.
     #[must_use]
     pub fn wait(&self, until: hemiola_units::Instant) -> super::Readiness {
-        super::wait_for_change(self.word(), self.seen, until)
+        if !self.tells {
+            return super::wait_for_change(self.word(), self.seen, until);
+        }
+        let readiness = if self.lie_down() {
+            super::wait_for_change(self.word(), self.seen, until)
+        } else {
+            super::Readiness::Ready
+        };
+        self.get_up();
+        readiness
     }
 
     /// Returns the futex word of the count, for other ways of waiting: [`sys::futex`](crate::sys::futex).
@@ -173,6 +254,9 @@ impl LatestReader {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicU32;
+
     use hemiola_units::{Instant, Span};
 
     use super::*;
@@ -309,6 +393,49 @@ mod tests {
         let waiting = std::thread::spawn(move || reader.wait(Instant::MAX));
         writer.publish(b"y").unwrap();
         assert_eq!(waiting.join().unwrap(), Readiness::Ready);
+    }
+
+    fn alone() -> (LatestWriter, LatestReader) {
+        let (a, b) = pair(SegmentKind::Latest, 24, LATEST_SLOTS);
+        (LatestWriter::attach_for_one(a).unwrap(), LatestReader::attach_alone(b).unwrap())
+    }
+
+    #[test]
+    fn a_reader_that_tells_is_woken_only_when_it_sleeps() {
+        let (mut writer, mut reader) = alone();
+        assert!(writer.must_wake(), "it has not said that it is awake");
+        assert_eq!(reader.wait(Instant::ZERO), Readiness::TimedOut);
+        assert!(!writer.must_wake());
+        writer.publish(b"x").unwrap();
+        assert_eq!(reader.wait(Instant::MAX), Readiness::Ready);
+        assert_eq!(read(&mut reader), Ok(Some((1, b"x".to_vec()))));
+        assert!(reader.lie_down() && writer.must_wake());
+        reader.get_up();
+        // A successor begins as one that may sleep.
+        drop(reader);
+        let next = LatestReader::attach_alone(writer.segment.try_clone().unwrap()).unwrap();
+        assert!(!next.lie_down() && writer.must_wake());
+    }
+
+    #[test]
+    fn no_message_is_slept_through_by_a_reader_that_tells() {
+        let (mut writer, mut reader) = alone();
+        let answered = Arc::new(AtomicU32::new(0));
+        let answers = answered.clone();
+        let reading = std::thread::spawn(move || {
+            for number in 1..=20_000 {
+                assert_eq!(reader.wait(Instant::MAX), Readiness::Ready);
+                assert_eq!(read(&mut reader), Ok(Some((number, vec![]))));
+                answers.store(number, Ordering::Relaxed);
+            }
+        });
+        for number in 1..=20_000 {
+            writer.publish(b"").unwrap();
+            while answered.load(Ordering::Relaxed) != number {
+                std::thread::yield_now();
+            }
+        }
+        reading.join().unwrap();
     }
 
     #[test]

@@ -17,6 +17,7 @@ pub(super) const CAPACITY_AT: usize = 20;
 pub(super) const PUBLISHED_AT: usize = 64;
 pub(super) const LOST_AT: usize = 72;
 pub(super) const CONSUMED_AT: usize = 128;
+pub(super) const AWAKE_AT: usize = 132;
 pub(super) const SLOTS_AT: usize = 192;
 
 /// Offsets within a slot of a latest value or queue.

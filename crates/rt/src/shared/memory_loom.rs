@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::atomic::{AtomicU32, AtomicU64, Ordering};
 use super::layout::{
-    CONSUMED_AT, ENTRY_SIZE, LENGTH_IN_SLOT, LOST_AT, Layout, NUMBER_IN_SLOT, PAYLOAD_IN_SLOT,
-    PUBLISHED_AT, SegmentKind,
+    AWAKE_AT, CONSUMED_AT, ENTRY_SIZE, LENGTH_IN_SLOT, LOST_AT, Layout, NUMBER_IN_SLOT,
+    PAYLOAD_IN_SLOT, PUBLISHED_AT, SegmentKind,
 };
 
 /// Ordinary memory with the methods of the mapping. Clones share it.
@@ -22,7 +22,7 @@ struct Words {
 impl Memory {
     pub(super) fn plain(layout: &Layout) -> Self {
         let mut words = Words::default();
-        let mut narrow = vec![PUBLISHED_AT, CONSUMED_AT];
+        let mut narrow = vec![PUBLISHED_AT, CONSUMED_AT, AWAKE_AT];
         let mut wide = vec![LOST_AT];
         for number in 0..layout.slot_count {
             let slot = layout.slot(number);

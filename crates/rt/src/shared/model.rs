@@ -3,6 +3,7 @@
 
 use super::atomic::Ordering;
 use super::layout::{ENTRY_SIZE, PUBLISHED_AT};
+use super::memory_loom::Bell;
 use super::*;
 
 /// Returns both ends on one segment.
@@ -67,6 +68,36 @@ fn latest_from(start: u32) {
         }
     }
     writing.join().unwrap();
+}
+
+#[test]
+fn a_reader_that_tells_sleeps_through_no_message() {
+    // A lost wake-up shows as a deadlock.
+    check(|| {
+        let (a, b) = pair(SegmentKind::Latest, 16, 4);
+        let mut writer = LatestWriter::attach_for_one(a).unwrap();
+        let mut reader = LatestReader::attach_alone(b).unwrap();
+        let bell = Bell::new();
+        let rung = bell.clone();
+        let writing = loom::thread::spawn(move || {
+            for value in 1..=2 {
+                writer.publish(&message(value)).unwrap();
+                if writer.must_wake() {
+                    rung.ring();
+                }
+            }
+        });
+        let mut last = 0;
+        while last < 2 {
+            if reader.lie_down() {
+                bell.wait();
+            }
+            reader.get_up();
+            let mut buffer = [0; 16];
+            last = reader.read(&mut buffer).unwrap().map_or(last, |read| read.number);
+        }
+        writing.join().unwrap();
+    });
 }
 
 #[test]

@@ -140,7 +140,8 @@ mod mapped {
     use rustix::io::pread;
 
     use super::super::layout::{
-        CAPACITY_AT, KIND_AT, MAGIC, MAGIC_AT, SLOT_COUNT_AT, SLOT_SIZE_AT, VERSION, VERSION_AT,
+        CAPACITY_AT, KIND_AT, MAGIC, MAGIC_AT, PUBLISHED_AT, SLOT_COUNT_AT, SLOT_SIZE_AT, VERSION,
+        VERSION_AT,
     };
     use super::super::memory::is_sealed;
     use super::{Access, Layout, Memory, Ordering, Segment, SegmentError, SegmentKind};
@@ -181,9 +182,17 @@ mod mapped {
             Ok(segment)
         }
 
-        /// Writes the header again, which a process with write access may have destroyed: the next one that attaches
-        /// must find it sound. The messages stay as they are.
-        pub fn write_header(&self) {
+        /// Writes the header again, which a process with write access may have destroyed, and empties a latest value:
+        /// the next process that attaches must find a sound segment, and nothing that was meant for another. A writer
+        /// that is attached continues its own count.
+        pub fn renew(&self) {
+            self.write_header();
+            if self.layout.kind == SegmentKind::Latest {
+                self.u32(PUBLISHED_AT).store(0, Ordering::Release);
+            }
+        }
+
+        fn write_header(&self) {
             let Layout { kind, slot_size, slot_count, capacity, .. } = self.layout;
             for (offset, value) in [
                 (MAGIC_AT, MAGIC),

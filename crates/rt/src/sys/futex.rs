@@ -41,6 +41,18 @@ pub fn wait_until(word: &AtomicU32, expected: u32, until: Option<Instant>) -> Wa
 /// # Panics
 /// As [`wait_until`].
 pub fn wake_all(word: &AtomicU32) -> usize {
-    futex::wake(word, futex::Flags::empty(), i32::MAX as u32)
+    wake(word, i32::MAX as u32)
+}
+
+/// Wakes at most one thread that sleeps on `word`.
+///
+/// # Panics
+/// As [`wait_until`].
+pub fn wake_one(word: &AtomicU32) {
+    wake(word, 1);
+}
+
+fn wake(word: &AtomicU32, threads_max: u32) -> usize {
+    futex::wake(word, futex::Flags::empty(), threads_max)
         .expect("futex(FUTEX_WAKE) refuses no mapped, aligned word")
 }
