@@ -210,17 +210,17 @@ static void reopens_sensors(void) {
     snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor("HEMIOLA_SENSORS_FD"));
     scribble(open(path, O_RDWR));
 }
-static void requeues(void) {
+static void requeue(_Atomic uint32_t *word) {
     static _Atomic uint32_t *own;
     if (!own) own = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    for (int i = 0; i < 100; i++) {
-        syscall(SYS_futex, heard, FUTEX_REQUEUE, 0, (void *)INT_MAX, own, 0);
-        struct { uint64_t value, address; uint32_t flags, zero; } pair[2] =
-            {{0, (uintptr_t)heard, 2, 0}, {0, (uintptr_t)own, 2, 0}};
-        pair[0].value = *heard;
-        syscall(456, pair, 0, 0, INT_MAX);
-    }
+    syscall(SYS_futex, word, FUTEX_REQUEUE, 0, (void *)INT_MAX, own, 0);
+    struct { uint64_t value, address; uint32_t flags, zero; } pair[2] =
+        {{*word, (uintptr_t)word, 2, 0}, {0, (uintptr_t)own, 2, 0}};
+    syscall(456, pair, 0, 0, INT_MAX);
 }
+static void requeues(void) { for (int i = 0; i < 100; i++) requeue(heard); }
+static void requeues_decision(void) { for (int i = 0; i < 100; i++) requeue(said); }
+static void wakes(void) { for (;;) wake(heard); }
 
 /* The unit's own processes. */
 static void exits(void) { exit(3); }
@@ -374,6 +374,7 @@ static const struct { const char *name; void (*act)(void); } KINDS[] = {
     {"storms", storms}, {"tears", tears}, {"wipes", wipes}, {"breaks-header", breaks_header},
     {"breaks-all", breaks_all}, {"resizes", resizes}, {"punches", punches}, {"closes", closes},
     {"writes-sensors", writes_sensors}, {"reopens-sensors", reopens_sensors}, {"requeues", requeues},
+    {"requeues-decision", requeues_decision}, {"wakes", wakes},
     {"exits", exits}, {"ends-well", ends_well}, {"segfaults", segfaults}, {"aborts", aborts}, {"divides", divides},
     {"executes", executes}, {"forks", forks}, {"leaves", leaves}, {"hands-on", hands_on}, {"bombs", bombs},
     {"threads", threads}, {"spins-in-thread", spins_in_thread}, {"ignores", ignores}, {"hogs", hogs},

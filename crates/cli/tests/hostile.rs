@@ -42,6 +42,7 @@ const KINDS: &[&[(&str, Outcome)]] = &[
     &[("reserves", Fails(OVER))],
     &[("moves", Fails(&["over-budget", "missing"]))],
     &[("storms", Fails(&["over-budget", "stale", "late"]))],
+    &[("wakes", Fails(OVER))],
     &[
         ("sleeps", Fails(&["missing"])),
         ("naps", Fails(&["missing", "late"])),
@@ -89,13 +90,8 @@ const KINDS: &[&[(&str, Outcome)]] = &[
         ("breaks-all", Fails(&["missing", "malformed"])),
     ],
     // The segments as files.
-    &[
-        ("resizes", Nothing),
-        ("punches", Nothing),
-        ("closes", Nothing),
-        ("writes-sensors", Nothing),
-        ("requeues", Nothing),
-    ],
+    &[("resizes", Nothing), ("punches", Nothing), ("closes", Nothing), ("writes-sensors", Nothing)],
+    &[("requeues", Nothing), ("requeues-decision", Nothing)],
     // The unit's own processes.
     &[
         ("exits", Fails(&["exited"])),

@@ -18,7 +18,6 @@ pub mod cpu_clock;
 pub mod descriptor;
 pub mod epoll;
 pub mod eventfd;
-pub mod filter;
 pub mod futex;
 pub mod local;
 pub mod mapping;

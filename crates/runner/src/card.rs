@@ -4,6 +4,8 @@
 //! D/A code into the *output register*. Neither waits for the other, as with a real card. A conversion
 //! takes the time the scenario says and spins on the processor meanwhile, as the driver of such a card does.
 
+use std::os::fd::{AsRawFd, BorrowedFd};
+
 use serde::{Deserialize, Serialize};
 
 use hemiola_plant::{Code, Wiring};
@@ -21,6 +23,12 @@ pub(crate) struct Registers {
     pub(crate) inputs: i32,
     /// The output register.
     pub(crate) outputs: i32,
+}
+
+impl Registers {
+    pub(crate) fn of([inputs, outputs]: [BorrowedFd<'_>; 2]) -> Self {
+        Self { inputs: inputs.as_raw_fd(), outputs: outputs.as_raw_fd() }
+    }
 }
 
 /// The plant's output: the codes of both A/D converters.

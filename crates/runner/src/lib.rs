@@ -30,6 +30,7 @@
 //!
 //! This crate computes no figure: `analyze` reads the folder.
 
+mod audience;
 mod campaign;
 mod card;
 mod collect;

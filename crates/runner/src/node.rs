@@ -101,17 +101,6 @@ impl Limits {
     }
 }
 
-/// Keeps a program that is about to be executed from privileges, and from the one way in which read access to shared
-/// memory suffices to harm others.
-pub(crate) fn confine() -> Result<(), String> {
-    sys::process::take_no_privileges().map_err(because("no new privileges"))?;
-    match sys::filter::refuse_requeue() {
-        // A kernel without seccomp filters.
-        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
-        done => done.map_err(because("the filter of system calls")),
-    }
-}
-
 impl OwnUser {
     /// Gives this process the user id, if that is permitted, and limits that count for this user alone. Returns the id
     /// that it has.

@@ -152,7 +152,7 @@ impl<'r> Stage<'r> {
     ) -> Result<usize, RunError> {
         let (context, wiring) = (self.context, &self.wiring);
         let name = process.name.clone();
-        let Equipment { facts, mut descriptors, sends, limits } = equip(&Supplies {
+        let Equipment { facts, mut descriptors, sends, receives, limits } = equip(&Supplies {
             process,
             run: &self.run,
             wiring,
@@ -171,7 +171,7 @@ impl<'r> Stage<'r> {
             run: self.run.clone(),
             facts,
             sends: sends.or_else(|| port(&process.sends)),
-            receives: port(&process.receives),
+            receives: receives.or_else(|| port(&process.receives)),
             stop: wiring.stop_handle(),
             log: log.fd().as_raw_fd(),
             limits,

@@ -34,6 +34,7 @@ use crate::spec::{Limits, NodeSpec, Port, RunSpec};
 use crate::wiring::Wiring;
 
 pub(crate) use controller::Fault;
+pub(crate) use io::IoFacts;
 pub use universe::check_universe;
 pub(crate) use workload::compute;
 
@@ -209,15 +210,21 @@ pub(crate) struct Equipment<'w> {
     pub(crate) facts: Value,
     /// Descriptors that it inherits.
     pub(crate) descriptors: Vec<BorrowedFd<'w>>,
-    /// Its outgoing channel, where that is not one of the scenario's.
+    /// Its outgoing and its incoming channel, where that is not one of the scenario's.
     pub(crate) sends: Option<Port>,
+    pub(crate) receives: Option<Port>,
     /// Limits at which the kernel stops it.
     pub(crate) limits: Option<Limits>,
 }
 
 impl<'w> Equipment<'w> {
-    pub(crate) const NONE: Self =
-        Self { facts: Value::Null, descriptors: Vec::new(), sends: None, limits: None };
+    pub(crate) const NONE: Self = Self {
+        facts: Value::Null,
+        descriptors: Vec::new(),
+        sends: None,
+        receives: None,
+        limits: None,
+    };
 
     pub(crate) fn new(
         facts: &impl Serialize,

@@ -30,6 +30,7 @@ use crate::stage::Stage;
 use crate::status::{Ask, REPLY_SIZE, Reply, STATUS_SIZE, Status};
 use crate::tasks::unit::{self, UnitLaunch};
 use crate::tasks::{EarlyEnd, Fault};
+use crate::wiring::Supervision;
 
 /// The most clients that watch at a time.
 const WATCHERS_MAX: usize = 8;
@@ -135,12 +136,11 @@ impl Units {
             let because = |reason| RunError::Start { process: name.clone(), reason };
             return started.map(|()| self.enter(launch.id, None, 0, 0)).map_err(because);
         }
-        if let Some(supervision) = &stage.wiring().supervision {
-            supervision.slots[usize::from(launch.id.slot)].renew();
-        }
+        supervision(stage).renew(launch.id.slot);
         let process = unit::process(stage.variant(), &launch.unit);
         let (process, kind) = process.zip(unit::kind(program)).expect("all others have a process");
         let member = stage.launch(&process, kind, |supplies| unit::equipment(launch, supplies))?;
+        supervision(stage).seat(launch.id.slot);
         let launched = &mut stage.members()[member];
         if launch.may_end {
             launched.early_end = EarlyEnd::Expected;
@@ -225,7 +225,7 @@ impl Units {
 
     /// Reads replies and the newest status.
     fn receive(&mut self, stage: &mut Stage<'_>) {
-        let Some(supervision) = stage.wiring().supervision.as_mut() else { return };
+        let supervision = supervision(stage);
         let mut buffer = [0; REPLY_SIZE];
         while let Ok(Some(bytes)) = supervision.reply_receiver.receive(&mut buffer) {
             if let Some(reply) = Reply::from_bytes(bytes) {
@@ -400,6 +400,7 @@ impl Units {
             let member = &mut stage.members()[member];
             if process.ending && !process.vacated && member.launched.end() && stage.end_strays() {
                 process.vacated = true;
+                supervision(stage).unseat(id.slot);
                 self.upgrades.vacated(id);
             }
         }
@@ -416,10 +417,8 @@ impl Units {
                     if let Some(process) = unit.and_then(|unit| self.process_mut(unit)) {
                         (ask.pid, ask.priority) = (process.pid, process.priority);
                     }
-                    if let Some(supervision) = stage.wiring().supervision.as_mut() {
-                        // A full queue means that the decision module hangs; a time limit handles that.
-                        let _ = supervision.request_sender.send(&ask.to_bytes());
-                    }
+                    // A full queue means that the decision module hangs; a time limit handles that.
+                    let _ = supervision(stage).request_sender.send(&ask.to_bytes());
                 }
                 Effect::End(id) => self.end(stage, id),
                 Effect::Answer { ticket, outcome } => {
@@ -516,6 +515,10 @@ impl Units {
     }
 }
 
+fn supervision<'s>(stage: &'s mut Stage<'_>) -> &'s mut Supervision {
+    stage.wiring().supervision.as_mut().expect("units come with a decision process")
+}
+
 /// Sends the module of a unit to the thread that prepares it.
 fn order_preparation(stage: &mut Stage<'_>, launch: &UnitLaunch, file: &str) -> Result<(), String> {
     let path = stage.scenario_folder().join(file);
@@ -526,16 +529,14 @@ fn order_preparation(stage: &mut Stage<'_>, launch: &UnitLaunch, file: &str) -> 
 }
 
 fn send_order(stage: &mut Stage<'_>, order: &Order, module: &[u8]) -> Result<(), String> {
-    let supervision = stage.wiring().supervision.as_mut();
-    let sandbox = supervision.and_then(|supervision| supervision.sandbox.as_mut());
+    let sandbox = supervision(stage).sandbox.as_mut();
     let sandbox = sandbox.ok_or_else(|| LoadError::NotBuilt.to_string())?;
     let sent = sandbox.order_sender.send(&order.to_bytes(module)?);
     sent.map(drop).map_err(|error| error.to_string())
 }
 
 fn receive_reports(stage: &mut Stage<'_>) -> Vec<Report> {
-    let supervision = stage.wiring().supervision.as_mut();
-    let Some(sandbox) = supervision.and_then(|it| it.sandbox.as_mut()) else { return Vec::new() };
+    let Some(sandbox) = supervision(stage).sandbox.as_mut() else { return Vec::new() };
     let mut buffer = [0; REPORT_SIZE];
     let mut reports = Vec::new();
     while let Ok(Some(bytes)) = sandbox.report_receiver.receive(&mut buffer) {

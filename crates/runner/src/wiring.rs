@@ -1,21 +1,22 @@
 //! The kernel objects of one run of one variant, and what each process gets of them.
 
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use hemiola_bus::{Channel, End, Handle, Receiver, Sender, Spec};
+use hemiola_bus::{Channel, End, Handle, Receiver, Receivers, Sender, Spec};
 use hemiola_rt::shared::{Segment, SegmentKind};
-use hemiola_scenario::Variant;
+use hemiola_scenario::{Process, Variant};
 use hemiola_simplex::SLOTS;
 use hemiola_units::{Delivery, Endpoint};
 
 use crate::RunError;
+use crate::audience::{self, SEATS_SIZE};
 use crate::card::{REGISTER_SIZE, Registers as Descriptors};
 use crate::node::STOP_SIZE;
 use crate::run::Context;
 use crate::sandboxed::{Lines, ORDER_SIZE, ORDERS_MAX, REPORT_SIZE};
 use crate::spec::Port;
 use crate::status::{REPLY_SIZE, REQUEST_SIZE, REQUESTS_MAX, STATUS_SIZE};
-use crate::tasks::Equipment;
+use crate::tasks::{Equipment, IoFacts};
 
 /// All kernel objects that a variant's processes share. Dropping it removes them.
 pub(crate) struct Wiring {
@@ -36,9 +37,17 @@ struct Registers {
     outputs_read: OwnedFd,
 }
 
-/// The channels between runner, decision module and units.
+/// The channels between runner, I/O process, decision module and units.
 pub(crate) struct Supervision {
+    /// Where the unit of each slot answers.
     pub(crate) slots: Vec<Channel>,
+    /// Where the unit of each slot reads the sensors: a segment of its own, so that no unit can act on what another one
+    /// waits for.
+    pub(crate) sensors: Vec<Channel>,
+    seats: Channel,
+    seat_sender: Box<dyn Sender>,
+    /// A bit for each slot whose process reads the sensors.
+    seated: u8,
     pub(crate) requests: Channel,
     pub(crate) replies: Channel,
     pub(crate) status: Channel,
@@ -67,6 +76,7 @@ impl Wiring {
         let mut channels = Vec::new();
         for channel in &variant.channels {
             let made = make(channel.endpoint.clone(), channel.delivery, channel.message.size())?;
+            let made = made.with_receivers(receivers(variant, &channel.name));
             channels.push((channel.name.clone(), made));
         }
         let shared =
@@ -74,7 +84,7 @@ impl Wiring {
         let stop = shared("stop", Delivery::Latest, STOP_SIZE)?;
         let stop_sender = hemiola_bus::open_sender(&stop.handle()).map_err(RunError::channel)?;
         let supervision =
-            if variant.decision.is_some() { Some(Supervision::create(&shared)?) } else { None };
+            variant.decision.is_some().then(|| Supervision::create(&shared)).transpose()?;
         let registers =
             if context.plan.plant.is_some() { Some(Registers::create()?) } else { None };
         Ok(Self { channels, stop, stop_sender, farewell: Vec::new(), registers, supervision })
@@ -85,7 +95,8 @@ impl Wiring {
     pub(crate) fn stop(&mut self) {
         let told = self.stop_sender.send(&[1; STOP_SIZE]);
         told.expect("a latest-value channel in memory takes its own size");
-        for (_, channel) in &self.channels {
+        let units = self.supervision.iter().flat_map(|supervision| &supervision.sensors);
+        for channel in self.channels.iter().map(|(_, channel)| channel).chain(units) {
             if let Ok(mut sender) = hemiola_bus::open_sender(&channel.handle()) {
                 // A full queue has woken its receiver already.
                 let _ = sender.send(&[0]);
@@ -103,6 +114,12 @@ impl Wiring {
     pub(crate) fn port(&self, name: &str) -> Option<Port> {
         let index = self.channels.iter().position(|(known, _)| known == name)?;
         Some(Port { index: index as u16, handle: self.channels[index].1.handle() })
+    }
+
+    /// The sensors of the unit in a slot, recorded as the channel of this name.
+    pub(crate) fn sensors_of(&self, slot: u8, name: &str) -> Option<Port> {
+        let channel = self.supervision.as_ref()?.sensors.get(usize::from(slot))?;
+        Some(Port { handle: channel.handle(), ..self.port(name)? })
     }
 
     pub(crate) fn channel(&self, name: &str) -> Option<&Channel> {
@@ -123,22 +140,35 @@ impl Wiring {
         self.stop.descriptor(End::Receiver)
     }
 
-    /// The card's registers for the process that does I/O.
+    /// The card's registers for the process that does I/O, and the units that it writes the sensors for.
     pub(crate) fn io_side(&self) -> Equipment<'_> {
-        self.card(|registers| [registers.inputs_read.as_fd(), registers.outputs.fd()])
+        let registers = self.card();
+        let card = [registers.inputs_read.as_fd(), registers.outputs.fd()];
+        let audience = self.supervision.as_ref().map(Supervision::audience);
+        let facts = IoFacts { card: Descriptors::of(card), audience };
+        let units = self.supervision.iter().flat_map(Supervision::audience_descriptors);
+        Equipment::new(&facts, card.into_iter().chain(units))
     }
 
     /// The card's registers for the plant.
     pub(crate) fn plant_side(&self) -> Equipment<'_> {
-        self.card(|registers| [registers.inputs.fd(), registers.outputs_read.as_fd()])
+        let registers = self.card();
+        let card = [registers.inputs.fd(), registers.outputs_read.as_fd()];
+        Equipment::new(&Descriptors::of(card), card)
     }
 
-    fn card(&self, side: impl Fn(&Registers) -> [BorrowedFd<'_>; 2]) -> Equipment<'_> {
-        let registers = self.registers.as_ref().expect("a variant with a card has a plant");
-        let descriptors = side(registers);
-        let [inputs, outputs] = descriptors.map(|fd| fd.as_raw_fd());
-        Equipment::new(&Descriptors { inputs, outputs }, descriptors)
+    fn card(&self) -> &Registers {
+        self.registers.as_ref().expect("a variant with a card has a plant")
     }
+}
+
+/// How many processes receive from a channel of the scenario: the decision process tells when it sleeps, where it is
+/// the only one beside the units, which have channels of their own.
+fn receivers(variant: &Variant, channel: &str) -> Receivers {
+    let receives = |process: &&Process| process.receives.iter().any(|name| name == channel);
+    let sole = variant.processes.iter().filter(receives).count() == 1;
+    let sensors = variant.sensors().is_some_and(|sensors| sensors.name == channel);
+    if sole && sensors { Receivers::OneThatTells } else { Receivers::Any }
 }
 
 impl Registers {
@@ -161,11 +191,16 @@ impl Supervision {
         shared: &dyn Fn(&str, Delivery, usize) -> Result<Channel, RunError>,
     ) -> Result<Self, RunError> {
         let queue = Delivery::Queue(REQUESTS_MAX.try_into().expect("more than none"));
-        let slots = (0..SLOTS)
-            .map(|slot| {
-                shared(&format!("slot-{slot}"), Delivery::Latest, hemiola_simplex::Command::SIZE)
-            })
-            .collect::<Result<Vec<_>, _>>()?;
+        let each = |name: &str, size| {
+            let one = |slot| shared(&format!("{name}-{slot}"), Delivery::Latest, size);
+            (0..SLOTS).map(one).collect::<Result<Vec<_>, _>>()
+        };
+        let to = |receivers| move |channel: Channel| channel.with_receivers(receivers);
+        let slots = each("slot", hemiola_simplex::Command::SIZE)?;
+        let slots = slots.into_iter().map(to(Receivers::OneThatTells)).collect();
+        let sensors = each("sensors", hemiola_simplex::Sensors::SIZE)?;
+        let sensors = sensors.into_iter().map(to(Receivers::One)).collect();
+        let seats = shared("seats", Delivery::Latest, SEATS_SIZE)?;
         let requests = shared("requests", queue, REQUEST_SIZE)?;
         let replies = shared("replies", queue, REPLY_SIZE)?;
         let status = shared("status", Delivery::Latest, STATUS_SIZE)?;
@@ -177,11 +212,49 @@ impl Supervision {
             status_receiver: hemiola_bus::open_receiver(&status.handle())
                 .map_err(RunError::channel)?,
             sandbox: hemiola_sandbox::IS_AVAILABLE.then(|| Sandbox::create(shared)).transpose()?,
+            seat_sender: hemiola_bus::open_sender(&seats.handle()).map_err(RunError::channel)?,
             slots,
+            sensors,
+            seats,
+            seated: 0,
             requests,
             replies,
             status,
         })
+    }
+
+    /// Makes the channels of a slot sound and empty for a new process.
+    pub(crate) fn renew(&self, slot: u8) {
+        self.slots[usize::from(slot)].renew();
+        self.sensors[usize::from(slot)].renew();
+    }
+
+    /// A slot has a process: the I/O process publishes the sensors to it.
+    pub(crate) fn seat(&mut self, slot: u8) {
+        self.announce_seats(self.seated | 1 << slot);
+    }
+
+    /// The process of a slot has ended, with all that it started.
+    pub(crate) fn unseat(&mut self, slot: u8) {
+        self.announce_seats(self.seated & !(1 << slot));
+    }
+
+    fn announce_seats(&mut self, seated: u8) {
+        self.seated = seated;
+        let told = self.seat_sender.send(&[seated]);
+        told.expect("a latest-value channel in memory takes its own size");
+    }
+
+    /// Where the I/O process writes the sensors for units.
+    fn audience(&self) -> audience::Lines {
+        let sensors = self.sensors.iter().map(Channel::handle).collect();
+        audience::Lines { sensors, seats: self.seats.handle() }
+    }
+
+    /// The descriptors that the I/O process inherits.
+    fn audience_descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        let sent = self.sensors.iter().filter_map(|channel| channel.descriptor(End::Sender));
+        sent.chain(self.seats.descriptor(End::Receiver))
     }
 
     /// The descriptors that the decision process inherits.

@@ -9,12 +9,12 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use hemiola_rt::program;
+use hemiola_rt::sys::process;
 use hemiola_scenario::Task;
 use hemiola_trace::result::Role;
 
 use super::{Body, EarlyEnd, Equipment, StopBy, Supplies, TaskKind};
 use crate::launch::{Finished, Line};
-use crate::node::confine;
 use crate::spec::NodeSpec;
 
 /// The program as it is executed.
@@ -75,7 +75,8 @@ fn run(spec: NodeSpec, line: &mut Line) -> Result<Finished, String> {
     let granted = hemiola_rt::profile::apply(&spec.process.profile);
     let user = spec.limits.map_or(Ok(None), |limits| limits.settle(&granted))?;
     if spec.limits.is_some() {
-        confine()?;
+        let taken = process::take_no_privileges();
+        taken.map_err(|error| format!("no new privileges: {error}"))?;
     }
     line.await_start(granted, user)?;
     let error = Command::new(&foreign.program)

@@ -54,6 +54,7 @@ pub(super) const KIND: TaskKind = TaskKind {
     sources: &[
         include_str!("decision.rs"),
         include_str!("controller.rs"),
+        include_str!("../audience.rs"),
         include_str!("../sandboxed.rs"),
         include_str!("../status.rs"),
         include_str!("../units.rs"),

@@ -1,5 +1,7 @@
 //! The I/O process of the programs with more than one process.
 
+use serde::{Deserialize, Serialize};
+
 use hemiola_scenario::{Order, Task as Settings};
 use hemiola_simplex::{Chosen, Command, Event, Fault, Sensors, Watchdog};
 use hemiola_trace::EventKind;
@@ -8,6 +10,8 @@ use hemiola_trace::result::Role;
 use hemiola_units::Instant;
 
 use super::{Body, TaskKind, mismatch};
+use crate::audience::{self, Audience};
+use crate::card::Registers;
 use crate::io::Io;
 use crate::spec::NodeSpec;
 use crate::task::{Job, Ports, Task, mark_values};
@@ -27,13 +31,24 @@ pub(super) const KIND: TaskKind = TaskKind {
     ..TaskKind::new(Role::Io, Body::Loop(prepare))
 };
 
+/// The facts of an I/O process, which the monolithic program shares.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct IoFacts {
+    #[serde(flatten)]
+    pub(crate) card: Registers,
+    /// The units that read the sensors, in a program with a decision module.
+    pub(crate) audience: Option<audience::Lines>,
+}
+
 fn prepare(spec: &NodeSpec) -> Result<Box<dyn Task>, String> {
     let Settings::Io { order } = spec.process.task else { return mismatch() };
     let watchdog = spec.run.variant.decision.as_ref().map(|settings| {
         Watchdog::new(settings, spec.process.period).map_err(|e| format!("the watchdog: {e}"))
     });
-    let io = Io::open(spec)?;
-    Ok(Box::new(IoTask { io, order, held: 0.0, last: None, watchdog: watchdog.transpose()? }))
+    let facts: IoFacts = spec.facts()?;
+    let audience = facts.audience.as_ref().map(Audience::open).transpose()?;
+    let (io, watchdog) = (Io::open(spec)?, watchdog.transpose()?);
+    Ok(Box::new(IoTask { io, order, held: 0.0, last: None, audience, watchdog }))
 }
 
 struct IoTask {
@@ -43,6 +58,7 @@ struct IoTask {
     held: f64,
     /// The last sample.
     last: Option<Sensors>,
+    audience: Option<Audience>,
     /// Takes the place of a decision module that gives no command.
     watchdog: Option<Watchdog>,
 }
@@ -51,7 +67,11 @@ impl IoTask {
     fn sample_and_send(&mut self, job: &Job<'_>, ports: &mut dyn Ports) -> Sensors {
         let sensors = self.io.sample(job.cycle, job.release, ports.now());
         mark_values(ports, EventKind::Sample, 0, sensors.position, sensors.angle);
-        ports.send(&sensors.encode());
+        let message = sensors.encode();
+        ports.send(&message);
+        if let Some(audience) = &mut self.audience {
+            audience.publish(&message);
+        }
         self.last = Some(sensors);
         sensors
     }

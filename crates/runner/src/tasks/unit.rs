@@ -1,6 +1,6 @@
 //! A replacement unit: a controller or a foreign program that answers in a slot of the decision module.
 
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::AsRawFd;
 
 use hemiola_bus::End;
 use hemiola_scenario::{Process, Release, Task, Unit, UnitProgram, UnitUser, Variant};
@@ -66,7 +66,8 @@ pub(crate) struct UnitLaunch {
     pub(crate) may_end: bool,
 }
 
-/// The process of a unit: a controller or a command in its place, released by the sensors. A sandboxed unit has none.
+/// The process of a unit: a controller or a command in its place, released by the sensors. It has no channel of the
+/// scenario. A sandboxed unit has no process.
 pub(crate) fn process(variant: &Variant, unit: &Unit) -> Option<Process> {
     let decision = variant.decision_process().expect("units come with a decision process");
     let sensors = &decision.receives[0];
@@ -85,43 +86,44 @@ pub(crate) fn process(variant: &Variant, unit: &Unit) -> Option<Process> {
         profile: unit.profile.clone(),
         profile_name: unit.profile_name.clone(),
         sends: Vec::new(),
-        receives: vec![sensors.clone()],
+        receives: Vec::new(),
     })
 }
 
-/// What a unit gets: its slot, its limits, and as a foreign program the environment of the unit contract.
+/// What a unit gets: its slot, its sensors, its limits, and as a foreign program the environment of the unit contract.
 pub(crate) fn equipment<'w>(launch: &UnitLaunch, supplies: &Supplies<'w>) -> Equipment<'w> {
     let (wiring, unit) = (supplies.wiring, &launch.unit);
     let supervision = wiring.supervision.as_ref().expect("units come with a decision process");
     let UnitId { slot: number, generation } = launch.id;
     let slot = &supervision.slots[usize::from(number)];
-    let descriptor = slot.descriptor(End::Sender);
+    let sensors = &supervision.sensors[usize::from(number)];
+    let ends = [sensors.descriptor(End::Receiver), slot.descriptor(End::Sender)];
+    let descriptors = ends.iter().copied().flatten();
     let gear = match &unit.program {
         UnitProgram::Gain(_) => {
             let facts = ControllerFacts { unit: generation, fault: launch.fault.clone() };
-            Equipment::new(&facts, descriptor)
+            Equipment::new(&facts, descriptors)
         }
         UnitProgram::Command { program, arguments } => {
-            let number = |fd: Option<BorrowedFd<'_>>| {
-                fd.map_or_else(String::new, |fd| fd.as_raw_fd().to_string())
-            };
-            let sensors = supplies.run.variant.sensors().and_then(|s| wiring.channel(&s.name));
-            let sensors = sensors.and_then(|channel| channel.descriptor(End::Receiver));
+            let [sensors, command] =
+                ends.map(|fd| fd.map_or_else(String::new, |fd| fd.as_raw_fd().to_string()));
             let period = supplies.run.variant.rate.period();
             let environment = [
-                ("HEMIOLA_SENSORS_FD", number(sensors)),
-                ("HEMIOLA_COMMAND_FD", number(descriptor)),
+                ("HEMIOLA_SENSORS_FD", sensors),
+                ("HEMIOLA_COMMAND_FD", command),
                 ("HEMIOLA_UNIT", generation.to_string()),
                 ("HEMIOLA_PERIOD_NS", period.nanos().to_string()),
             ];
             let environment = environment.map(|(key, value)| (key.to_owned(), value)).to_vec();
             let folder = supplies.scenario_folder;
-            Equipment::new(&Foreign::new(folder, program, arguments, environment), descriptor)
+            Equipment::new(&Foreign::new(folder, program, arguments, environment), descriptors)
         }
         UnitProgram::Module { .. } => Equipment::NONE,
     };
+    let sensors_name = supplies.run.variant.sensors().map(|sensors| sensors.name.as_str());
     Equipment {
         sends: Some(Port { index: SLOT_PORT + u16::from(number), handle: slot.handle() }),
+        receives: sensors_name.and_then(|name| wiring.sensors_of(number, name)),
         limits: Some(Limits {
             unbroken: (unit.budget * 4).max(UNBROKEN_MIN),
             memory: MEMORY,
