@@ -8,6 +8,7 @@
 //! * [`misses`]: every missed deadline, explained in words with figures.
 //! * [`witness`] and [`occupancy`]: who had the processors of a run, by the kernel's record.
 //! * [`authority`]: who commanded a Simplex program when and why, and which faults its decision module found.
+//! * `faults`: what a campaign showed of each kind of fault.
 //! * [`mixed`]: a benchmark beside a real-time load.
 //! * [`federation`]: a federation in its modes: its cycles, the RTI's share of them, which federate delayed which.
 //! * [`metrics`]: what one run showed, condensed to [`metrics::Figures`].
@@ -19,6 +20,7 @@
 pub mod analysis;
 pub mod authority;
 pub mod compare;
+mod faults;
 pub mod federation;
 pub mod jobs;
 pub mod metrics;

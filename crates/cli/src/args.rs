@@ -115,7 +115,7 @@ pub(crate) struct Report {
     /// Print summary.json instead of tables
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print every cycle as CSV instead of tables
+    /// Print every cycle, or every fault of a campaign, as CSV instead of tables
     #[arg(long, conflicts_with = "json")]
     pub(crate) csv: bool,
 }

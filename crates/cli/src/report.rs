@@ -23,7 +23,7 @@ pub(crate) fn report(args: &Report) -> Result<ExitCode, Failure> {
     if args.json {
         print!("{}", json::write(&analysis.summary));
     } else if args.csv {
-        print!("{}", csv::cycles(&analysis));
+        print!("{}", csv::write(&analysis));
     } else {
         print!("{}", terminal::render(&analysis.summary, Detail::Full));
         println!("{}", args.folder.display());

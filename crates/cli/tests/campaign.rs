@@ -9,6 +9,11 @@ const EXAMPLE: &str = include_str!(concat!(
     "/../../examples/2-fault-campaign/scenario.toml"
 ));
 
+/// Runs in which a fault was found, by the counts of its names.
+fn with_found(effect: &serde_json::Value) -> u64 {
+    effect["found_as"].as_object().unwrap().values().map(|runs| runs.as_u64().unwrap()).sum()
+}
+
 #[test]
 fn no_process_fault_loses_the_pendulum_behind_the_decision_module() {
     let machine = Machine::take("campaign");
@@ -46,6 +51,11 @@ fn no_process_fault_loses_the_pendulum_behind_the_decision_module() {
     for (fault, record) in faults.iter().zip(&run.faults) {
         assert_eq!(fault["kind"], record.kind.as_str());
         assert_eq!(fault["process"], if record.process { "process" } else { "simulated" });
+        let found = with_found(&fault["with"]);
+        let undetected = fault["undetected"]["runs"].as_u64().unwrap_or(0);
+        assert_eq!(found + undetected, record.with.as_ref().unwrap().runs, "{fault}");
+        let bound = fault["with"]["lost_share_max"].as_f64().unwrap();
+        assert!((0.05..1.0).contains(&bound), "{fault}");
         for side in ["with", "without"] {
             for key in ["runs", "lost", "peak_v", "false_switches"] {
                 assert!(fault[side][key].is_number(), "{}: {side}.{key}", record.kind);
@@ -56,5 +66,19 @@ fn no_process_fault_loses_the_pendulum_behind_the_decision_module() {
         }
         assert!(ended.stdout.contains(&record.kind), "{} is not in the table", record.kind);
     }
+    let found = |kind: &str, names: &[&str]| {
+        let fault = faults.iter().find(|fault| fault["kind"] == kind).unwrap();
+        let name = fault["with"]["found_as"].as_object().unwrap().keys().next().unwrap();
+        assert!(names.contains(&name.as_str()), "{fault}");
+        assert!(ended.stdout.contains(name.as_str()), "{name} is not in the table");
+    };
+    found("sign-flipped", &["leaves-region"]);
+    // A process also uses processor time while it dies.
+    found("crash", &["missing", "exited", "over-budget"]);
+    found("busy-loop", &["over-budget", "missing"]);
+    found("bit-flip", &["malformed"]);
+    let folder = machine.folder().join(ended.folder());
+    let csv = machine.hemiola(&["report", folder.to_str().unwrap(), "--csv"]).with_code(0);
+    assert_eq!(csv.stdout.lines().count(), 1 + 2 * faults.len(), "{}", csv.stdout);
     machine.nothing_is_left();
 }

@@ -4,6 +4,7 @@
 //! are injected into real processes: a unit of the scenario's Simplex variant, or the controller of its variant
 //! without a decision module.
 
+use std::collections::BTreeMap;
 use std::fs;
 
 use hemiola_plant::Settings as PlantSettings;
@@ -13,7 +14,7 @@ use hemiola_scenario::{Campaign, ProcessFaults, SimulatedFaults, UnitProgram, Un
 use hemiola_simplex::campaign::Campaign as Simulation;
 use hemiola_simplex::fault::FaultKind;
 use hemiola_simplex::simulate::Outcome;
-use hemiola_simplex::{Gain, REASONS};
+use hemiola_simplex::{Fault, Gain, REASONS};
 use hemiola_trace::event::source;
 use hemiola_trace::result::{FaultFigures, FaultRecord, Role, RunRecord};
 use hemiola_trace::{Entry, EventKind, perfetto};
@@ -23,7 +24,7 @@ use crate::RunError;
 use crate::journal::Journal;
 use crate::run::{Context, Progress};
 use crate::stage::Stage;
-use crate::tasks::Fault;
+use crate::tasks::Fault as Injected;
 
 /// How long a stopped process stays stopped.
 const STOPPED: Span = Span::from_millis(500);
@@ -155,7 +156,9 @@ struct Tally {
     lost: u64,
     earliest_loss: Option<Span>,
     peak_v: f64,
+    /// Cycles until a fault was found, in the runs in which one was.
     detections: Vec<u64>,
+    found_as: BTreeMap<String, u64>,
     false_switches: u64,
 }
 
@@ -164,8 +167,14 @@ impl Tally {
         self.runs += 1;
         self.peak_v = self.peak_v.max(outcome.peak_v);
         self.add_loss(outcome.lost_at, after);
-        self.detections.extend(outcome.detection_cycles);
+        self.add_found(outcome.found);
         self.false_switches += outcome.false_switches;
+    }
+
+    fn add_found(&mut self, found: Option<(Fault, u64)>) {
+        let Some((fault, after)) = found else { return };
+        self.detections.push(after);
+        *self.found_as.entry(fault.name().to_owned()).or_default() += 1;
     }
 
     fn add_loss(&mut self, at: Option<Span>, after: Span) {
@@ -190,7 +199,7 @@ impl Tally {
         let (trace, _) = perfetto::read(&bytes);
         let from = cycle_at(variant, after);
         let entries = trace.tracks.iter().flat_map(|track| &track.entries);
-        self.detections.extend(detection(entries.clone(), from));
+        self.add_found(found(entries.clone(), from));
         self.false_switches += entries.filter(|entry| is_false_switch(entry, from)).count() as u64;
         Ok(())
     }
@@ -204,17 +213,20 @@ impl Tally {
             peak_v: self.peak_v,
             detection_cycles: (detected > 0.0)
                 .then(|| self.detections.iter().sum::<u64>() as f64 / detected),
+            found_as: self.found_as,
             false_switches: self.false_switches,
         }
     }
 }
 
-/// Cycles from the fault to the first fault of a unit that the decision module detected.
-fn detection<'e>(entries: impl Iterator<Item = &'e Entry>, from: u64) -> Option<u64> {
-    entries
-        .filter(|entry| entry.kind == EventKind::Fault && entry.a != u64::MAX)
-        .filter_map(|entry| u64::from(entry.cycle).checked_sub(from))
-        .min()
+/// The first fault of a unit that the decision module found, and the cycles from the injected fault until then.
+fn found<'e>(entries: impl Iterator<Item = &'e Entry>, from: u64) -> Option<(Fault, u64)> {
+    let of_unit = entries.filter(|entry| entry.kind == EventKind::Fault && entry.a != u64::MAX);
+    let blamed = of_unit.filter_map(|entry| {
+        let fault = Fault::from_code(entry.arg).filter(|fault| fault.blames())?;
+        Some((fault, u64::from(entry.cycle).checked_sub(from)?))
+    });
+    blamed.min_by_key(|(_, after)| *after)
 }
 
 /// Whether a unit lost control because of a fault before the injected fault began.
@@ -237,14 +249,14 @@ pub(crate) struct Injection {
     kind: FaultKind,
     slot: usize,
     after: Span,
-    fault: Fault,
+    fault: Injected,
     next: u32,
 }
 
 impl Injection {
     fn new(kind: FaultKind, slot: usize, after: Span, seed: u64, variant: &Variant) -> Self {
         let accept_below = variant.decision.as_ref().map_or(1.0, |decision| decision.accept_below);
-        let fault = Fault { kind, from_cycle: cycle_at(variant, after), accept_below, seed };
+        let fault = Injected { kind, from_cycle: cycle_at(variant, after), accept_below, seed };
         Self { kind, slot, after, fault, next: 0 }
     }
 
@@ -270,17 +282,17 @@ impl Injection {
 
     /// The fault that the only controller carries out itself. Where no other can replace it, a replacement is the
     /// end of the old one, and a second failing unit changes nothing.
-    pub(crate) fn in_controller(&self) -> Option<Fault> {
+    pub(crate) fn in_controller(&self) -> Option<Injected> {
         let kind = match self.kind {
             FaultKind::StopContinue | FaultKind::None => return None,
             FaultKind::ReplaceLoop | FaultKind::FailureDuringReplacement => FaultKind::Crash,
             kind => kind,
         };
-        Some(Fault { kind, ..self.fault.clone() })
+        Some(Injected { kind, ..self.fault.clone() })
     }
 
     /// The fault that the unit in this slot carries out itself.
-    pub(crate) fn in_unit(&self, slot: usize) -> Option<Fault> {
+    pub(crate) fn in_unit(&self, slot: usize) -> Option<Injected> {
         let by_runner = matches!(
             self.kind,
             FaultKind::StopContinue
@@ -316,14 +328,15 @@ impl Injection {
             // As soon as one replacement is done, the next begins.
             FaultKind::ReplaceLoop => self.replace(stage, None),
             FaultKind::FailureDuringReplacement if self.next == 0 => {
-                let fault = Fault { kind: FaultKind::Crash, from_cycle: 0, ..self.fault.clone() };
+                let fault =
+                    Injected { kind: FaultKind::Crash, from_cycle: 0, ..self.fault.clone() };
                 self.replace(stage, Some(fault));
             }
             _ => {}
         }
     }
 
-    fn replace(&mut self, stage: &mut Stage<'_>, fault: Option<Fault>) {
+    fn replace(&mut self, stage: &mut Stage<'_>, fault: Option<Injected>) {
         let Some(unit) = stage.variant().units.get(self.slot) else { return };
         let UnitProgram::Gain(gain) = &unit.program else { return };
         let (gain, first): (Gain, String) = (*gain, unit.name.clone());

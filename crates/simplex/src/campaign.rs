@@ -60,7 +60,7 @@ pub struct Figures {
     pub earliest_loss: Option<Span>,
     /// The largest true V in any run.
     pub peak_v: f64,
-    /// Cycles from the fault to the first switch, averaged over the runs with a switch.
+    /// Cycles from the fault until the decision module found it, averaged over the runs in which it did.
     pub detection_cycles: Option<f64>,
     /// Switches away from a healthy unit, over all runs.
     pub false_switches: u64,
@@ -104,7 +104,7 @@ impl Campaign {
                 let after = at - self.fault_from;
                 figures.earliest_loss = Some(figures.earliest_loss.map_or(after, |e| e.min(after)));
             }
-            if let Some(after) = outcome.detection_cycles {
+            if let Some((_, after)) = outcome.found {
                 detected += 1;
                 cycles += after;
             }

@@ -136,6 +136,12 @@ coded! {
 }
 
 impl Fault {
+    /// Whether the fault is the unit's own.
+    #[must_use]
+    pub const fn blames(self) -> bool {
+        !matches!(self, Self::Starved)
+    }
+
     /// Whether the unit cannot continue: its code was stopped in the middle of its work.
     pub(crate) const fn ends_unit(self) -> bool {
         matches!(self, Self::OutOfFuel | Self::Trapped)

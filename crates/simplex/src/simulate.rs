@@ -10,9 +10,9 @@ use thiserror::Error;
 use crate::event::{CommandSource, Event};
 use crate::fault::{FaultKind, Faulty};
 use crate::{
-    Answer, Change, ChangeError, Command, Decided, Decision, Effect, Gain, Model, ModelError,
-    Outcome as Ended, Region, Replacement, Role, SLOTS, Sensors, Settings, SettingsError, Share,
-    StateFeedback, Ticket, UnitId, Upgrades,
+    Answer, Change, ChangeError, Command, Decided, Decision, Effect, Fault, Gain, Model,
+    ModelError, Outcome as Ended, Region, Replacement, Role, SLOTS, Sensors, Settings,
+    SettingsError, Share, StateFeedback, Ticket, UnitId, Upgrades,
 };
 
 /// A unit of a simulated loop.
@@ -91,8 +91,9 @@ pub struct Outcome {
     pub switches: u64,
     /// How often although the unit was healthy.
     pub false_switches: u64,
-    /// Cycles from the first faulty sample to the first switch away from a faulty unit.
-    pub detection_cycles: Option<u64>,
+    /// The first fault that the decision module found in a faulty unit, or in its own input if the fault is outside the
+    /// units, and the cycles from the first faulty sample until then.
+    pub found: Option<(Fault, u64)>,
     /// How often performance became poor.
     pub poor_performance: u64,
     /// Whether the decision module ended in its fail-safe.
@@ -184,7 +185,7 @@ impl Simulation {
                 end_v: 0.0,
                 switches: 0,
                 false_switches: 0,
-                detection_cycles: None,
+                found: None,
                 poor_performance: 0,
                 failed_safe: false,
                 cycles: 0,
@@ -447,23 +448,26 @@ impl Simulation {
                 if !matches!(to, CommandSource::Unit(_)) =>
             {
                 self.outcome.switches += 1;
-                let faulty = self.cycle >= self.fault_cycle
-                    && (self.experiment.loop_fault != FaultKind::None
-                        || self.units[usize::from(slot)]
-                            .as_ref()
-                            .is_none_or(|unit| unit.kind != FaultKind::None));
-                if faulty {
-                    let cycles = self.cycle - self.fault_cycle;
-                    self.outcome.detection_cycles.get_or_insert(cycles);
-                } else {
-                    self.outcome.false_switches += 1;
-                }
+                self.outcome.false_switches += u64::from(!self.is_faulty(Some(slot)));
             }
-            Event::Fault { fault: crate::Fault::PoorPerformance, .. } => {
-                self.outcome.poor_performance += 1;
+            Event::Fault { slot, fault } => {
+                self.outcome.poor_performance += u64::from(fault == Fault::PoorPerformance);
+                if self.is_faulty(slot) && fault.blames() {
+                    self.outcome.found.get_or_insert((fault, self.cycle - self.fault_cycle));
+                }
             }
             _ => {}
         }
+    }
+
+    /// Whether a fault has begun in the unit of this slot, or outside the units.
+    fn is_faulty(&self, slot: Option<u8>) -> bool {
+        let in_unit = |slot: u8| {
+            let unit = self.units[usize::from(slot)].as_ref();
+            unit.is_none_or(|unit| unit.kind != FaultKind::None)
+        };
+        let outside = self.experiment.loop_fault != FaultKind::None;
+        self.cycle >= self.fault_cycle && (outside || slot.is_some_and(in_unit))
     }
 
     /// Makes the changes that belong to a kind of fault: repeated replacement, and a replacement that fails. Without

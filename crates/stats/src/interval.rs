@@ -132,10 +132,31 @@ fn ranks(n: usize, q: f64, level: f64) -> Option<[usize; 2]> {
     None
 }
 
+/// The upper limit, at 95 %, of the probability of an event that none of `n` independent trials had: 1 − 0.05^(1/n),
+/// for many trials about 3/n (the rule of three: Hanley and Lippman-Hand, "If Nothing Goes Wrong, Is Everything All
+/// Right?", 1983). `None` for no trial.
+#[must_use]
+pub fn bound_of_none(n: u64) -> Option<f64> {
+    (n > 0).then(|| 1.0 - (1.0 - LEVEL).powf(1.0 / n as f64))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn the_bound_of_none_makes_no_event_as_unlikely_as_the_level_says() {
+        for n in [1, 2, 20, 1000] {
+            let bound = bound_of_none(n).unwrap();
+            assert!(((1.0 - bound).powf(n as f64) - 0.05).abs() < 1e-12, "{n}: {bound}");
+        }
+        assert!((bound_of_none(1).unwrap() - 0.95).abs() < 1e-12);
+        // Never above the rule of three, and close to it for many.
+        assert!((1..2000).all(|n| bound_of_none(n).unwrap() <= 3.0 / n as f64));
+        assert!(bound_of_none(1000).unwrap() > 2.99 / 1000.0);
+        assert_eq!(bound_of_none(0), None);
+    }
 
     #[test]
     fn median_interval_has_the_published_ranks() {

@@ -11,6 +11,7 @@
 //! | where will the next measurement's median lie | [`repeat_interval`] |
 //! | how do A and B differ that were read in turns, A B B A | [`paired_difference`] |
 //! | how do two sets differ that were not read in turns | [`Change`]; for many at once [`differing`] |
+//! | how likely may an event be that was never seen | [`bound_of_none`] |
 //! | which values stand apart from all others | [`outliers`] |
 //! | how many independent readings are dependent ones worth | [`effective_samples`] |
 //!
@@ -41,7 +42,7 @@ pub use change::{Change, ChangeVerdict, Covers, Difference, differing};
 pub use dependence::effective_samples;
 pub use distribution::student_quantile;
 pub use histogram::histogram;
-pub use interval::{Estimate, LEVEL, NORMAL_975, quantile_interval};
+pub use interval::{Estimate, LEVEL, NORMAL_975, bound_of_none, quantile_interval};
 pub use outlier::outliers;
 pub use paired::paired_difference;
 pub use repeat::{in_blocks, repeat_interval, repeat_interval_of_times};

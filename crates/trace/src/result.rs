@@ -6,6 +6,8 @@
 mod federation;
 mod universe;
 
+use std::collections::BTreeMap;
+
 use hemiola_units::{Granted, Profile, Span};
 use serde::{Deserialize, Serialize};
 
@@ -347,6 +349,9 @@ pub struct FaultFigures {
     pub peak_v: f64,
     /// Mean of the cycles from injection to detection, over the runs that detected it.
     pub detection_cycles: Option<f64>,
+    /// Runs that detected it, by the name of the first fault that the decision module found.
+    #[serde(default)]
+    pub found_as: BTreeMap<String, u64>,
     /// Switches away from a unit that had no fault.
     pub false_switches: u64,
 }

@@ -8,18 +8,19 @@ use hemiola_stats::{Spread, histogram, median, paired_difference};
 use hemiola_trace::Recording;
 use hemiola_trace::perfetto::Names;
 use hemiola_trace::result::{
-    FaultRecord, FederationRecord, Floor, MixedRecord, Role, RunFolder, RunRecord, VariantRecord,
+    FederationRecord, Floor, MixedRecord, Role, RunFolder, RunRecord, VariantRecord,
 };
 use hemiola_units::{Profile, Span};
 
 use super::authority::Control;
+use super::faults;
 use super::federation::{self, ModeFigures};
 use super::jobs::Process;
 use super::metrics::{Figures, Observed, mark_cost, processes};
 use super::mixed::{self, MixedFigures, MixedRun};
 use super::summary::{
-    FORMAT, FaultSummary, FloorFigures, FloorSummary, KernelFigures, MarkCost, MechanismFloor,
-    ProfileSummary, RunSummary, Setting, Summary, VariantSummary,
+    FORMAT, FloorFigures, FloorSummary, KernelFigures, MarkCost, MechanismFloor, ProfileSummary,
+    RunSummary, Summary, VariantSummary,
 };
 use super::verdict;
 use super::witness::Witness;
@@ -78,7 +79,7 @@ pub fn analyze<E: Display>(
         conditions: folder.conditions.clone(),
         floor,
         variants,
-        faults: folder.faults.iter().map(fault_summary).collect(),
+        faults: folder.faults.iter().map(faults::summary).collect(),
         series,
         modes,
         kernel: kernel(folder),
@@ -358,15 +359,6 @@ fn compare_to_first(variants: &mut [VariantSummary]) {
         variant.ratio_to_first = median(variant).zip(first_raw).map(|(this, first)| this / first);
         variant.ratio_to_first_adjusted =
             adjusted(variant).zip(first_adjusted).map(|(this, first)| this / first);
-    }
-}
-
-fn fault_summary(record: &FaultRecord) -> FaultSummary {
-    FaultSummary {
-        kind: record.kind.clone(),
-        process: if record.process { Setting::Process } else { Setting::Simulated },
-        with: record.with.clone(),
-        without: record.without.clone(),
     }
 }
 

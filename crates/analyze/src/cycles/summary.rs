@@ -202,9 +202,34 @@ pub struct FaultSummary {
     /// Whether real processes ran, or the simulation.
     pub process: Setting,
     /// With the decision module.
-    pub with: Option<FaultFigures>,
+    pub with: Option<FaultEffect>,
     /// Without it.
-    pub without: Option<FaultFigures>,
+    pub without: Option<FaultEffect>,
+    /// The runs in which the decision module found no fault.
+    #[serde(default)]
+    pub undetected: Option<Undetected>,
+}
+
+/// The outcome of the runs of a fault kind.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FaultEffect {
+    /// The counts.
+    #[serde(flatten)]
+    pub figures: FaultFigures,
+    /// The greatest share of lost runs that is compatible with none among so many, at 95 %; `None` if some were lost.
+    #[serde(default)]
+    pub lost_share_max: Option<f64>,
+}
+
+/// Runs with a fault that the decision module did not find.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Undetected {
+    /// The number of such runs.
+    pub runs: u64,
+    /// Whether the fault could do no harm in them.
+    pub is_harmless: bool,
+    /// The reason.
+    pub because: String,
 }
 
 /// Where a fault was injected.
@@ -256,6 +281,7 @@ mod tests {
     use hemiola_units::Refusal;
     use serde_json::Value;
 
+    use super::Undetected;
     use crate::cycles::phases::PhaseFigures;
     use crate::cycles::synthetic::ladder_analysis;
     use crate::cycles::witness::CycleDelay;
@@ -267,7 +293,7 @@ mod tests {
                 for (key, value) in map {
                     found.insert(key.clone());
                     match value {
-                        Value::Object(named) if key == "by_mechanism" => {
+                        Value::Object(named) if key == "by_mechanism" || key == "found_as" => {
                             named.values().for_each(|value| keys(value, found));
                         }
                         _ => keys(value, found),
@@ -295,6 +321,8 @@ mod tests {
             ns: Spread::of(&[1]).unwrap(),
             share: 1.0,
         });
+        let because = "there was no fault".into();
+        summary.faults[0].undetected = Some(Undetected { runs: 1, is_harmless: true, because });
         let monitors = vec![MonitorRun::default()];
         summary.variants[0].runs[0].universes.push(UniverseRun { monitors, ..Default::default() });
         let mut written = BTreeSet::new();

@@ -6,7 +6,7 @@ use super::figures::figures;
 use super::tables::{conditions, problems, tables};
 use crate::cycles::analysis::Analysis;
 use crate::cycles::metrics::CycleTime;
-use crate::cycles::summary::{FaultSummary, Summary};
+use crate::cycles::summary::{FaultEffect, FaultSummary, Summary};
 use hemiola_report::page::{Card, Page, Tone};
 use hemiola_report::table::Detail;
 use hemiola_report::text::{NONE, count, date, duration, ratio};
@@ -78,11 +78,12 @@ fn cards(summary: &Summary) -> Vec<Card> {
         }
     }
     if !summary.faults.is_empty() {
-        let lost = |pick: fn(&FaultSummary) -> Option<(u64, u64)>| {
+        let counts = |effect: &FaultEffect| (effect.figures.lost, effect.figures.runs);
+        let lost = |pick: &dyn Fn(&FaultSummary) -> Option<(u64, u64)>| {
             summary.faults.iter().filter_map(pick).fold((0, 0), |sum, f| (sum.0 + f.0, sum.1 + f.1))
         };
-        let with = lost(|fault| fault.with.as_ref().map(|f| (f.lost, f.runs)));
-        let without = lost(|fault| fault.without.as_ref().map(|f| (f.lost, f.runs)));
+        let with = lost(&|fault| fault.with.as_ref().map(counts));
+        let without = lost(&|fault| fault.without.as_ref().map(counts));
         cards.push(Card {
             name: "Lost under faults".into(),
             value: format!("{} of {}", count(with.0), count(with.1)),

@@ -96,14 +96,16 @@ Simplex (1)    1     20  not ours  –       23.0 µs late: 20.0 ms (usually 1.5
 Deadlines missed: 1. Missed cycles whose cause is in the programs of the loop: 0. Shown: 1.
 
 Faults, with the decision module and without
-──────────────────────────────────────────────────────────────────────────────────────────────────────────
-Fault         Injected into  Lost with  Earliest  Peak V  Detected  False  Lost without  Earliest  Peak V
-──────────────────────────────────────────────────────────────────────────────────────────────────────────
-stuck output  simulated         0/1000         –   0.610       1.5      0     1000/1000    412 ms   9.300
-busy loop     processes         0/1000         –   0.420       1.0      0             –         –       –
-──────────────────────────────────────────────────────────────────────────────────────────────────────────
-Lost: runs in which the pendulum fell or left the track, of all runs. Detected: cycles until the
-fault was detected. False: switches away from a unit that had no fault.
+─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+Fault         Injected into         Lost with  Earliest  Peak V  Found as       After  False  Lost without  Earliest  Peak V
+─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+stuck output  simulated      0/1000 (≤ 0.3 %)         –   0.610  leaves-region    1.5      0     1000/1000    412 ms   9.300
+busy loop     processes      0/1000 (≤ 0.3 %)         –   0.420  leaves-region    1.0      0             –         –       –
+─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+Lost: runs in which the plant was lost, of all runs; where it never was, the greatest share of lost
+runs that is compatible with that, at 95 % (for many runs 3 ÷ runs). Found as: the first fault that
+the decision module found, and in how many runs; after: cycles until then. False: switches away from
+a unit that had no fault.
 
 Time line of authority
 ─────────────────────────────────────────────────────────────────────────────────────────────────────────
