@@ -46,7 +46,8 @@ pub struct Missing {
     pub property: String,
     /// The reason, in a sentence without a full stop.
     pub reason: String,
-    /// A converter to write into the element of the new definition; empty if none can help.
+    /// A converter to write into the element of the new definition; empty if none can help. A `…` in it stands for a
+    /// value that only the author of the text knows.
     pub stub: String,
 }
 
@@ -128,7 +129,7 @@ fn sources(
         sources.push(match scalars(types.0, types.1) {
             Some(_) => Source::Property(*number),
             None => {
-                missing.push(changed(types.0, types.1, to, property, name));
+                missing.push(changed(types.0, types.1, to, property));
                 Source::Missing
             }
         });
@@ -189,7 +190,7 @@ fn sources_back(
                 missing.push(Missing {
                     property: format!("{}.{}", old.name, property.name),
                     reason: "no property of the new definition leads back to it".to_owned(),
-                    stub: stub("converter back", &property.name, "…"),
+                    stub: stub("converter back", property, "…"),
                 });
                 Source::Missing
             },
@@ -263,27 +264,31 @@ fn changed(
     to: (&Universe, &Type),
     element: ElementId,
     property: &Property,
-    name: &str,
 ) -> Missing {
     let (was, is) = (from.0.type_text(from.1), to.0.type_text(to.1));
-    let value = match is.split('<').next() {
-        _ if from.1.holds_row() || to.1.holds_row() => "",
-        Some(function @ ("real32" | "integer")) if from.1.number().is_some() => {
-            &*format!("{function}({name})")
-        }
-        _ => name,
-    };
+    let name = property.was.as_ref().unwrap_or(&property.name);
     Missing {
         property: format!("{}.{}", to.0.elements[element.index()].name, property.name),
         reason: format!("`{was}` does not become `{is}` by itself"),
-        stub: if value.is_empty() {
-            String::new()
-        } else {
-            stub("converter", &property.name, value)
-        },
+        stub: stub("converter", property, &converted(from.1, to.1, name)),
     }
 }
 
-fn stub(word: &str, property: &str, value: &str) -> String {
-    format!("{word} {property} = {value};")
+/// The value as a number of the other type, if the language can convert it; else a place for one.
+fn converted(from: &Type, to: &Type, name: &str) -> String {
+    let function = match (from.number(), to.number()) {
+        (Some(Type::Real(_, from)), Some(Type::Integer)) if from.si_unit().is_empty() => "integer",
+        (Some(Type::Real(_, from)), Some(Type::Real(_, to))) if from == to => "real32",
+        (Some(Type::Integer), Some(Type::Real(_, to))) if to.si_unit().is_empty() => "real32",
+        _ => return "…".to_owned(),
+    };
+    if from.same_shape(to) { format!("{function}({name})") } else { "…".to_owned() }
+}
+
+/// A converter gives no rows.
+fn stub(word: &str, property: &Property, value: &str) -> String {
+    if property.ty.holds_row() {
+        return String::new();
+    }
+    format!("{word} {} = {value};", property.name)
 }

@@ -103,13 +103,68 @@ fn a_value_that_would_lose_something_needs_a_converter() {
         [
             ["e.x", "`real` does not become `real32` by itself", "converter x = real32(x);"],
             ["e.n", "`real` does not become `integer` by itself", "converter n = integer(n);"],
-            ["e.a", "`real[2]` does not become `real[3]` by itself", "converter a = a;"],
-            ["e.s", "`string<9>` does not become `string<5>` by itself", "converter s = s;"],
+            ["e.a", "`real[2]` does not become `real[3]` by itself", "converter a = …;"],
+            ["e.s", "`string<9>` does not become `string<5>` by itself", "converter s = …;"],
         ]
     );
     let lost = missing(&plan.back);
     assert_eq!(lost.len(), 1, "the others get wider on the way back, {lost:?}");
     assert_eq!(lost[0][0], "e.a");
+}
+
+/// Types with a value of each. A converter gives no row.
+const TYPES: [(&str, Option<&str>); 17] = [
+    ("boolean", Some("true")),
+    ("integer", Some("1")),
+    ("real", Some("1")),
+    ("real<m>", Some("1<m>")),
+    ("real<s>", Some("1<s>")),
+    ("real32", Some("1")),
+    ("real32<m>", Some("1<m>")),
+    ("integer[2]", Some("[1, 1]")),
+    ("real[2]", Some("[1, 1]")),
+    ("real[3]", Some("[1, 1, 1]")),
+    ("real32[2]", Some("[1, 1]")),
+    ("real32<m>[2]", Some("[1<m>, 1<m>]")),
+    ("real[..2]", Some("[1]")),
+    ("integer[..3]", Some("[1]")),
+    ("string<5>", Some("\"a\"")),
+    ("string<9>", Some("\"a\"")),
+    ("part", None),
+];
+
+#[test]
+fn the_checker_accepts_every_converter_that_a_plan_suggests() {
+    let text = |ty: &str, converters: &str| {
+        format!(
+            "element part {{ property c : real; }} element e {{ property x : {ty}; {converters} }}"
+        )
+    };
+    let (mut conversions, mut places) = (0, 0);
+    for (from, old) in TYPES {
+        for (to, new) in TYPES {
+            let (before, mut converters) = (text(from, ""), String::new());
+            let suggested = plan(&before, &text(to, ""));
+            for (conversion, value) in [(&suggested.forward, new), (&suggested.back, old)] {
+                for [_, _, stub] in missing(conversion) {
+                    let value = value.unwrap_or_default();
+                    assert_eq!(stub.is_empty(), value.is_empty(), "{from} to {to}: {stub}");
+                    if stub.is_empty() {
+                        continue;
+                    }
+                    *if stub.contains('…') { &mut places } else { &mut conversions } += 1;
+                    converters += &stub.replace('…', value);
+                }
+            }
+            let converted = plan(&before, &text(to, &converters));
+            let is_possible = |conversion: &Conversion, value: Option<&str>| {
+                conversion.missing.is_empty() || value.is_none()
+            };
+            assert!(is_possible(&converted.forward, new), "{from} to {to}: {converters}");
+            assert!(is_possible(&converted.back, old), "{from} to {to}: {converters}");
+        }
+    }
+    assert_eq!((conversions, places), (9, 491));
 }
 
 #[test]
