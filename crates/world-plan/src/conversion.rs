@@ -51,8 +51,29 @@ pub struct Missing {
     pub stub: String,
 }
 
-/// The element of `before` that each element of `after` comes from: the one that its `was` names, or of its name.
-pub(crate) fn origins(before: &Universe, after: &Universe) -> Vec<Option<ElementId>> {
+/// What the components of a new definition were before it.
+pub(crate) struct Former<'u> {
+    /// By element: the element of the definition before that its `was` names, or that has its name.
+    pub(crate) elements: Vec<Option<ElementId>>,
+    /// By element and property: the name before, which its `was` says, or its own. `None` if the `was` of another
+    /// property says that name: then this one is new.
+    pub(crate) properties: Vec<Vec<Option<&'u str>>>,
+}
+
+impl<'u> Former<'u> {
+    pub(crate) fn of(before: &Universe, after: &'u Universe) -> Self {
+        let names = after.elements.iter().map(|element| former_names(&element.properties));
+        Self { elements: origins(before, after), properties: names.collect() }
+    }
+}
+
+fn former_names(properties: &[Property]) -> Vec<Option<&str>> {
+    let claimed: BTreeSet<&str> = properties.iter().filter_map(|one| one.was.as_deref()).collect();
+    let own = properties.iter().map(|one| (!claimed.contains(&*one.name)).then_some(&*one.name));
+    properties.iter().zip(own).map(|(one, own)| one.was.as_deref().or(own)).collect()
+}
+
+fn origins(before: &Universe, after: &Universe) -> Vec<Option<ElementId>> {
     let known: BTreeMap<&str, ElementId> = names(before).collect();
     // By full name in `after`: the full name in `before`. An inner element stands behind the outer one.
     let mut former: BTreeMap<&str, String> = BTreeMap::new();
@@ -75,14 +96,10 @@ fn names(universe: &Universe) -> impl Iterator<Item = (&str, ElementId)> {
 }
 
 /// From `before` to `after`.
-pub(crate) fn forward(
-    before: &Universe,
-    after: &Universe,
-    origins: &[Option<ElementId>],
-) -> Conversion {
+pub(crate) fn forward(before: &Universe, after: &Universe, former: &Former<'_>) -> Conversion {
     let (mut missing, mut elements) = (Vec::new(), Vec::new());
     let mut used = BTreeSet::new();
-    for (to, origin) in (0..).map(ElementId).zip(origins) {
+    for (to, origin) in (0..).map(ElementId).zip(&former.elements) {
         elements.push(match *origin {
             None => None,
             Some(from) if !used.insert(from) => {
@@ -90,7 +107,7 @@ pub(crate) fn forward(
                 None
             }
             Some(from) => {
-                let properties = sources((before, from), (after, to), origins, &mut missing);
+                let properties = sources((before, from), (after, to), former, &mut missing);
                 Some(Origin { element: from, properties })
             }
         });
@@ -102,20 +119,20 @@ pub(crate) fn forward(
 fn sources(
     (before, from): (&Universe, ElementId),
     (after, to): (&Universe, ElementId),
-    origins: &[Option<ElementId>],
+    former: &Former<'_>,
     missing: &mut Vec<Missing>,
 ) -> Vec<Source> {
     let old = &before.elements[from.index()];
     let known: BTreeMap<&str, u32> =
         old.properties.iter().map(|property| &*property.name).zip(0..).collect();
     let mut sources = Vec::new();
-    for (at, property) in (0..).zip(&after.elements[to.index()].properties) {
-        if let Some(converter) = converter(before, after, origins, (to, from), at) {
+    let properties = after.elements[to.index()].properties.iter();
+    for ((at, property), name) in (0..).zip(properties).zip(&former.properties[to.index()]) {
+        if let Some(converter) = converter(before, after, former, (to, from), at) {
             sources.push(Source::Converter(converter.clone()));
             continue;
         }
-        let name = property.was.as_ref().unwrap_or(&property.name);
-        let Some(number) = known.get(&**name) else {
+        let Some(number) = name.and_then(|name| known.get(name)) else {
             sources.push(match property.was {
                 Some(_) => {
                     missing.push(unknown(after, to, property, &old.name));
@@ -138,13 +155,9 @@ fn sources(
 }
 
 /// From `after` back to `before`, with the converters back of `after`.
-pub(crate) fn back(
-    before: &Universe,
-    after: &Universe,
-    origins: &[Option<ElementId>],
-) -> Conversion {
+pub(crate) fn back(before: &Universe, after: &Universe, former: &Former<'_>) -> Conversion {
     let mut successors: BTreeMap<ElementId, ElementId> = BTreeMap::new();
-    for (to, origin) in (0..).map(ElementId).zip(origins) {
+    for (to, origin) in (0..).map(ElementId).zip(&former.elements) {
         if let Some(from) = origin {
             successors.entry(*from).or_insert(to);
         }
@@ -152,7 +165,7 @@ pub(crate) fn back(
     let (mut missing, mut elements) = (Vec::new(), Vec::new());
     for id in (0..before.elements.len() as u32).map(ElementId) {
         elements.push(successors.get(&id).map(|from| {
-            let properties = sources_back((before, id), (after, *from), origins, &mut missing);
+            let properties = sources_back((before, id), (after, *from), former, &mut missing);
             Origin { element: *from, properties }
         }));
     }
@@ -164,19 +177,20 @@ pub(crate) fn back(
 fn sources_back(
     (before, id): (&Universe, ElementId),
     (after, from): (&Universe, ElementId),
-    origins: &[Option<ElementId>],
+    former: &Former<'_>,
     missing: &mut Vec<Missing>,
 ) -> Vec<Source> {
     let mut successors: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
     let new = &after.elements[from.index()].properties;
-    for (number, property) in (0..).zip(new) {
-        let was = property.was.as_ref().unwrap_or(&property.name);
-        successors.entry(was).or_default().push(number);
+    for (number, name) in (0..).zip(&former.properties[from.index()]) {
+        if let Some(name) = name {
+            successors.entry(name).or_default().push(number);
+        }
     }
     let old = &before.elements[id.index()];
     let mut sources = Vec::new();
     for (at, property) in (0..).zip(&old.properties) {
-        if let Some(converter) = converter_back(before, after, origins, (from, id), at) {
+        if let Some(converter) = converter_back(before, after, former, (from, id), at) {
             sources.push(Source::Converter(converter.clone()));
             continue;
         }
@@ -210,14 +224,14 @@ fn ended(universe: &Universe, used: &BTreeSet<ElementId>) -> Vec<ElementId> {
 fn converter<'u>(
     before: &Universe,
     after: &'u Universe,
-    origins: &[Option<ElementId>],
+    former: &Former<'_>,
     (to, from): (ElementId, ElementId),
     property: u32,
 ) -> Option<&'u Converter> {
     let gives = |converter: &&Converter| !converter.back && converter.property == property;
     lineage(after, to).find_map(|id| {
         let converter = after.elements[id.index()].converters.iter().find(gives)?;
-        before.is_a(from, origins[id.index()]?).then_some(converter)
+        before.is_a(from, former.elements[id.index()]?).then_some(converter)
     })
 }
 
@@ -225,14 +239,14 @@ fn converter<'u>(
 fn converter_back<'u>(
     before: &Universe,
     after: &'u Universe,
-    origins: &[Option<ElementId>],
+    former: &Former<'_>,
     (from, to): (ElementId, ElementId),
     property: u32,
 ) -> Option<&'u Converter> {
     let gives = |converter: &&Converter| converter.back && converter.property == property;
     lineage(after, from).find_map(|id| {
         let converter = after.elements[id.index()].converters.iter().find(gives)?;
-        before.is_a(to, origins[id.index()]?).then_some(converter)
+        before.is_a(to, former.elements[id.index()]?).then_some(converter)
     })
 }
 

@@ -4,17 +4,19 @@ use hemiola_world_lang::definition::{
     ElementId, Expr, ExprKind, Function, Over, Statement, Type, Universe,
 };
 
-/// Two definitions, and the element of `before` that each element of `after` comes from.
+use crate::conversion::Former;
+
+/// Two definitions, and what the components of `after` were in `before`.
 pub(crate) struct Same<'u> {
     pub(crate) before: &'u Universe,
     pub(crate) after: &'u Universe,
-    pub(crate) origins: &'u [Option<ElementId>],
+    pub(crate) former: &'u Former<'u>,
 }
 
 impl Same<'_> {
     /// The name that a function of `after` has under `before`: the functions of an element follow its name.
     pub(crate) fn name_before(&self, function: &Function) -> String {
-        let origin = function.element.and_then(|id| self.origins[id.index()]);
+        let origin = function.element.and_then(|id| self.former.elements[id.index()]);
         let Some(origin) = origin else { return function.name.clone() };
         let own = function.name.rsplit('.').next().unwrap_or_default();
         format!("{}.{own}", self.before.elements[origin.index()].name)
@@ -106,9 +108,8 @@ impl Same<'_> {
     /// Whether a property of a row has the name that the other one has, or had.
     fn property(&self, (old, a): (&Expr, u32), (new, b): (&Expr, u32)) -> bool {
         let (Type::Element(from), Type::Element(to)) = (&old.ty, &new.ty) else { return false };
-        let a = &self.before.elements[from.index()].properties[a as usize];
-        let b = &self.after.elements[to.index()].properties[b as usize];
-        a.name == *b.was.as_ref().unwrap_or(&b.name)
+        let old = &self.before.elements[from.index()].properties[a as usize];
+        self.former.properties[to.index()][b as usize] == Some(&*old.name)
     }
 
     fn ty(&self, old: &Type, new: &Type) -> bool {
@@ -122,7 +123,7 @@ impl Same<'_> {
     }
 
     fn element(&self, old: ElementId, new: ElementId) -> bool {
-        self.origins[new.index()] == Some(old)
+        self.former.elements[new.index()] == Some(old)
     }
 }
 

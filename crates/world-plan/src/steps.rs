@@ -7,7 +7,7 @@ use hemiola_world_lang::definition::{
     Constant, ElementId, Function, FunctionKind, Property, Universe,
 };
 
-use crate::conversion::{Conversion, Source, back, forward, origins};
+use crate::conversion::{Conversion, Former, Source, back, forward};
 use crate::same::Same;
 
 /// How a universe becomes another one.
@@ -53,10 +53,10 @@ impl Plan {
     /// converters read.
     #[must_use]
     pub fn of(before: &Universe, after: &Universe) -> Self {
-        let origins = origins(before, after);
-        let forward = forward(before, after, &origins);
-        let back = back(before, after, &origins);
-        let mut steps = Steps { before, after, origins: &origins, found: Vec::new() };
+        let former = Former::of(before, after);
+        let forward = forward(before, after, &former);
+        let back = back(before, after, &former);
+        let mut steps = Steps { before, after, former: &former, found: Vec::new() };
         steps.constants();
         steps.elements();
         for at in 0..after.elements.len() {
@@ -75,7 +75,7 @@ impl Plan {
 struct Steps<'u> {
     before: &'u Universe,
     after: &'u Universe,
-    origins: &'u [Option<ElementId>],
+    former: &'u Former<'u>,
     found: Vec<Step>,
 }
 
@@ -114,7 +114,7 @@ impl Steps<'_> {
 
     fn elements(&mut self) {
         let (before, after) = (self.before, self.after);
-        for (new, origin) in after.elements.iter().zip(self.origins) {
+        for (new, origin) in after.elements.iter().zip(&self.former.elements) {
             match origin.map(|id| &before.elements[id.index()].name) {
                 None => self.note(Change::Insert, "element", &*new.name, String::new()),
                 Some(old) if *old != new.name => {
@@ -123,7 +123,7 @@ impl Steps<'_> {
                 Some(_) => {}
             }
         }
-        let kept: BTreeSet<ElementId> = self.origins.iter().copied().flatten().collect();
+        let kept: BTreeSet<ElementId> = self.former.elements.iter().copied().flatten().collect();
         for (id, old) in (0..).map(ElementId).zip(&before.elements) {
             if !kept.contains(&id) {
                 self.note(Change::Delete, "element", &*old.name, String::new());
@@ -131,7 +131,7 @@ impl Steps<'_> {
         }
     }
 
-    /// The properties that an element declares itself; those of its base are told there.
+    /// The properties of an element. What its base says of them is told there.
     fn properties(&mut self, id: ElementId, forward: &Conversion) {
         let (before, after) = (self.before, self.after);
         let element = &after.elements[id.index()];
@@ -139,43 +139,40 @@ impl Steps<'_> {
         let old = &before.elements[origin.element.index()];
         let known: BTreeMap<&str, &Property> =
             old.properties.iter().map(|old| (&*old.name, old)).collect();
-        let mut kept = BTreeSet::new();
-        for (property, source) in element.properties.iter().zip(&origin.properties) {
-            let was = property.was.as_ref().unwrap_or(&property.name);
-            kept.insert(was);
-            if property.declared_by != id {
+        let names = &self.former.properties[id.index()];
+        let told = element.base.map_or(&[][..], |base| &self.former.properties[base.index()]);
+        let sources = element.properties.iter().zip(&origin.properties);
+        for (at, (property, source)) in sources.enumerate() {
+            if told.get(at) == Some(&names[at]) {
                 continue;
             }
             let ty = after.type_text(&property.ty);
             let name = format!("{}.{}", element.name, property.name);
-            let Some(known) = known.get(&**was) else {
-                self.note(Change::Insert, "property", name, format!(" : {ty}, {}", told(source)));
+            let Some(known) = names[at].and_then(|was| known.get(was)) else {
+                self.note(Change::Insert, "property", name, format!(" : {ty}, {}", word_of(source)));
                 continue;
             };
-            if *was != property.name {
-                let to = format!(" to {name}");
-                self.note(Change::Rename, "property", format!("{}.{was}", element.name), to);
+            if known.name != property.name {
+                let was = format!("{}.{}", element.name, known.name);
+                self.note(Change::Rename, "property", was, format!(" to {name}"));
             }
             let known = before.type_text(&known.ty);
             if known != ty || matches!(source, Source::Converter(_)) {
-                let detail = format!(" : {known} to {ty}, {}", told(source));
+                let detail = format!(" : {known} to {ty}, {}", word_of(source));
                 self.note(Change::Replace, "property", name, detail);
             }
         }
-        let gone = old.properties.iter().filter(|old| !kept.contains(&old.name));
+        let kept: BTreeSet<&str> = names.iter().copied().flatten().collect();
+        let gone = old.properties.iter().filter(|old| !kept.contains(&*old.name));
         for gone in gone.filter(|gone| gone.declared_by == origin.element) {
-            self.note(
-                Change::Delete,
-                "property",
-                format!("{}.{}", element.name, gone.name),
-                String::new(),
-            );
+            let name = format!("{}.{}", element.name, gone.name);
+            self.note(Change::Delete, "property", name, String::new());
         }
     }
 
     fn functions(&mut self) {
         let (before, after) = (self.before, self.after);
-        let same = Same { before, after, origins: self.origins };
+        let same = Same { before, after, former: self.former };
         let names: Vec<String> = after.functions.iter().map(|new| same.name_before(new)).collect();
         let known: BTreeMap<&str, &Function> =
             before.functions.iter().map(|old| (&*old.name, old)).collect();
@@ -194,7 +191,7 @@ impl Steps<'_> {
     }
 }
 
-const fn told(source: &Source) -> &'static str {
+const fn word_of(source: &Source) -> &'static str {
     match source {
         Source::Property(_) => "kept",
         Source::Converter(_) => "converted",

@@ -2,7 +2,7 @@
 
 use hemiola_world_lang::definition::Universe;
 use hemiola_world_lang::{Sources, check, render};
-use hemiola_world_plan::{Conversion, Plan, ScalarSource, scalars};
+use hemiola_world_plan::{Conversion, Plan, ScalarSource, Source, scalars};
 
 fn universe(text: &str, before: Option<&str>) -> Universe {
     let before = before.map(|text| check(&Sources::of("old.uml", text).unwrap(), None).unwrap());
@@ -165,6 +165,41 @@ fn the_checker_accepts_every_converter_that_a_plan_suggests() {
         }
     }
     assert_eq!((conversions, places), (9, 491));
+}
+
+#[test]
+fn a_name_that_a_rename_leaves_free_is_that_of_a_new_property() {
+    let before = "element e { property v : real; update() { v += 1; } }";
+    let after =
+        "element e { property w : real was v; property v : real = 5; update() { v += 1; } }";
+    check_steps(
+        before,
+        after,
+        &[
+            "rename property e.v to e.w",
+            "insert property e.v : real, with its default",
+            "replace update e.update",
+        ],
+    );
+    let plan = plan(before, after);
+    let sources = |conversion: &Conversion| conversion.elements[0].clone().unwrap().properties;
+    assert_eq!(sources(&plan.forward), [Source::Property(0), Source::Default]);
+    assert_eq!(sources(&plan.back), [Source::Property(0)]);
+    // The property that goes on under another name is the one that the update reads.
+    check_steps(
+        before,
+        &after.replace("v += 1", "w += 1"),
+        &["rename property e.v to e.w", "insert property e.v : real, with its default"],
+    );
+}
+
+#[test]
+fn an_inherited_name_that_a_derived_element_renames_is_new_there() {
+    check_steps(
+        "element e { property v : real; } element f : e { property u : real; }",
+        "element e { property v : real; } element f : e { property w : real was v; property u : real; }",
+        &["rename property f.v to f.w", "insert property f.v : real, with its default"],
+    );
 }
 
 #[test]
