@@ -194,6 +194,81 @@ fn a_name_that_a_rename_leaves_free_is_that_of_a_new_property() {
 }
 
 #[test]
+fn another_default_is_a_step() {
+    let before = "element e { property v : real32 = 0.1; property l : integer[..3] = [1]; property n : integer = 2; }
+        element f : e { property w : real = 1; }
+        element g : f { n = 4; v = 3; }";
+    // The default of an element that is derived is told only if it does not follow that of the base.
+    let after = before.replace("0.1", "0.25").replace("n = 4", "n = 5").replace("[1]", "[1, 2]");
+    check_steps(
+        before,
+        &after,
+        &[
+            "replace property e.v : default 0.25 instead of 0.1",
+            "replace property e.l : default [1, 2] instead of [1]",
+            "replace property g.n : default 5 instead of 4",
+        ],
+    );
+    // The same number with more bits is the same default.
+    let wider = before.replace("real32", "real").replace("integer[..3]", "real[..4]");
+    check_steps(
+        before,
+        &wider,
+        &[
+            "replace property e.v : real32 to real, kept",
+            "replace property e.l : integer[..3] to real[..4], kept",
+        ],
+    );
+    check_steps(
+        before,
+        &before.replace("real32 = 0.1", "real = 0.2"),
+        &["replace property e.v : real32 to real, kept, default 0.2 instead of 0.1"],
+    );
+}
+
+#[test]
+fn another_spatial_index_is_a_step() {
+    let with = |cells: &str| {
+        format!(
+            "element e {{ property p : real<m>[2]{cells}; }} element f : e {{ property v : real; }}"
+        )
+    };
+    let cases = [
+        ("", " indexed by 2<m>", "indexed by 2.0"),
+        (" indexed by 2<m>", "", "no longer indexed by 2.0"),
+        (" indexed by 2<m>", " indexed by 1<km>", "indexed by 1000.0 instead of 2.0"),
+    ];
+    for (before, after, expected) in cases {
+        let step = format!("replace property e.p : {expected}");
+        check_steps(&with(before), &with(after), &[&step]);
+    }
+}
+
+#[test]
+fn another_base_is_a_step() {
+    let with = |base: &str, inner: &str| {
+        format!(
+            "element d {{ property x : real; }} element e {{ property x : real; }}
+             element f{base} {{ {inner} }}"
+        )
+    };
+    let alone = with("", "property x : real;");
+    check_steps(&alone, &with(" : e", ""), &["replace element f, derived from e"]);
+    check_steps(&with(" : e", ""), &alone, &["replace element f, no longer derived from e"]);
+    check_steps(
+        &with(" : d", ""),
+        &with(" : e", ""),
+        &["replace element f, derived from e instead of d"],
+    );
+    // Another name of the base is no other base.
+    check_steps(
+        &with(" : e", ""),
+        "element d { property x : real; } element h was e { property x : real; } element f : h { }",
+        &["rename element e to h"],
+    );
+}
+
+#[test]
 fn an_inherited_name_that_a_derived_element_renames_is_new_there() {
     check_steps(
         "element e { property v : real; } element f : e { property u : real; }",
