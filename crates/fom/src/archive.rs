@@ -44,7 +44,7 @@ pub(crate) fn expanded_len(bytes: &[u8]) -> usize {
 ///
 /// # Errors
 /// All problems of the archive: it is not an archive, has no entry, uses a compression other than deflate, fails a
-/// checksum, or unpacks to more than the [limits](crate::limits).
+/// checksum, or unpacks to another length than its directory says or to more than the [limits](crate::limits).
 pub(crate) fn open(bytes: &[u8], name: &str) -> Result<Vec<Entry>, Vec<Problem>> {
     let unreadable =
         |what: String| Problem::new(ProblemKind::Unreadable, format!("{name}: {what}"));
@@ -70,16 +70,18 @@ pub(crate) fn open(bytes: &[u8], name: &str) -> Result<Vec<Entry>, Vec<Problem>>
         let path = String::from_utf8_lossy(entry.file_path().as_ref()).into_owned();
         let inflated = archive.get_entry(entry.wayfinder()).map_err(|error| error.to_string());
         let content = inflated.and_then(|file| {
-            let most = left.min(MODULE_LEN_MAX).min(claimed_len(entry.uncompressed_size_hint()));
-            let content = inflate(file.data(), entry.compression_method(), most)?;
+            let claim = claimed_len(entry.uncompressed_size_hint());
+            let most = left.min(MODULE_LEN_MAX);
+            if claim > most {
+                return Err(format!("unpacks to more than {most} bytes"));
+            }
+            left -= claim;
+            let content = inflate(file.data(), entry.compression_method(), claim)?;
             let sum = rawzip::crc32(&content);
             if sum == entry.crc32() { Ok(content) } else { Err("the checksum is wrong".to_owned()) }
         });
         match content {
-            Ok(content) => {
-                left -= content.len();
-                files.push(Entry { name: path, content });
-            }
+            Ok(content) => files.push(Entry { name: path, content }),
             Err(what) => problems.push(unreadable(format!("{path}: {what}"))),
         }
     }
@@ -89,27 +91,25 @@ pub(crate) fn open(bytes: &[u8], name: &str) -> Result<Vec<Entry>, Vec<Problem>>
     if problems.is_empty() { Ok(files) } else { Err(problems) }
 }
 
-/// Unpacks bytes to at most `most` bytes, into one allocation of this length: one that grew would be copied, and take
-/// three times the memory while it is.
-fn inflate(bytes: &[u8], method: CompressionMethod, most: usize) -> Result<Vec<u8>, String> {
-    let too_long = || format!("unpacks to more than {most} bytes");
-    if method == CompressionMethod::STORE {
-        return if bytes.len() <= most { Ok(bytes.to_vec()) } else { Err(too_long()) };
+/// Unpacks bytes into one allocation of the length that the directory claims: one that grew would be copied, and take
+/// three times the memory while it is. Another length is refused, so that the claims add up to the memory.
+fn inflate(bytes: &[u8], method: CompressionMethod, claim: usize) -> Result<Vec<u8>, String> {
+    let differs = |len: String| format!("unpacks to {len} bytes, and the directory says {claim}");
+    let mut unpacked = match method {
+        CompressionMethod::STORE if bytes.len() == claim => return Ok(bytes.to_vec()),
+        CompressionMethod::STORE => return Err(differs(bytes.len().to_string())),
+        CompressionMethod::DEFLATE => vec![0; claim],
+        _ => return Err("the compression is not deflate".to_owned()),
+    };
+    match decompress_slice_iter_to_slice(&mut unpacked, [bytes].into_iter(), false, true) {
+        Ok(len) if len == claim => Ok(unpacked),
+        Ok(len) => Err(differs(len.to_string())),
+        Err(TINFLStatus::HasMoreOutput) => Err(differs("more".to_owned())),
+        Err(TINFLStatus::FailedCannotMakeProgress | TINFLStatus::NeedsMoreInput) => {
+            Err("cannot be unpacked: the data ends too early".to_owned())
+        }
+        Err(_) => Err("cannot be unpacked: the data is damaged".to_owned()),
     }
-    if method != CompressionMethod::DEFLATE {
-        return Err("the compression is not deflate".to_owned());
-    }
-    let mut unpacked = vec![0; most];
-    let len = decompress_slice_iter_to_slice(&mut unpacked, [bytes].into_iter(), false, true)
-        .map_err(|status| match status {
-            TINFLStatus::HasMoreOutput => too_long(),
-            TINFLStatus::FailedCannotMakeProgress | TINFLStatus::NeedsMoreInput => {
-                "cannot be unpacked: the data ends too early".to_owned()
-            }
-            _ => "cannot be unpacked: the data is damaged".to_owned(),
-        })?;
-    unpacked.truncate(len);
-    Ok(unpacked)
 }
 
 #[cfg(test)]

@@ -11,17 +11,26 @@ fn sent(bytes: Vec<u8>) -> Result<(crate::Modules, Vec<Problem>), Vec<Problem>> 
     crate::open(&FomModule::Compressed(bytes.into()), &crate::Known::default(), usize::MAX)
 }
 
-/// Returns an archive of deflated entries like that of a streaming writer: the lengths and the checksum follow each
-/// entry and are in the directory, not in front.
+/// An entry of an archive: its name and content, the length that the directory claims, and whether it is deflated.
+type Claim<'e> = (&'e str, &'e [u8], usize, bool);
+
+/// Returns an archive of deflated entries.
 fn archive(entries: &[(&str, &[u8])]) -> Vec<u8> {
+    let entries = entries.iter().map(|(name, content)| (*name, *content, content.len(), true));
+    claiming(&entries.collect::<Vec<Claim<'_>>>())
+}
+
+/// Returns an archive like that of a streaming writer: the lengths and the checksum follow each entry and are in the
+/// directory, not in front.
+fn claiming(entries: &[Claim<'_>]) -> Vec<u8> {
     let (mut bytes, mut directory) = (Vec::new(), Vec::new());
-    for (name, content) in entries {
-        let packed = compress_to_vec(content, 6);
+    for (name, content, claim, is_deflated) in entries {
+        let packed = if *is_deflated { compress_to_vec(content, 6) } else { content.to_vec() };
+        let method = if *is_deflated { 8 } else { 0 };
         let (at, len) = (bytes.len() as u32, packed.len() as u32);
-        // Version 2.0, lengths behind the entry, deflate, no time.
-        let head = [&[20, 0, 8, 0, 8, 0, 0, 0, 0, 0][..]].concat();
-        let sizes =
-            [rawzip::crc32(content), len, content.len() as u32].map(u32::to_le_bytes).concat();
+        // Version 2.0, lengths behind the entry, the method, no time.
+        let head = [&[20, 0, 8, 0, method, 0, 0, 0, 0, 0][..]].concat();
+        let sizes = [rawzip::crc32(content), len, *claim as u32].map(u32::to_le_bytes).concat();
         let name_len = [(name.len() as u16).to_le_bytes(), [0, 0]].concat();
         bytes.extend([b"PK\x03\x04", &head[..], &[0; 12], &name_len, name.as_bytes()].concat());
         bytes.extend([&packed[..], b"PK\x07\x08", &sizes].concat());
@@ -75,6 +84,26 @@ fn entries_that_together_unpack_to_too_much_are_rejected() {
     let content = vec![b' '; MODULE_LEN_MAX - 1];
     let bytes = archive(&[("a", &content), ("b", &content), ("c", &content)]);
     assert!(refusal(&bytes).contains("c: unpacks to more than"));
+}
+
+#[test]
+fn entry_of_another_length_than_it_claims_is_rejected() {
+    for is_deflated in [true, false] {
+        for claim in [MODULE_LEN_MAX, 5, 3, 0] {
+            let bytes = claiming(&[("a.xml", b"<a/>", claim, is_deflated)]);
+            let text = refusal(&bytes);
+            assert!(text.contains(&format!("and the directory says {claim}")), "{text}");
+        }
+        let honest = claiming(&[("a.xml", b"<a/>", 4, is_deflated)]);
+        assert_eq!(open(&honest, "a.zip").unwrap()[0].content.capacity(), 4);
+    }
+}
+
+#[test]
+fn claims_are_added_up_before_anything_is_unpacked() {
+    let entry: Claim<'_> = ("a.xml", b"<a/>", MODULE_LEN_MAX, true);
+    let text = refusal(&claiming(&[entry; 3]));
+    assert!(text.contains("a.xml: unpacks to more than 0 bytes"), "{text}");
 }
 
 #[test]
