@@ -353,7 +353,14 @@ impl Federate {
         is_gone: bool,
     ) {
         self.count(|counts| counts.gather(instance, known.class, &known.traffic));
-        let freed = if is_gone { self.counts.forget(instance) } else { 0 };
+        if is_gone {
+            self.forget_counted(instance);
+        }
+    }
+
+    /// An instance that it does not know will not be counted again, because it does not exist any more.
+    pub(crate) fn forget_counted(&mut self, instance: ObjectInstanceHandle) {
+        let freed = self.counts.forget(instance);
         self.charge.shrink(freed);
     }
 

@@ -122,9 +122,14 @@ impl<K: Copy + Ord> Queue<K> {
         key: K,
         (first, last): (u64, u64),
     ) -> bool {
+        // Without parts, the last one precedes the first one.
+        if first > last {
+            return false;
+        }
         let count = self.count;
-        let mut from = self.block_before(key, first).unwrap_or((key, first));
-        while let Some((at, block)) = self.blocks.range_mut(from..(key, last + 1)).next() {
+        let mut from = Bound::Included(self.block_before(key, first).unwrap_or((key, first)));
+        let until = Bound::Included((key, last));
+        while let Some((at, block)) = self.blocks.range_mut((from, until)).next() {
             let at = *at;
             // The sequence numbers in between may belong to other messages.
             let is_part = |one: &QueuedMessage| one.retraction == Some(retraction);
@@ -135,8 +140,10 @@ impl<K: Copy + Ord> Queue<K> {
             }
             if block.is_empty() {
                 self.blocks.remove(&at);
+            } else if block.len() <= block.capacity() / 4 {
+                block.shrink_to(2 * block.len());
             }
-            from = (key, at.1 + 1);
+            from = Bound::Excluded(at);
         }
         self.count < count
     }

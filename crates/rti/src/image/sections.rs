@@ -242,10 +242,16 @@ fn put_counters(
     is_first
 }
 
+/// More messages than a federation ever sends, and few enough to go on counting.
+const SENT_MAX: u64 = u64::MAX / 2;
+
 fn take_counters(into: &mut Federation, _: FederateHandle, from: &mut Reader) -> Taken<()> {
     into.take_members(from)?;
     into.instance_count = Stored::take(from)?;
     into.sequence = Stored::take(from)?;
+    if into.sequence > SENT_MAX {
+        return Err("more messages were sent than can be");
+    }
     into.regions.set_created(Stored::take(from)?);
     Ok(())
 }
@@ -623,6 +629,11 @@ fn put_sent(federation: &Federation, of: FederateHandle, key: &mut Key, to: &mut
 fn take_sent(into: &mut Federation, of: FederateHandle, from: &mut Reader) -> Taken<()> {
     let number = u32::take(from)?;
     let (time, sequence): (LogicalTime, (u64, u64)) = Stored::take(from)?;
+    // A message without receivers may have no parts: then its last one precedes its first one.
+    let (first, last) = sequence;
+    if last > into.sequence || first > last + 1 {
+        return Err("a message was never sent");
+    }
     let receivers: Vec<FederateHandle> = Stored::take(from)?;
     let deletes = Stored::take(from)?;
     let charge = Charge::new(&into.account, Sent::len(&receivers));

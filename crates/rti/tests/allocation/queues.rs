@@ -3,8 +3,8 @@
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
-use hemiola_hla::Data;
 use hemiola_hla::call::{ObjectCall, TimeCall};
+use hemiola_hla::{Data, ObjectInstanceHandle, Reply};
 
 use crate::support::{World, time};
 use crate::{ALONE, LARGEST, LEFT_MAX, LIVE};
@@ -23,8 +23,8 @@ const PLACE_MAX: usize = 36;
 const SENDER: u64 = 1;
 const RECEIVER: u64 = 2;
 
-/// A receiver queues messages of one time, or in receive order, and receives them.
-fn check(is_ordered: bool) {
+/// A federation whose receiver queues the updates of this instance.
+fn world() -> (World, ObjectInstanceHandle) {
     let mut world = World::new();
     world.join(SENDER);
     world.join(RECEIVER);
@@ -32,7 +32,13 @@ fn check(is_ordered: bool) {
     world.constrain(RECEIVER);
     world.subscribe(RECEIVER);
     world.publish(SENDER);
-    let object_instance = world.register(SENDER);
+    let instance = world.register(SENDER);
+    (world, instance)
+}
+
+/// A receiver queues messages of one time, or in receive order, and receives them.
+fn check(is_ordered: bool) {
+    let (mut world, object_instance) = world();
     let before = LIVE.load(Ordering::Relaxed);
     LARGEST.store(0, Ordering::Relaxed);
     for _ in 0..MESSAGES {
@@ -109,4 +115,33 @@ fn a_long_queue_allocates_blocks_and_gives_them_back() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     check(true);
     check(false);
+}
+
+#[test]
+fn a_queue_gives_back_the_memory_of_retracted_messages() {
+    const TIMES: i64 = 100;
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let (mut world, object_instance) = world();
+    let (charged, live) = (world.kernel.memory_len(), LIVE.load(Ordering::Relaxed));
+    for number in 0..TIMES {
+        let mut retractions = Vec::new();
+        for _ in 0..256 {
+            let call = ObjectCall::UpdateAttributeValuesWithTime {
+                object_instance,
+                attribute_values: vec![(world.attribute, Data::from_static(&[7; 64]))],
+                user_supplied_tag: Data::new(),
+                time: time(1000 + number),
+            };
+            let reply = world.call(SENDER, call);
+            let Reply::Retraction(Some(retraction)) = reply else { panic!("{reply:?}") };
+            retractions.push(retraction);
+        }
+        for retraction in retractions.split_off(1) {
+            world.call(SENDER, TimeCall::Retract { retraction });
+        }
+    }
+    world.out = Vec::new();
+    let charged = world.kernel.memory_len() - charged;
+    let live = LIVE.load(Ordering::Relaxed) - live;
+    assert!(live < charged * 3 / 2, "{live} bytes are held, and {charged} charged");
 }

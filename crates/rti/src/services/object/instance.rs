@@ -426,6 +426,9 @@ fn remove_if_unknown(federation: &mut Federation, handle: ObjectInstanceHandle) 
     }
     let instance = federation.instances.remove(&handle).expect("just seen");
     federation.names.remove(&instance.name);
+    for federate in instance.deleted_locally_by() {
+        federation.federate_mut(*federate).forget_counted(handle);
+    }
     if let Some(of_class) = federation.of_class.get_mut(&instance.class) {
         of_class.remove(&handle);
         if of_class.is_empty() {

@@ -6,8 +6,8 @@ use hemiola_hla::call::{
 };
 use hemiola_hla::data::{AttributeRegions, Data, RangeBounds};
 use hemiola_hla::{
-    Callback, DimensionHandle, Exception, FederateHandle, LogicalTime, ObjectInstanceHandle, Reply,
-    ResignAction,
+    Callback, DimensionHandle, Exception, FederateHandle, LogicalTime, MessageRetractionHandle,
+    ObjectInstanceHandle, Reply, ResignAction,
 };
 use hemiola_rti::{CallId, Effect, Input, Limits, SaveName};
 use hemiola_units::Instant;
@@ -68,6 +68,13 @@ impl World {
             assert_eq!(self.callbacks(*fed).first().unwrap(), "FederationRestored");
         }
         restored
+    }
+
+    /// A federate requests the restore of this image, once it is sealed. Returns why it is refused.
+    fn invalid(&mut self, fed: Fed, image: Vec<u8>) -> String {
+        self.saves.insert(name("first"), sealed(image));
+        self.request_restore(fed, "first");
+        self.failures.pop().unwrap()
     }
 
     /// The last callback of a federate, without what came before.
@@ -610,18 +617,77 @@ fn images_of_any_length_are_refused_whatever_their_checksum() {
     let (mut w, feds) = pair();
     let image = w.save(&feds, "first");
     for len in 28..image.len() {
-        // An image that ends early, with the length and the checksum of what is left.
-        let mut short = image[..len].to_vec();
-        let sum = short[28..].iter().fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| {
-            (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-        });
-        short[12..20].copy_from_slice(&(len as u64 - 28).to_le_bytes());
-        short[20..28].copy_from_slice(&sum.to_le_bytes());
-        w.saves.insert(name("first"), short.into());
-        w.request_restore(feds[0], "first");
-        let reason = w.failures.pop().unwrap();
+        // It ends early.
+        let short = image[..len].to_vec();
+        let reason = w.invalid(feds[0], short);
         assert!(reason.starts_with("its content is invalid"), "{len}: {reason}");
     }
+}
+
+#[test]
+fn positions_in_the_sequence_of_messages_that_cannot_be_are_refused() {
+    let (mut w, [a, b]) = pair();
+    w.regulate(a, 1);
+    w.constrain(b);
+    w.publish_interaction(a, "Command.Stop");
+    w.publish(a, "Vehicle.Car", "Position");
+    for _ in 0..9 {
+        w.register(a, "Vehicle.Car");
+    }
+    // Nobody receives the first one, so it has no part.
+    let alone = w.send_at(a, "Command.Stop", 5).unwrap();
+    w.subscribe_interaction(b, "Command");
+    for _ in 0..4 {
+        w.send_at(a, "Command.Stop", 5);
+    }
+    let image = w.save(&[a, b], "first");
+    let pair_of = |first: u64, last: u64| [first, last].map(u64::to_le_bytes).concat();
+    let sequence = place_of(&image, &pair_of(3, 3));
+    for (first, last) in [(10, 3), (3, 6), (3, u64::MAX), (u64::MAX, u64::MAX), (5, 3)] {
+        let reason = w.invalid(a, changed(&image, sequence, &pair_of(first, last)));
+        assert_eq!(reason, "its content is invalid: a message was never sent", "{first} {last}");
+    }
+    // The number of all messages, behind that of instances.
+    let counters = place_of(&image, &pair_of(9, 4));
+    let fewer = w.invalid(a, changed(&image, counters, &pair_of(9, 3)));
+    assert_eq!(fewer, "its content is invalid: a queued message is newer than the newest of all");
+    let more = w.invalid(a, changed(&image, counters, &pair_of(9, u64::MAX)));
+    assert_eq!(more, "its content is invalid: more messages were sent than can be");
+    // A message without parts is one that was sent, and can be retracted.
+    let empty = changed(&image, sequence, &pair_of(4, 3));
+    w.saves.insert(name("first"), sealed(empty));
+    let [a, _] = w.restore(&[a, b], "first")[..] else { panic!() };
+    w.ok(a, TimeCall::Retract { retraction: alone });
+    for number in 2..=5 {
+        let retraction = MessageRetractionHandle::new(alone.number() - 1 + number);
+        w.ok(a, TimeCall::Retract { retraction });
+    }
+}
+
+/// The one place of a part of an image.
+fn place_of(image: &Data, part: &[u8]) -> usize {
+    let mut places = image.windows(part.len()).enumerate().filter(|(_, one)| *one == part);
+    let (at, _) = places.next().expect("it has this part");
+    assert_eq!(places.next(), None);
+    at
+}
+
+/// An image with another part at this place.
+fn changed(image: &Data, at: usize, part: &[u8]) -> Vec<u8> {
+    let mut changed = image.to_vec();
+    changed[at..at + part.len()].copy_from_slice(part);
+    changed
+}
+
+/// An image with the length and the checksum of its content.
+fn sealed(mut image: Vec<u8>) -> Data {
+    let sum = image[28..].iter().fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| {
+        (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let len = image.len() as u64 - 28;
+    image[12..20].copy_from_slice(&len.to_le_bytes());
+    image[20..28].copy_from_slice(&sum.to_le_bytes());
+    image.into()
 }
 
 #[test]
@@ -683,7 +749,7 @@ fn an_image_is_written_and_read_in_slices() {
 }
 
 #[test]
-fn no_slice_of_a_save_looks_at_more_of_the_image_than_its_budget() {
+fn the_checksum_of_a_save_is_computed_in_slices() {
     const BUDGET: u64 = 500;
     let mut w = World::with(Limits { image_len: 1 << 24, ..Limits::default() }, MODEL);
     let [a, b] = ["a", "b"].map(|name| w.federate(name));

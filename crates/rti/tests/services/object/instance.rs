@@ -46,6 +46,31 @@ fn a_federate_of_2010_learns_the_producer_only_if_the_model_says_so() {
     }
 }
 
+#[test]
+fn nothing_is_kept_of_instances_that_were_deleted_locally_and_then_deleted() {
+    for is_managed in [false, true] {
+        let mut w = World::new();
+        let (a, b) = (w.federate("a"), w.federate("b"));
+        w.publish(a, "Vehicle.Car", "Driver");
+        w.subscribe(b, "Vehicle.Car", "Driver");
+        if is_managed {
+            w.subscribe_interaction(b, "HLAinteractionRoot");
+        }
+        let mut held = Vec::new();
+        for _ in 0..10 {
+            let car = w.register(a, "Vehicle.Car");
+            w.update(a, car, "Driver");
+            w.ok(b, local_delete(car));
+            // It is counted once, although it is discovered again.
+            w.update(a, car, "Driver");
+            w.ok(b, local_delete(car));
+            w.delete(a, car);
+            held.push(w.kernel.memory_len());
+        }
+        assert!(held.iter().all(|one| *one == held[0]), "{held:?}");
+    }
+}
+
 fn local_delete(object_instance: ObjectInstanceHandle) -> ObjectCall {
     ObjectCall::LocalDeleteObjectInstance { object_instance }
 }
