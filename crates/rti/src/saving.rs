@@ -655,10 +655,11 @@ fn replace(
         federate.session = present.session;
         federate.host = Arc::clone(&present.host);
         federate.edition = present.edition;
-        federate.has_report_file = present.has_report_file;
         federate.bring(present.modules.clone());
     }
     federation.take_over(before);
+    // Their names and switches are those of the save.
+    federates.values().for_each(|one| mom::begin_report_file(federation, one.after));
     tell_all(federation, Callback::FederationRestored);
     mom::states_changed(federation);
     mom::saves_changed(federation);

@@ -88,9 +88,19 @@ impl World {
     }
 
     pub(crate) fn with(limits: Limits, model: &str) -> Self {
-        let mut world = Self::empty(limits, model);
-        let creator = world.connect();
-        world.ok(
+        Self::empty(limits, model).with_yard(model)
+    }
+
+    /// Creates a kernel that can save and has files for service reports, with the federation `Yard`.
+    pub(crate) fn writing_reports(model: &str) -> Self {
+        let mut world = Self::empty(Limits { image_len: 1 << 24, ..Limits::default() }, model);
+        world.kernel = std::mem::take(&mut world.kernel).with_report_files("/reports/a");
+        world.with_yard(model)
+    }
+
+    fn with_yard(mut self, model: &str) -> Self {
+        let creator = self.connect();
+        self.ok(
             creator,
             FederationCall::CreateFederationExecutionWithTime {
                 federation_name: YARD.into(),
@@ -98,7 +108,22 @@ impl World {
                 logical_time_implementation_name: "HLAinteger64Time".into(),
             },
         );
-        world
+        self
+    }
+
+    /// The lines that a federate's file has got since the last time. No other file got any.
+    pub(crate) fn report_lines(&mut self, fed: Fed) -> Vec<String> {
+        let reports = std::mem::take(&mut self.reports).into_iter();
+        reports.map(|(session, line)| (session == fed.session).then_some(line).unwrap()).collect()
+    }
+
+    /// What these lines report: services, or the kinds of other records.
+    pub(crate) fn reported(lines: &[String]) -> Vec<String> {
+        let service = |line: &String| {
+            let after = |key: &str| Some(line.split_once(key)?.1.split('"').next()?.to_owned());
+            after("\"service\":\"").or_else(|| after("\"record\":\"")).unwrap()
+        };
+        lines.iter().map(service).collect()
     }
 
     /// Creates a kernel without federations.

@@ -22,9 +22,12 @@ const ATTRIBUTES: [(&str, Value); 15] = [
     ("HLAserviceReporting", |_, one| on(one, Switch::ServiceReporting)),
     ("HLAexceptionReporting", |_, one| on(one, Switch::ExceptionReporting)),
     ("HLAsendServiceReportsToFile", |_, one| on(one, Switch::SendServiceReportsToFile)),
-    // It has a name, which follows from this.
+    // It has a name, which follows from this. It is the last one.
     (REPORT_FILE, |_, one| i32::from(one.has_report_file)),
 ];
+
+/// No value of an attribute.
+const UNKNOWN: i32 = -1;
 
 /// The one attribute of these that is a text.
 pub(super) const REPORT_FILE: &str = "HLAreportServiceFile";
@@ -82,6 +85,8 @@ impl Stored for Conditions {
         for value in &mut values {
             *value = Stored::take(from)?;
         }
+        // The file belongs to a session, so its name is told anew.
+        values[ATTRIBUTES.len() - 1] = UNKNOWN;
         Ok(Self(values))
     }
 }

@@ -8,7 +8,7 @@ use hemiola_hla::{Exception, FederateHandle, ObjectInstanceHandle};
 use hemiola_rti::Limits;
 
 use super::{INTERACTIONS, Received, editions, encoded, model};
-use crate::world::{Fed, World};
+use crate::world::{Fed, MODEL, World};
 
 type Argument = HLAfixedRecord<(HLAinteger32BE, HLAunicodeString, HLAunicodeString)>;
 
@@ -215,22 +215,9 @@ fn a_federate_that_the_rti_resigns_is_reported_as_lost_with_the_reason() {
     assert_eq!(reason, "it has too many undelivered messages");
 }
 
-/// The lines that a federate's file has got since the last time.
-fn lines(world: &mut World, fed: Fed) -> Vec<String> {
-    let reports = std::mem::take(&mut world.reports).into_iter();
-    reports.map(|(session, line)| (session == fed.session).then_some(line).unwrap()).collect()
-}
-
-/// The service of a line, or what else it is.
-fn service(line: &str) -> String {
-    let after = |key: &str| Some(line.split_once(key)?.1.split('"').next()?.to_owned());
-    after("\"service\":\"").or_else(|| after("\"record\":\"")).unwrap()
-}
-
 #[test]
 fn reports_go_to_a_file_while_both_switches_are_on_whether_or_not_somebody_listens() {
-    let mut world = World::new();
-    world.kernel = std::mem::take(&mut world.kernel).with_report_files("/reports/a");
+    let mut world = World::writing_reports(MODEL);
     let (manager, car) = (world.federate("manager"), world.federate("car"));
     world.ok(car, SupportCall::SetSendServiceReportsToFileSwitch { value: true });
     world.ok(car, TimeCall::QueryLogicalTime);
@@ -240,9 +227,9 @@ fn reports_go_to_a_file_while_both_switches_are_on_whether_or_not_somebody_liste
     world.publish(car, "Vehicle.Car", "Position");
     assert_eq!(world.refused(car, TimeCall::QueryLookahead), Exception::TimeRegulationIsNotEnabled);
     world.ok(manager, TimeCall::QueryLogicalTime);
-    let all = lines(&mut world, car);
-    let services: Vec<String> = all.iter().map(|line| service(line)).collect();
-    assert_eq!(services, ["initial", "Publish Object Class Attributes", "Query Lookahead"]);
+    let all = world.report_lines(car);
+    let expected = ["initial", "Publish Object Class Attributes", "Query Lookahead"];
+    assert_eq!(World::reported(&all), expected);
     let handle = car.handle;
     assert_eq!(
         all[0],
@@ -265,15 +252,14 @@ fn reports_go_to_a_file_while_both_switches_are_on_whether_or_not_somebody_liste
     assert_eq!(names, [String::new(), expected.clone()]);
     world.ok(car, TimeCall::QueryLogicalTime);
     assert_eq!(reports(&mut world, manager).len(), 1);
-    assert_eq!(lines(&mut world, car).len(), 1);
+    assert_eq!(world.report_lines(car).len(), 1);
     // Off again, and on again: the file goes on.
     world.ok(car, SupportCall::SetSendServiceReportsToFileSwitch { value: false });
     world.ok(car, TimeCall::QueryLogicalTime);
-    assert_eq!(lines(&mut world, car), [""; 0]);
+    assert_eq!(world.report_lines(car), [""; 0]);
     world.ok(car, SupportCall::SetSendServiceReportsToFileSwitch { value: true });
-    let all = lines(&mut world, car);
-    assert_eq!(service(&all[0]), "Set Send Service Reports To File Switch");
-    assert_eq!(all.len(), 1);
+    let all = world.report_lines(car);
+    assert_eq!(World::reported(&all), ["Set Send Service Reports To File Switch"]);
     // The manager is told of the file of another federate when it begins.
     world.notices(manager);
     let other = world.federate("other");
@@ -295,16 +281,9 @@ fn reports_go_to_a_file_while_both_switches_are_on_whether_or_not_somebody_liste
 fn the_object_model_can_have_reports_of_all_federates_in_files() {
     let other = "<switches><sendServiceReportsToFile isEnabled=\"true\"/>";
     let model = crate::world::model_with("serviceReporting").replace("<switches>", other);
-    let mut world = World::empty(Limits::default(), &model);
-    world.kernel = std::mem::take(&mut world.kernel).with_report_files("/reports/a");
-    let creator = world.connect();
-    let create = hemiola_hla::call::FederationCall::CreateFederationExecution {
-        federation_name: "Yard".into(),
-        fom_module: crate::world::module(&model),
-    };
-    world.ok(creator, create);
+    let mut world = World::writing_reports(&model);
     let car = world.federate("car");
     world.ok(car, TimeCall::QueryLogicalTime);
-    let services: Vec<String> = lines(&mut world, car).iter().map(|line| service(line)).collect();
-    assert_eq!(services, ["initial", "Query Logical Time"]);
+    let all = world.report_lines(car);
+    assert_eq!(World::reported(&all), ["initial", "Query Logical Time"]);
 }

@@ -71,6 +71,7 @@ pub(super) fn create_federation_execution(
     let (limits, now) = (kernel.limits, kernel.now);
     let mut federation = Federation::new(name.clone(), model, implementation, limits, account, now);
     federation.creation = creation;
+    federation.report_files.clone_from(&kernel.report_files);
     federation.mim = mim.map(|mim| mim.designator().to_owned());
     federation.allowance =
         Allowance { room: kernel.room, by_others: kernel.memory.held, elsewhere };

@@ -88,7 +88,6 @@ pub(super) fn join_federation_execution(
     let member = Member { federation: id, federate };
     kernel.sessions.entry(session).or_default().member = Some(member);
     synchronization::joined(federation, federate);
-    federation.report_files.clone_from(&kernel.report_files);
     mom::begin_report_file(federation, federate);
     mom::joined(federation, federate, before.is_some());
     follow_up(federation, &mut kernel.sessions, &mut kernel.after_reply);

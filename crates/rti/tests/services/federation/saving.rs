@@ -690,6 +690,53 @@ fn sealed(mut image: Vec<u8>) -> Data {
     image.into()
 }
 
+/// Turns both switches on that have the service reports of a federate written to its file.
+fn report_to_file(w: &mut World, fed: Fed) {
+    w.ok(fed, SupportCall::SetServiceReportingSwitch { value: true });
+    w.ok(fed, SupportCall::SetSendServiceReportsToFileSwitch { value: true });
+}
+
+#[test]
+fn a_file_of_service_reports_goes_on_when_its_switches_are_on_again_after_a_restore() {
+    let mut w = World::writing_reports(MODEL);
+    let feds = ["a", "b"].map(|name| w.federate(name));
+    // Nobody manages the federation, and the switches are off.
+    w.save(&feds, "first");
+    report_to_file(&mut w, feds[0]);
+    w.ok(feds[0], TimeCall::QueryLogicalTime);
+    let before = w.report_lines(feds[0]);
+    assert_eq!(World::reported(&before), ["initial", "Query Logical Time"]);
+    w.restore(&feds, "first");
+    w.report_lines(feds[0]);
+    w.ok(feds[0], TimeCall::QueryLogicalTime);
+    assert_eq!(w.report_lines(feds[0]), [""; 0]);
+    report_to_file(&mut w, feds[0]);
+    w.ok(feds[0], TimeCall::QueryLogicalTime);
+    let after = w.report_lines(feds[0]);
+    assert_eq!(World::reported(&after), World::reported(&before));
+}
+
+#[test]
+fn a_restored_federate_begins_its_file_with_its_restored_name() {
+    let mut w = World::writing_reports(MODEL);
+    let feds = ["a", "b"].map(|name| w.federate(name));
+    report_to_file(&mut w, feds[0]);
+    w.save(&feds, "first");
+    // Another federate takes its place, in another RTI.
+    let saves = std::mem::take(&mut w.saves);
+    let mut w = World::writing_reports(MODEL);
+    w.saves = saves;
+    let feds = ["x", "b"].map(|name| w.federate(name));
+    report_to_file(&mut w, feds[0]);
+    assert!(w.report_lines(feds[0])[0].contains("\"federate\":\"x\""));
+    w.restore(&feds, "first");
+    // Behind the request.
+    let mut lines = w.report_lines(feds[0]);
+    let lines = lines.split_off(lines.len() - 2);
+    assert_eq!(World::reported(&lines), ["initial", "Federation Restored"]);
+    assert!(lines[0].contains("\"federate\":\"a\""), "{}", lines[0]);
+}
+
 #[test]
 fn without_storage_saves_and_restores_are_refused() {
     let mut w = World::new();
