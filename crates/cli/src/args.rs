@@ -618,7 +618,7 @@ pub(crate) struct RtiServe {
     /// Write the service reports of federates that ask for it to files in this directory
     #[arg(long, value_name = "DIR")]
     pub(crate) reports: Option<PathBuf>,
-    /// The maximum length of these files together [default: 1GiB]
+    /// The maximum length of these files together, those of one process [default: 1GiB]
     #[arg(long, value_name = "BYTES", value_parser = some_memory, requires = "reports")]
     pub(crate) reports_max: Option<Bytes>,
     /// Admit only federates with the credentials in this file, and let them do only what it says

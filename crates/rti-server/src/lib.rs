@@ -36,5 +36,5 @@ pub use network::{
     ConnectionId, ConnectionLost, Lane, Network, Origin, Peer, PeerAddress, Received, Urgency,
 };
 pub use report::Report;
-pub use server::{Identity, ReportBatch, Server, Summary};
+pub use server::{Identity, LostReports, ReportBatch, Server, Summary};
 pub use settings::{REAL_TIME_HOLD_MAX, Settings, SlowReaderPolicy};

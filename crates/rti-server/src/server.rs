@@ -20,8 +20,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use hemiola_fedpro as fedpro;
 use hemiola_rti::{Authority, Effect, Kernel, SessionId};
 use hemiola_units::{Instant, Span};
-pub use reports::ReportBatch;
 use reports::Reports;
+pub use reports::{LostReports, ReportBatch};
 use turn::Due;
 
 use crate::connection::Connection;

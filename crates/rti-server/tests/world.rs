@@ -5,8 +5,8 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use hemiola_rti::{Image, Preparation, Retired, SaveName, SessionId, StorageId};
 use hemiola_rti_server::{
-    ConnectionId, ConnectionLost, Identity, Lane, Network, Origin, Peer, PeerAddress, Received,
-    ReportBatch, Server, Settings, SpoolChunk, Urgency,
+    ConnectionId, ConnectionLost, Identity, Lane, LostReports, Network, Origin, Peer, PeerAddress,
+    Received, ReportBatch, Server, Settings, SpoolChunk, Urgency,
 };
 use hemiola_units::{Instant, Random, Span};
 
@@ -350,8 +350,10 @@ impl World {
                 self.links.images.insert(name, image);
                 self.server.image_stored(request, Ok(()));
             }
-            Some(FileJob::Append(_)) if self.links.disk_is_full => {
-                self.server.reports_appended(Err("no space left on device".into()));
+            Some(FileJob::Append(batch)) if self.links.disk_is_full => {
+                let len = batch.values().map(|lines| lines.len() as u64).sum();
+                let reason = "no space left on device".into();
+                self.server.reports_appended(Err(LostReports { len, reason }));
             }
             Some(FileJob::Append(batch)) => {
                 for (session, lines) in batch {

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use hemiola_rt::shared::Stream;
 use hemiola_rt::sys::eventfd::EventFd;
 use hemiola_rti::{Image, Prepared, SessionId, StorageId};
-use hemiola_rti_server::{Lane, Report, SpoolChunk};
+use hemiola_rti_server::{Lane, LostReports, Report, SpoolChunk};
 
 use crate::error::Stopped;
 
@@ -29,8 +29,8 @@ pub(crate) enum Command {
     ImageStored(StorageId, Result<(), String>),
     /// An image has been read, or not, with the reason.
     ImageLoaded(StorageId, Result<Image, String>),
-    /// Service reports have been written to their files, or not, with the reason.
-    ReportsAppended(Result<(), String>),
+    /// Service reports have been written to their files, or some are lost.
+    ReportsAppended(Result<(), LostReports>),
 }
 
 /// Takes commands until it is closed, and signals each through an event counter.

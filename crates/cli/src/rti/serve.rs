@@ -224,7 +224,8 @@ fn fit_memory(options: &mut Options, args: &RtiServe) -> Result<(), Failure> {
 /// With less, not even a module of the largest size can be received.
 const MEMORY_MIN: usize = 8 << 20;
 const MIB: u64 = 1 << 20;
-/// What the process needs besides the account: stacks, buffers, and modules while they are parsed.
+/// What the process needs besides the account: stacks, buffers, 8 MiB of service reports on their way to files, and
+/// modules while they are parsed.
 const BESIDES: u64 = 48 << 20;
 
 /// The account that fits into a limit of the system, in whole MiB. A fifth is left for the gaps between allocations.

@@ -331,7 +331,6 @@ impl Server {
         }
         network.forget_process(id);
         network.discard_spool(id);
-        self.forget_reports(id);
         self.input(Input::Lost(id));
         self.expect_abandoned();
         self.deliver(None);

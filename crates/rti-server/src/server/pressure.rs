@@ -348,6 +348,7 @@ impl Server {
         self.leave_gate(id);
         let session = self.sessions.by_id.remove(&id).expect("it was found above");
         self.discharge(session.charged);
+        self.forget_reports(id);
         if let Some(connection) = session.connection {
             self.leave(network, connection);
         }
