@@ -178,7 +178,7 @@ impl World {
     }
 
     /// Has an engine run the updates and constraints from now on; the results stay the same, bit by bit. Returns why
-    /// some functions stay interpreted. Call it again behind a redefinition; it also drops the code of former functions.
+    /// some functions stay interpreted. Call it again after a redefinition; it also drops the code of former functions.
     pub fn compile(&mut self, engine: &mut dyn Engine) -> Vec<NotCompiled> {
         let programs = every_program(&self.updates, &self.constraints);
         self.machine.keep_only(programs.clone());
