@@ -5,6 +5,7 @@
 //! * [`Plan`]: the steps from one checked definition to another one, and both conversions of rows.
 //! * [`Conversion`]: for each element, the element that its rows come from, and the source of each property.
 //! * [`Missing`]: a property that gets no value, with a converter to write.
+//! * [`Plan::text`] and [`missing_text`]: the same for people.
 //! * [`scalars`]: how the scalars of a value come from those of a value of another type, if nothing is lost.
 //!
 //! ```
@@ -35,7 +36,9 @@ mod conversion;
 mod same;
 mod scalars;
 mod steps;
+mod text;
 
 pub use conversion::{Conversion, Missing, Origin, Source};
 pub use scalars::{ScalarSource, scalars};
 pub use steps::{Change, Plan, Step};
+pub use text::missing_text;

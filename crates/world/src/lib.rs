@@ -8,6 +8,7 @@
 //! * [`Interest`]: what a monitor wants to be sent.
 //! * [`Revision`]: a checked definition that is to follow the present one. [`World::redefine`]: it takes the place of
 //!   that one; [`Redefinition`]: the way back.
+//! * [`Desk`] and [`History`]: a world that is redefined while it runs, on requests of users.
 //! * [`Setup`]: a world from texts, with populations and monitors as a command line states them.
 //!
 //! ```
@@ -41,6 +42,7 @@
 
 mod cells;
 mod filter;
+mod live;
 mod monitor;
 mod past;
 mod redefine;
@@ -49,6 +51,10 @@ mod step;
 mod table;
 mod world;
 
+pub use live::{
+    CHANGES_MAX, ChangeError, Changed, Desk, Event, History, LISTED_MAX, LastChange, Order,
+    Outcome, Reply, Request, Status, Turn, WAITING_MAX,
+};
 pub use monitor::{Interest, MonitorCounts, MonitorId};
 pub use redefine::{RedefineError, Redefinition, Return, Revision, RevisionError};
 pub use setup::{Setup, SetupError, SetupPart};

@@ -244,9 +244,7 @@ impl World {
         redefinition: &mut Redefinition,
         out: &mut dyn FnMut(Output<'_>),
     ) -> Result<Return, RedefineError> {
-        if self.definitions != redefinition.definitions {
-            return Err(RedefineError::Superseded);
-        }
+        self.check_return(redefinition)?;
         self.apply(out);
         if self.version == redefinition.version {
             self.exchange(&mut redefinition.former, &redefinition.kept.inverse(), out);
@@ -267,6 +265,21 @@ impl World {
         let former = former.map(|parts| every_program(&parts.updates, &parts.constraints));
         let programs = every_program(&self.updates, &self.constraints);
         self.machine.keep_only(programs.chain(former.into_iter().flatten()));
+    }
+
+    /// Whether [`Self::roll_back`] is possible as far as the definitions tell, without a look at each row.
+    ///
+    /// # Errors
+    /// The reason why it is not.
+    pub fn check_return(&self, redefinition: &Redefinition) -> Result<(), RedefineError> {
+        if self.definitions != redefinition.definitions {
+            return Err(RedefineError::Superseded);
+        }
+        let missing = &redefinition.plan.back.missing;
+        if self.version == redefinition.version || missing.is_empty() {
+            return Ok(());
+        }
+        Err(RedefineError::Missing(missing.clone()))
     }
 
     /// Changes places with the parts of another definition, which get the former ones. Nothing can fail.

@@ -208,6 +208,23 @@ impl World {
         self.places.is_empty()
     }
 
+    /// How many entities an element has, without those of derived elements.
+    #[must_use]
+    pub fn count(&self, element: ElementId) -> usize {
+        self.tables.get(element.index()).map_or(0, Table::len)
+    }
+
+    /// Steps made so far.
+    #[must_use]
+    pub const fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// All monitors with their rows so far.
+    pub fn monitors(&self) -> impl Iterator<Item = (MonitorId, MonitorCounts)> {
+        self.monitors.iter().map(|(id, monitor)| (*id, monitor.counts))
+    }
+
     /// The element of an entity.
     #[must_use]
     pub fn element(&self, entity: EntityId) -> Option<ElementId> {

@@ -32,7 +32,7 @@ fn element(head: &str, inner: &str) -> String {
 
 /// The definitions. Some lead to others by themselves, some by converters, some not at all; some converters have
 /// faults.
-fn texts() -> Vec<String> {
+pub(crate) fn texts() -> Vec<String> {
     let thing = |inner: &str| element("thing", inner);
     let definition = |inner: &str| format!("universe u {{ {inner} }}");
     vec![
@@ -135,7 +135,7 @@ fn compare(world: &World, naive: &Naive, place: &str) {
     }
 }
 
-fn random_row(universe: &Universe, element: ElementId, random: &mut Random) -> Value {
+pub(crate) fn random_row(universe: &Universe, element: ElementId, random: &mut Random) -> Value {
     let properties = &universe.elements[element.index()].properties;
     let value = |property: &hemiola_world_lang::definition::Property| match property.ty {
         Type::Integer => Value::Integer(random.below(5) as i32),

@@ -1,0 +1,404 @@
+//! Requests to a world that runs: its status, a plan, a redefinition, a return.
+//!
+//! A [`Desk`] judges requests beside the steps: it checks texts, plans, and lets one change wait at a time. A
+//! [`History`] carries out what the desk orders, between two steps. Neither waits for the other:
+//!
+//! ```text
+//!  Request ──▶ Desk::ask ──▶ Order ──▶ History::carry_out ──▶ Outcome ──▶ Desk::done ──▶ Reply
+//!                  └──▶ Reply            (between two steps)
+//! ```
+//!
+//! Orders are carried out in the order in which they were given, and each has one outcome.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use hemiola_units::Span;
+use hemiola_world_lang::definition::{ElementId, Universe};
+use hemiola_world_lang::{Sources, render};
+use hemiola_world_plan::missing_text;
+use thiserror::Error;
+
+use crate::monitor::{MonitorCounts, MonitorId};
+use crate::redefine::{RedefineError, Redefinition, Return, Revision, RevisionError};
+use crate::step::Output;
+use crate::world::World;
+
+/// Orders that wait for the end of a step at most.
+pub const WAITING_MAX: usize = 64;
+/// Redefinitions and returns of a run at most, because the run records each of them.
+pub const CHANGES_MAX: usize = 1024;
+/// Elements and monitors that a status lists at most.
+pub const LISTED_MAX: usize = 64;
+
+/// What a user asks of a world that runs.
+#[derive(Clone, Debug)]
+pub enum Request {
+    /// How it is.
+    Status,
+    /// What would become of it with these texts.
+    Plan(Sources),
+    /// Redefine it by these texts.
+    Apply(Sources),
+    /// Return to the definition before the last redefinition.
+    RollBack,
+}
+
+/// Work that the world does between two steps.
+#[derive(Debug)]
+pub enum Order {
+    /// Say how the world is.
+    Status,
+    /// Try whether a redefinition is possible.
+    Try(Box<Revision>),
+    /// Redefine the world.
+    Redefine {
+        /// The definition.
+        revision: Box<Revision>,
+        /// Its texts.
+        texts: String,
+        /// The steps of its plan.
+        plan: Vec<String>,
+    },
+    /// Return to the definition before.
+    RollBack,
+}
+
+/// What became of an order.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The definition behind it.
+    pub universe: Arc<Universe>,
+    /// The last step that was made before it.
+    pub step: u64,
+    /// What happened.
+    pub event: Event,
+}
+
+/// What happened between two steps.
+#[derive(Debug)]
+pub enum Event {
+    /// The world was as follows.
+    Status(Status),
+    /// A redefinition was tried: the monitors that would end.
+    Tried(Result<Vec<MonitorId>, RedefineError>),
+    /// The definition changed, or not.
+    Changed(Result<Changed, ChangeError>),
+}
+
+/// A redefinition or a return that happened.
+#[derive(Debug)]
+pub struct Changed {
+    /// The texts of the new definition, or how the world returned.
+    pub what: String,
+    /// The steps of the plan; none for a return.
+    pub plan: Vec<String>,
+    /// Entities.
+    pub entities: usize,
+    /// Monitors that ended.
+    pub ended: Vec<MonitorId>,
+    /// What can never come back. To drop it takes time, which the next step need not wait for.
+    pub spent: Option<Box<Redefinition>>,
+}
+
+/// Why a definition did not change.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ChangeError {
+    /// The world refused.
+    #[error(transparent)]
+    Redefine(#[from] RedefineError),
+    /// No redefinition can be undone.
+    #[error(
+        "there is no definition to return to: the universe was not redefined, or has returned already"
+    )]
+    NothingToReturnTo,
+    /// There were too many.
+    #[error(
+        "a run has at most {CHANGES_MAX} redefinitions; start another one with the present texts"
+    )]
+    TooMany,
+}
+
+/// How a world is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Status {
+    /// All entities.
+    pub entities: usize,
+    /// Elements that have entities, with their number; the first [`LISTED_MAX`].
+    pub elements: Vec<(String, usize)>,
+    /// Monitors with their counts; the first [`LISTED_MAX`].
+    pub monitors: Vec<(MonitorId, MonitorCounts)>,
+    /// The last redefinition or return.
+    pub last: Option<LastChange>,
+}
+
+/// The last redefinition or return of a world.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LastChange {
+    /// The step before it.
+    pub step: u64,
+    /// See [`Changed::what`].
+    pub what: String,
+    /// Why it cannot be undone, if that is known without a look at each row.
+    pub no_way_back: Option<String>,
+}
+
+/// The answer to a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// The world is like this, behind this step.
+    Status(u64, Status),
+    /// It is done, or possible; the text says what.
+    Done(String),
+    /// It is not possible; the text says why, and what to do. The world is as before.
+    Refused(String),
+    /// The texts have problems: all of them, with their lines.
+    Unsound(String),
+}
+
+/// What follows from a request at once.
+#[derive(Debug)]
+pub enum Turn {
+    /// It is answered.
+    Answer(Reply),
+    /// The order is to be carried out; its outcome leads to the answer.
+    Order(Order),
+}
+
+/// Judges requests, beside the steps of the world.
+#[derive(Debug)]
+pub struct Desk {
+    /// The present definition, as far as the outcomes tell.
+    universe: Arc<Universe>,
+    /// Orders without an outcome, the oldest first.
+    waiting: VecDeque<Waiting>,
+}
+
+/// What the outcome of an order is told with.
+#[derive(Debug)]
+enum Waiting {
+    Status,
+    Plan(String),
+    Change,
+}
+
+impl Desk {
+    /// The desk of a world with this definition.
+    #[must_use]
+    pub const fn new(universe: Arc<Universe>) -> Self {
+        Self { universe, waiting: VecDeque::new() }
+    }
+
+    /// Judges a request.
+    pub fn ask(&mut self, request: Request) -> Turn {
+        match self.judge(request) {
+            Ok((order, waiting)) => {
+                self.waiting.push_back(waiting);
+                Turn::Order(order)
+            }
+            Err(reply) => Turn::Answer(reply),
+        }
+    }
+
+    fn judge(&self, request: Request) -> Result<(Order, Waiting), Reply> {
+        if self.waiting.len() >= WAITING_MAX {
+            return Err(refused("too many requests wait for the end of a step; ask again"));
+        }
+        let changes = !matches!(request, Request::Status);
+        if changes && self.waiting.iter().any(|order| matches!(order, Waiting::Change)) {
+            return Err(refused(
+                "another redefinition waits for the end of the step; look at the universe when it is done, and ask \
+                 again",
+            ));
+        }
+        match request {
+            Request::Status => Ok((Order::Status, Waiting::Status)),
+            Request::RollBack => Ok((Order::RollBack, Waiting::Change)),
+            Request::Plan(sources) => self.plan(&sources),
+            Request::Apply(sources) => self.apply(&sources),
+        }
+    }
+
+    fn plan(&self, sources: &Sources) -> Result<(Order, Waiting), Reply> {
+        let revision = self.revision(sources)?;
+        let text = revision.plan().text(&self.universe.name);
+        Ok((Order::Try(Box::new(revision)), Waiting::Plan(text)))
+    }
+
+    fn apply(&self, sources: &Sources) -> Result<(Order, Waiting), Reply> {
+        let revision = self.revision(sources)?;
+        let plan: Vec<String> = revision.plan().steps.iter().map(ToString::to_string).collect();
+        if plan.is_empty() {
+            return Err(refused("the universe has this definition already; nothing was done"));
+        }
+        let names: Vec<&str> = sources.files().iter().map(|file| &*file.name).collect();
+        let (revision, texts) = (Box::new(revision), names.join(", "));
+        Ok((Order::Redefine { revision, texts, plan }, Waiting::Change))
+    }
+
+    /// The texts as a definition in which every property has a value.
+    fn revision(&self, sources: &Sources) -> Result<Revision, Reply> {
+        let revision = Revision::check(sources, &self.universe).map_err(|error| match error {
+            RevisionError::Problems(problems) => Reply::Unsound(render(&problems, sources)),
+            error => Reply::Refused(error.to_string()),
+        })?;
+        let missing = revision.plan().forward.missing.clone();
+        if missing.is_empty() {
+            Ok(revision)
+        } else {
+            Err(not_possible(RedefineError::Missing(missing).into()))
+        }
+    }
+
+    /// The answer to the oldest request without one, from the outcome of its order, which the next step waited for that
+    /// long.
+    ///
+    /// # Panics
+    /// If no order waits for an outcome.
+    pub fn done(&mut self, outcome: Outcome, took: Span) -> Reply {
+        let waiting = self.waiting.pop_front().expect("each order has one outcome");
+        let Outcome { universe, step, event } = outcome;
+        self.universe = universe;
+        let took = format!("{:.0} µs", took.secs_f64() * 1e6);
+        match (event, waiting) {
+            (Event::Status(status), _) => Reply::Status(step, status),
+            (Event::Tried(Ok(ended)), waiting) => {
+                let plan = if let Waiting::Plan(text) = waiting { text } else { String::new() };
+                let ended = monitors_end(ended.len());
+                Reply::Done(format!(
+                    "{plan}possible behind step {step}: {ended}; the next step waited {took}"
+                ))
+            }
+            (Event::Changed(Ok(changed)), _) => {
+                let Changed { what, entities, ended, .. } = changed;
+                let ended = monitors_end(ended.len());
+                Reply::Done(format!(
+                    "behind step {step}: {what}; entities: {entities}; {ended}; the next step waited {took}"
+                ))
+            }
+            (Event::Tried(Err(error)), _) => not_possible(error.into()),
+            (Event::Changed(Err(error)), _) => not_possible(error),
+        }
+    }
+}
+
+fn not_possible(error: ChangeError) -> Reply {
+    Reply::Refused(match error {
+        ChangeError::Redefine(RedefineError::Missing(missing)) => {
+            missing_text("it is not possible", &missing).trim_end().to_owned()
+        }
+        error => error.to_string(),
+    })
+}
+
+fn refused(text: &str) -> Reply {
+    Reply::Refused(text.to_owned())
+}
+
+fn monitors_end(count: usize) -> String {
+    match count {
+        0 => "no monitor ends".to_owned(),
+        1 => "1 monitor ends".to_owned(),
+        many => format!("{many} monitors end"),
+    }
+}
+
+/// What became of the definition of a world so far. It carries out the orders of a [`Desk`].
+#[derive(Debug, Default)]
+pub struct History {
+    /// The last redefinition, if it is not undone.
+    redefinition: Option<Box<Redefinition>>,
+    /// The step before the last change, and what it was.
+    last: Option<(u64, String)>,
+    changes: usize,
+}
+
+impl History {
+    /// Carries out an order between two steps, and calls `out` with what monitors are told.
+    pub fn carry_out(
+        &mut self,
+        world: &mut World,
+        order: Order,
+        out: &mut dyn FnMut(Output<'_>),
+    ) -> Outcome {
+        let event = match order {
+            Order::Status => Event::Status(self.status(world)),
+            Order::Try(revision) => Event::Tried(world.dry_run(&revision)),
+            Order::Redefine { revision, texts, plan } => Event::Changed(
+                self.redefine(world, *revision, texts, out)
+                    .map(|changed| Changed { plan, ..changed }),
+            ),
+            Order::RollBack => Event::Changed(self.roll_back(world, out)),
+        };
+        Outcome { universe: Arc::clone(world.universe()), step: world.steps(), event }
+    }
+
+    fn redefine(
+        &mut self,
+        world: &mut World,
+        revision: Revision,
+        texts: String,
+        out: &mut dyn FnMut(Output<'_>),
+    ) -> Result<Changed, ChangeError> {
+        self.check_room()?;
+        let redefinition = world.redefine(revision, out)?;
+        let ended = redefinition.ended.clone();
+        let spent = self.redefinition.replace(Box::new(redefinition));
+        Ok(self.changed(world, texts, ended, spent))
+    }
+
+    fn roll_back(
+        &mut self,
+        world: &mut World,
+        out: &mut dyn FnMut(Output<'_>),
+    ) -> Result<Changed, ChangeError> {
+        self.check_room()?;
+        let redefinition = self.redefinition.as_mut().ok_or(ChangeError::NothingToReturnTo)?;
+        let before: Vec<MonitorId> = world.monitors().map(|(id, _)| id).collect();
+        let what = match world.roll_back(redefinition, out)? {
+            Return::Unchanged => "back to the rows of before",
+            Return::Converted => "back, with converted rows",
+        };
+        let ended = before.into_iter().filter(|id| world.counts(*id).is_none()).collect();
+        let spent = self.redefinition.take();
+        Ok(self.changed(world, what.to_owned(), ended, spent))
+    }
+
+    const fn check_room(&self) -> Result<(), ChangeError> {
+        if self.changes < CHANGES_MAX { Ok(()) } else { Err(ChangeError::TooMany) }
+    }
+
+    fn changed(
+        &mut self,
+        world: &World,
+        what: String,
+        ended: Vec<MonitorId>,
+        spent: Option<Box<Redefinition>>,
+    ) -> Changed {
+        self.changes += 1;
+        self.last = Some((world.steps(), what.clone()));
+        Changed { what, plan: Vec::new(), entities: world.len(), ended, spent }
+    }
+
+    fn status(&self, world: &World) -> Status {
+        let names = world.universe().elements.iter().map(|element| element.name.clone());
+        let counts = (0..).map(|element| world.count(ElementId(element)));
+        let elements = names.zip(counts).filter(|(_, count)| *count > 0).take(LISTED_MAX);
+        let last = self.last.as_ref().map(|(step, what)| {
+            let no_way_back = match &self.redefinition {
+                None => Some(ChangeError::NothingToReturnTo.to_string()),
+                Some(redefinition) => {
+                    world.check_return(redefinition).err().map(|error| error.to_string())
+                }
+            };
+            LastChange { step: *step, what: what.clone(), no_way_back }
+        });
+        Status {
+            entities: world.len(),
+            elements: elements.collect(),
+            monitors: world.monitors().take(LISTED_MAX).collect(),
+            last,
+        }
+    }
+}
