@@ -453,8 +453,15 @@ pub(crate) enum Universe {
     Tokens(UniverseTokens),
     /// Show the steps from one definition to another one, and which converters are missing
     ///
+    /// Without --after, the steps from the definition of a universe that runs; the redefinition is tried with its rows.
     /// Exits with status 1 if a property would have no value.
     Plan(UniversePlan),
+    /// Show how a universe that runs is: steps, entities, monitors, and its last redefinition
+    Status(UniverseStatus),
+    /// Redefine a universe that runs by these texts, between two steps
+    Apply(UniverseApply),
+    /// Return a universe that runs to the definition before its last redefinition
+    RollBack(UniverseChosen),
     /// Run a universe as fast as possible; show what its steps cost and how many rows monitors are sent
     Run(UniverseRun),
 }
@@ -475,8 +482,35 @@ pub(crate) struct UniversePlan {
     #[arg(required = true, value_name = "FILES")]
     pub(crate) files: Vec<PathBuf>,
     /// A text of the definition before
-    #[arg(long, required = true, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "run")]
     pub(crate) after: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) chosen: UniverseChosen,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct UniverseChosen {
+    /// Which universe [default: the only one that runs]
+    #[arg(long, value_name = "RUN/NAME")]
+    pub(crate) run: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct UniverseStatus {
+    #[command(flatten)]
+    pub(crate) chosen: UniverseChosen,
+    /// Print it as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct UniverseApply {
+    /// The texts of the new definition
+    #[arg(required = true, value_name = "FILES")]
+    pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) chosen: UniverseChosen,
 }
 
 #[derive(Debug, clap::Args)]
@@ -516,6 +550,9 @@ pub(crate) struct UniverseRun {
     /// Return to the definition before the last --redefine behind a step
     #[arg(long, value_name = "STEP")]
     pub(crate) roll_back: Vec<u64>,
+    /// Serve `hemiola universe status`, `plan`, `apply` and `roll-back` meanwhile
+    #[arg(long, conflicts_with_all = ["redefine", "roll_back"])]
+    pub(crate) listen: bool,
     /// Print the report as JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -251,7 +251,7 @@ fn subject(args: &Trace) -> Result<(String, Option<u32>), Failure> {
         return Ok((name.trim().replace('/', "-"), Some(pid)));
     }
     if let Some(run) = &args.run {
-        let running = runs::running().map_err(Failure::failed)?;
+        let running = runs::running::<runs::Scenarios>().map_err(Failure::failed)?;
         // The name begins with the process ID of the runner.
         let pid = run.split('-').next().and_then(|hex| u32::from_str_radix(hex, 16).ok());
         return match pid.filter(|_| running.contains(run)) {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use hemiola_runner::check_module;
-use hemiola_runner::control::{NewUnit, UnitAnswer, UnitPair, UnitRequest, ask, watch};
+use hemiola_runner::control::{NewUnit, Scenarios, UnitAnswer, UnitPair, UnitRequest, ask, watch};
 
 use crate::args::{Action, New, Unit, UnitUser};
 use crate::diagnostics::Failure;
@@ -26,7 +26,7 @@ pub(crate) fn unit(args: Unit) -> Result<ExitCode, Failure> {
         Action::Remove { name } => UnitRequest::Remove { name },
         Action::Promote { name } => UnitRequest::Promote { name },
     };
-    match ask(args.run.as_deref(), &request).map_err(Failure::failed)? {
+    match ask::<Scenarios>(args.run.as_deref(), &request).map_err(Failure::failed)? {
         UnitAnswer::Done(text) => println!("{text}"),
         UnitAnswer::Refused(reason) => return Err(Failure::failed(reason)),
         // Only for those who watch.

@@ -1,5 +1,6 @@
-//! `hemiola universe`: checks, formats, shows and runs definitions of simulated worlds.
+//! `hemiola universe`: checks, formats, shows and runs definitions of simulated worlds, and redefines those that run.
 
+mod ask;
 mod plan;
 mod redefine;
 mod run;
@@ -29,7 +30,11 @@ pub(crate) fn universe(action: &Universe) -> Result<ExitCode, Failure> {
         Universe::Show(files) => print!("{}", show(&checked(files)?)),
         Universe::Format(files) => return formatted(files),
         Universe::Tokens(files) => tokens(files)?,
+        Universe::Plan(args) if args.after.is_empty() => return ask::plan(args),
         Universe::Plan(args) => return plan::plan(args),
+        Universe::Status(args) => return ask::status(args),
+        Universe::Apply(args) => return ask::apply(args),
+        Universe::RollBack(chosen) => return ask::roll_back(chosen),
         Universe::Run(args) => return run::run(args),
     }
     Ok(ExitCode::SUCCESS)

@@ -166,7 +166,9 @@ pub(crate) fn objects() -> BTreeSet<String> {
     }
     let sockets = fs::read_to_string("/proc/net/unix").unwrap_or_default();
     let names = sockets.lines().filter_map(|line| Some(line.rsplit_once(" @")?.1));
-    found.extend(names.filter(|name| name.starts_with("hemiola/")).map(|name| format!("@{name}")));
+    let is_ours =
+        |name: &&str| ["hemiola/", "hemiola-universe/"].iter().any(|kind| name.starts_with(kind));
+    found.extend(names.filter(is_ours).map(|name| format!("@{name}")));
     found
 }
 
@@ -174,7 +176,8 @@ pub(crate) fn objects() -> BTreeSet<String> {
 /// is alive and not a program of these tests.
 fn is_anothers(object: &str) -> bool {
     let run =
-        object.split_once("hemiola").map_or("", |(_, run)| run.trim_start_matches(['-', '/']));
+        object.split_once("hemiola").map_or("", |(_, run)| run.trim_start_matches("-universe"));
+    let run = run.trim_start_matches(['-', '/']);
     let pid = run.split('-').next().and_then(|pid| u32::from_str_radix(pid, 16).ok());
     let program = pid.and_then(|pid| fs::read_link(format!("/proc/{pid}/exe")).ok());
     program.is_some_and(|program| program != Path::new(PROGRAM).canonicalize().unwrap())

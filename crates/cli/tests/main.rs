@@ -18,6 +18,7 @@ mod hostile;
 mod kernel;
 mod ladder;
 mod linear;
+mod living;
 mod machine;
 mod measure;
 mod mixed;

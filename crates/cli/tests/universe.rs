@@ -257,7 +257,7 @@ fn a_year_with_a_redefinition_and_a_return_is_a_year() {
     assert!((x / 1.496e11 - 1.0).abs() < 0.02 && (y / 1.496e11).abs() < 0.02, "{x} {y}");
     let done = report["redefinitions"].as_array().unwrap();
     assert_eq!(done.len(), 2);
-    assert_eq!((&done[0]["step"], &done[0]["rows"]), (&3000.into(), &5.into()));
+    assert_eq!((&done[0]["behind"], &done[0]["entities"]), (&3000.into(), &5.into()));
     assert_eq!(done[0]["ended"], serde_json::json!(["body:velocity"]));
     assert_eq!(done[1]["what"], "back, with converted rows");
     let at_once = ["--redefine", "3000:momentum.uml", "--roll-back", "3001"];
@@ -281,8 +281,10 @@ fn five_redefinitions_lose_neither_an_entity_nor_a_step_nor_a_catch() {
     assert!(report["phases"].as_array().unwrap().iter().all(|phase| phase["ns"]["count"] == 300));
     let done = report["redefinitions"].as_array().unwrap();
     assert_eq!(done.len(), 5);
-    assert!(done.iter().all(|one| one["rows"] == 1102 && one["ended"] == serde_json::json!([])));
-    assert!(done[0]["changes"].as_array().unwrap().contains(&"replace update wolf.update".into()));
+    assert!(
+        done.iter().all(|one| one["entities"] == 1102 && one["ended"] == serde_json::json!([]))
+    );
+    assert!(done[0]["plan"].as_array().unwrap().contains(&"replace update wolf.update".into()));
     // A monitor of wolves is sent each of them once more when they get other properties; one of sheep is not.
     assert_eq!(report["monitors"][1]["sent"], 101 * (300 + 5));
     let monitors = &report["monitors"][0];
@@ -315,7 +317,7 @@ fn a_redefinition_that_is_not_possible_says_why() {
     refused(
         "universe u { element e { property n : integer; property v : real32; } }",
         &at_2,
-        "hint: write a converter for `e.v`: converter v = real32(v);",
+        "write a converter: converter v = real32(v);",
     );
     refused("universe u { element f { property n : integer; } }", &at_2, "2 entities of `e` exist");
     refused(

@@ -1,24 +1,62 @@
-//! The control socket of a running scenario, which `hemiola unit …` connects to.
+//! Control sockets of what runs, which `hemiola unit …` and `hemiola universe …` connect to.
 //!
-//! The socket is in Linux's abstract name space as `hemiola/<run>` (unix(7)): it has no file, so none is left behind.
-//! It answers only the same user and root. A connection carries one request and one answer, each a line of JSON.
+//! A socket is in Linux's abstract name space (unix(7)): it has no file, so none is left behind. A scenario has
+//! `hemiola/<run>`, a universe `hemiola-universe/<run>/<process>`. A socket answers only the same user and root. A
+//! connection carries one request and one answer, each a line of JSON.
+
+pub mod universe;
 
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Write};
+use std::marker::PhantomData;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::time::Duration;
 
 use hemiola_scenario::UnitUser;
 use hemiola_units::Span;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::RunId;
-
-const PREFIX: &str = "hemiola/";
 /// How long a client waits for its answer; a replacement takes until the new unit has proved itself.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The requests and answers on the sockets of one kind.
+pub trait Protocol: fmt::Debug {
+    /// A request.
+    type Request: Serialize + DeserializeOwned;
+    /// An answer.
+    type Answer: Serialize + DeserializeOwned;
+    /// The names of the sockets begin with this.
+    const PREFIX: &'static str;
+    /// What the sockets belong to.
+    const THING: &'static str;
+    /// An example that starts one.
+    const EXAMPLE: &'static str;
+    /// The longest request.
+    const REQUEST_LEN_MAX: usize;
+
+    /// The answer to a request that is refused; the sentence says why.
+    fn refused(reason: String) -> Self::Answer;
+}
+
+/// The control of a running scenario.
+#[derive(Debug)]
+pub struct Scenarios;
+
+impl Protocol for Scenarios {
+    type Request = UnitRequest;
+    type Answer = UnitAnswer;
+    const PREFIX: &'static str = "hemiola/";
+    const THING: &'static str = "scenario";
+    const EXAMPLE: &'static str = "hemiola run examples/3-live-upgrade";
+    const REQUEST_LEN_MAX: usize = 16 * 1024;
+
+    fn refused(reason: String) -> UnitAnswer {
+        UnitAnswer::Refused(reason)
+    }
+}
 
 /// A request to a running scenario.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -200,36 +238,57 @@ impl fmt::Display for UnitEvent {
     }
 }
 
-/// The reason why there is no answer of a running scenario.
+/// The reason why there is no answer.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ControlError {
-    /// No scenario is running.
-    #[error("no scenario is running; start one, for example: hemiola run examples/3-live-upgrade")]
-    NothingRuns,
-    /// Several are running, and the request names none.
-    #[error("{} scenarios are running; choose one with --run: {}", .0.len(), .0.join(", "))]
-    Several(Vec<String>),
-    /// The named run does not exist.
-    #[error("no running scenario is called {0:?}; running: {1}")]
-    Unknown(String, String),
+    /// There is no socket of the kind.
+    #[error("no {thing} is running; start one, for example: {example}")]
+    NothingRuns {
+        /// See [`Protocol::THING`].
+        thing: &'static str,
+        /// See [`Protocol::EXAMPLE`].
+        example: &'static str,
+    },
+    /// There are several, and the request names none.
+    #[error("{} {thing}s are running; choose one with --run: {}", .names.len(), .names.join(", "))]
+    Several {
+        /// See [`Protocol::THING`].
+        thing: &'static str,
+        /// Their names.
+        names: Vec<String>,
+    },
+    /// No socket has this name.
+    #[error("no running {thing} is called {name:?}; running: {}", .names.join(", "))]
+    Unknown {
+        /// See [`Protocol::THING`].
+        thing: &'static str,
+        /// The name that was asked for.
+        name: String,
+        /// Those that there are.
+        names: Vec<String>,
+    },
+    /// The request is longer than any may be.
+    #[error("the request has {0} bytes; at most {1} are possible")]
+    TooLong(usize, usize),
     /// The run ended first. The request may have been half done, and ended with the run.
     #[error("the run ended before the request was done")]
     Ended,
     /// The connection failed.
-    #[error("the running scenario did not answer: {0}")]
+    #[error("no answer: {0}")]
     Io(#[from] io::Error),
     /// The answer is invalid.
-    #[error("the running scenario gave an invalid answer: {0}")]
+    #[error("the answer is invalid: {0}")]
     Answer(#[from] serde_json::Error),
 }
 
-/// The runs that have a control socket now, from the kernel's list of sockets (`/proc/net/unix`).
-pub fn running() -> io::Result<Vec<String>> {
+/// The names behind the prefix of a protocol that have a control socket now, from the kernel's list of sockets
+/// (`/proc/net/unix`).
+pub fn running<P: Protocol>() -> io::Result<Vec<String>> {
     let table = std::fs::read_to_string("/proc/net/unix")?;
     let mut runs: Vec<String> = table
         .lines()
-        .filter_map(|line| line.rsplit_once(" @")?.1.strip_prefix(PREFIX))
+        .filter_map(|line| line.rsplit_once(" @")?.1.strip_prefix(P::PREFIX))
         .map(str::to_owned)
         .collect();
     runs.sort();
@@ -238,14 +297,17 @@ pub fn running() -> io::Result<Vec<String>> {
     Ok(runs)
 }
 
-/// Sends a request to the running scenario `run`, or to the only one there is, and waits for the answer.
+/// Sends a request to the socket of this name, or to the only one there is, and waits for the answer.
 ///
 /// # Errors
-/// When none or several are running, or the one named does not answer.
-pub fn ask(run: Option<&str>, request: &UnitRequest) -> Result<UnitAnswer, ControlError> {
-    let mut stream = send(run, request)?;
+/// When none or several are there, or the one named does not answer.
+pub fn ask<P: Protocol>(
+    name: Option<&str>,
+    request: &P::Request,
+) -> Result<P::Answer, ControlError> {
+    let mut stream = send::<P>(name, request)?;
     stream.get_mut().set_read_timeout(Some(ANSWER_TIMEOUT))?;
-    receive(&mut stream)?.ok_or(ControlError::Ended)
+    receive::<P>(&mut stream)?.ok_or(ControlError::Ended)
 }
 
 /// Watches the running scenario `run`, or the only one there is: passes each event to `see` until the run ends, or
@@ -257,8 +319,8 @@ pub fn watch(
     run: Option<&str>,
     mut see: impl FnMut(&UnitEvent) -> io::Result<()>,
 ) -> Result<Option<String>, ControlError> {
-    let mut stream = send(run, &UnitRequest::Watch)?;
-    while let Some(answer) = receive(&mut stream)? {
+    let mut stream = send::<Scenarios>(run, &UnitRequest::Watch)?;
+    while let Some(answer) = receive::<Scenarios>(&mut stream)? {
         match answer {
             UnitAnswer::Event(event) => see(&event)?,
             UnitAnswer::Refused(reason) => return Ok(Some(reason)),
@@ -268,28 +330,42 @@ pub fn watch(
     Ok(None)
 }
 
-/// Connects to a run and sends it a request.
-fn send(run: Option<&str>, request: &UnitRequest) -> Result<BufReader<UnixStream>, ControlError> {
-    let runs = running()?;
-    let run = match (run, runs.as_slice()) {
-        (Some(name), _) if !runs.iter().any(|r| r == name) => {
-            return Err(ControlError::Unknown(name.into(), runs.join(", ")));
-        }
-        (Some(name), _) => name,
-        (None, [only]) => only,
-        (None, []) => return Err(ControlError::NothingRuns),
-        (None, _) => return Err(ControlError::Several(runs)),
-    };
-    let mut stream =
-        UnixStream::connect_addr(&SocketAddr::from_abstract_name(format!("{PREFIX}{run}"))?)?;
+/// Connects to a socket and sends it a request.
+fn send<P: Protocol>(
+    name: Option<&str>,
+    request: &P::Request,
+) -> Result<BufReader<UnixStream>, ControlError> {
     let mut line = serde_json::to_string(request)?;
     line.push('\n');
+    if line.len() > P::REQUEST_LEN_MAX {
+        return Err(ControlError::TooLong(line.len(), P::REQUEST_LEN_MAX));
+    }
+    let mut stream = UnixStream::connect_addr(&address::<P>(&chosen::<P>(name)?)?)?;
+    stream.set_write_timeout(Some(ANSWER_TIMEOUT))?;
     stream.write_all(line.as_bytes())?;
     Ok(BufReader::new(stream))
 }
 
-/// The next answer; `None` once the run has closed the connection.
-fn receive(stream: &mut BufReader<UnixStream>) -> Result<Option<UnitAnswer>, ControlError> {
+/// The socket of this name, or the only one there is.
+fn chosen<P: Protocol>(name: Option<&str>) -> Result<String, ControlError> {
+    let (mut names, thing) = (running::<P>()?, P::THING);
+    match name {
+        Some(name) if names.iter().any(|known| known == name) => Ok(name.to_owned()),
+        Some(name) => Err(ControlError::Unknown { thing, name: name.to_owned(), names }),
+        None if names.is_empty() => Err(ControlError::NothingRuns { thing, example: P::EXAMPLE }),
+        None if names.len() == 1 => Ok(names.remove(0)),
+        None => Err(ControlError::Several { thing, names }),
+    }
+}
+
+fn address<P: Protocol>(name: &str) -> io::Result<SocketAddr> {
+    SocketAddr::from_abstract_name(format!("{}{name}", P::PREFIX))
+}
+
+/// The next answer; `None` once the other end has closed the connection.
+fn receive<P: Protocol>(
+    stream: &mut BufReader<UnixStream>,
+) -> Result<Option<P::Answer>, ControlError> {
     let mut line = String::new();
     match stream.read_line(&mut line)? {
         0 => Ok(None),
@@ -297,17 +373,19 @@ fn receive(stream: &mut BufReader<UnixStream>) -> Result<Option<UnitAnswer>, Con
     }
 }
 
-/// The runner's end of the socket.
+/// The end of a socket that answers.
 #[derive(Debug)]
-pub(crate) struct Server {
+pub(crate) struct Server<P> {
     listener: UnixListener,
     waiting: Vec<Pending>,
+    protocol: PhantomData<P>,
 }
 
 /// A client that waits for its answer; its request may take several cycles.
 #[derive(Debug)]
-pub(crate) struct Client {
+pub(crate) struct Client<P> {
     stream: UnixStream,
+    protocol: PhantomData<P>,
 }
 
 #[derive(Debug)]
@@ -320,26 +398,23 @@ struct Pending {
 const PENDING_MAX: usize = 16;
 /// Bytes of events that wait for one watcher; one that falls behind further is disconnected.
 const WATCHER_BEHIND_MAX: usize = 256 * 1024;
-/// The longest request.
-const REQUEST_LEN_MAX: usize = 16 * 1024;
 
-impl Server {
-    pub(crate) fn open(run: &RunId) -> io::Result<Self> {
-        let listener =
-            UnixListener::bind_addr(&SocketAddr::from_abstract_name(format!("{PREFIX}{run}"))?)?;
+impl<P: Protocol> Server<P> {
+    pub(crate) fn open(name: &str) -> io::Result<Self> {
+        let listener = UnixListener::bind_addr(&address::<P>(name)?)?;
         listener.set_nonblocking(true)?;
-        Ok(Self { listener, waiting: Vec::new() })
+        Ok(Self { listener, waiting: Vec::new(), protocol: PhantomData })
     }
 
     /// Refuses all requests, for this reason.
     pub(crate) fn refuse_all(&mut self, why: &str) {
         while let Some((_, client)) = self.poll() {
-            client.answer(&UnitAnswer::Refused(why.to_owned()));
+            client.answer(&P::refused(why.to_owned()));
         }
     }
 
     /// Takes the next whole request, without waiting.
-    pub(crate) fn poll(&mut self) -> Option<(UnitRequest, Client)> {
+    pub(crate) fn poll(&mut self) -> Option<(P::Request, Client<P>)> {
         while let Ok((stream, _)) = self.listener.accept() {
             if permitted(&stream) && stream.set_nonblocking(true).is_ok() {
                 if self.waiting.len() == PENDING_MAX {
@@ -350,17 +425,16 @@ impl Server {
         }
         let mut index = 0;
         while index < self.waiting.len() {
-            match self.waiting[index].line() {
+            match self.waiting[index].line(P::REQUEST_LEN_MAX) {
                 Line::Waiting => index += 1,
                 Line::Gone => drop(self.waiting.remove(index)),
                 Line::Whole(line) => {
-                    let client = Client { stream: self.waiting.remove(index).stream };
+                    let stream = self.waiting.remove(index).stream;
+                    let client = Client { stream, protocol: PhantomData };
                     match serde_json::from_slice(&line) {
                         Ok(request) => return Some((request, client)),
                         Err(error) => {
-                            client.answer(&UnitAnswer::Refused(format!(
-                                "the request is invalid: {error}"
-                            )));
+                            client.answer(&P::refused(format!("the request is invalid: {error}")));
                         }
                     }
                 }
@@ -377,8 +451,8 @@ enum Line {
 }
 
 impl Pending {
-    fn line(&mut self) -> Line {
-        let mut chunk = [0; 1024];
+    fn line(&mut self, len_max: usize) -> Line {
+        let mut chunk = [0; 4096];
         loop {
             match io::Read::read(&mut self.stream, &mut chunk) {
                 Ok(0) => return Line::Gone,
@@ -386,7 +460,7 @@ impl Pending {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(_) => return Line::Gone,
             }
-            if self.read.len() > REQUEST_LEN_MAX {
+            if self.read.len() > len_max {
                 return Line::Gone;
             }
         }
@@ -397,9 +471,9 @@ impl Pending {
     }
 }
 
-impl Client {
+impl<P: Protocol> Client<P> {
     /// Sends the answer; a client that has disconnected misses it.
-    pub(crate) fn answer(mut self, answer: &UnitAnswer) {
+    pub(crate) fn answer(mut self, answer: &P::Answer) {
         let mut line = serde_json::to_string(answer).expect("plain data has a JSON form");
         line.push('\n');
         let _ = self.stream.write_all(line.as_bytes());
@@ -413,8 +487,8 @@ pub(crate) struct Watcher {
     behind: Vec<u8>,
 }
 
-impl From<Client> for Watcher {
-    fn from(client: Client) -> Self {
+impl From<Client<Scenarios>> for Watcher {
+    fn from(client: Client<Scenarios>) -> Self {
         Self { stream: client.stream, behind: Vec::new() }
     }
 }
@@ -450,14 +524,15 @@ fn permitted(stream: &UnixStream) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::RunId;
 
     #[test]
     fn a_request_reaches_the_run_and_its_answer_the_client() {
         let run = RunId::new();
-        let mut server = Server::open(&run).unwrap();
-        assert!(running().unwrap().contains(&run.to_string()));
+        let mut server = Server::<Scenarios>::open(run.as_str()).unwrap();
+        assert!(running::<Scenarios>().unwrap().contains(&run.to_string()));
         let name = run.to_string();
-        let asking = std::thread::spawn(move || ask(Some(&name), &UnitRequest::List));
+        let asking = std::thread::spawn(move || ask::<Scenarios>(Some(&name), &UnitRequest::List));
         let (request, client) = std::iter::repeat_with(|| {
             std::thread::sleep(Duration::from_millis(1));
             server.poll()
@@ -470,14 +545,14 @@ mod tests {
         client.answer(&answer);
         assert_eq!(asking.join().unwrap().unwrap(), answer);
         drop(server);
-        assert!(!running().unwrap().contains(&run.to_string()));
+        assert!(!running::<Scenarios>().unwrap().contains(&run.to_string()));
     }
 
     #[test]
     fn an_invalid_request_is_refused_with_the_reason() {
         let run = RunId::new();
-        let mut server = Server::open(&run).unwrap();
-        let address = SocketAddr::from_abstract_name(format!("{PREFIX}{run}")).unwrap();
+        let mut server = Server::<Scenarios>::open(run.as_str()).unwrap();
+        let address = address::<Scenarios>(run.as_str()).unwrap();
         let mut stream = UnixStream::connect_addr(&address).unwrap();
         stream.write_all(b"{\"explode\":1}\n").unwrap();
         assert!(server.poll().is_none());
@@ -489,8 +564,8 @@ mod tests {
     #[test]
     fn idle_connections_make_room_for_a_request() {
         let run = RunId::new();
-        let mut server = Server::open(&run).unwrap();
-        let address = SocketAddr::from_abstract_name(format!("{PREFIX}{run}")).unwrap();
+        let mut server = Server::<Scenarios>::open(run.as_str()).unwrap();
+        let address = address::<Scenarios>(run.as_str()).unwrap();
         let connect = || UnixStream::connect_addr(&address).unwrap();
         let idle: Vec<UnixStream> = (0..2 * PENDING_MAX).map(|_| connect()).collect();
         assert!(server.poll().is_none());
@@ -506,7 +581,7 @@ mod tests {
     fn a_watcher_that_does_not_read_is_dropped_and_never_waited_for() {
         let (ours, theirs) = UnixStream::pair().unwrap();
         ours.set_nonblocking(true).unwrap();
-        let mut watcher = Watcher::from(Client { stream: ours });
+        let mut watcher = Watcher::from(Client { stream: ours, protocol: PhantomData });
         let what = UnitHappening::Failed { text: "x".repeat(1000) };
         let event = UnitEvent { at_ns: 1, cycle: None, what };
         let told = (0..10_000).take_while(|_| watcher.tell(&event)).count();
@@ -535,7 +610,7 @@ mod tests {
 
     #[test]
     fn a_request_to_an_unknown_run_fails() {
-        let error = ask(Some("no-such-run"), &UnitRequest::List).unwrap_err();
-        assert!(matches!(error, ControlError::Unknown(..)), "{error}");
+        let error = ask::<Scenarios>(Some("no-such-run"), &UnitRequest::List).unwrap_err();
+        assert!(matches!(error, ControlError::Unknown { .. }), "{error}");
     }
 }

@@ -135,7 +135,7 @@ fn has_ended(child: &mut Child) -> bool {
 
 /// Removes what earlier runs left in `/dev/shm` whose runner and guardian were both killed.
 pub(crate) fn sweep_dead_runs() {
-    let running = control::running().unwrap_or_default();
+    let running = control::running::<control::Scenarios>().unwrap_or_default();
     for run in hemiola_bus::pubsub::runs().unwrap_or_default() {
         let is_dead = RunId::runner_of(&run).is_some_and(|runner| !exists(runner));
         if is_dead && !running.contains(&run) {

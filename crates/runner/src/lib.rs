@@ -24,6 +24,7 @@
 //! * `io` and `card`: the I/O code that every program of the ladder shares.
 //! * `federation`: the tasks of the RTI and of federates.
 //! * `guardian`: cleans up after a runner that was killed.
+//! * [`live`]: universes that serve requests while they run.
 //! * `sandboxed`: units as WebAssembly, which the decision module calls.
 //! * `journal`: the record as it grows, on the disk before every run.
 //! * `floors`: the cost of a hand-over, measured between the runs.
@@ -42,6 +43,7 @@ mod io;
 mod journal;
 mod kernel;
 mod launch;
+pub mod live;
 mod node;
 mod run;
 mod run_id;

@@ -18,7 +18,7 @@ use hemiola_trace::result::{Conditions, FORMAT, RunFolder};
 use hemiola_units::{Refusal, Span};
 
 use crate::RunId;
-use crate::control::Server;
+use crate::control::{Scenarios, Server};
 use crate::federation;
 use crate::floors::Floors;
 use crate::guardian::Guardian;
@@ -210,7 +210,7 @@ pub(crate) struct Context<'r> {
     pub(crate) conditions: &'r Conditions,
     pub(crate) guardian: RefCell<Guardian>,
     pub(crate) adoption: Adoption,
-    pub(crate) server: RefCell<Server>,
+    pub(crate) server: RefCell<Server<Scenarios>>,
     pub(crate) interrupted: &'r AtomicBool,
     /// Whether runs record the kernel's side.
     pub(crate) records_kernel: bool,
@@ -247,7 +247,7 @@ pub fn run(
     let id = RunId::new();
     let guardian = Guardian::start(&id).map_err(RunError::system("the guardian process"))?;
     let adoption = Adoption::begin().map_err(RunError::system("the adoption of orphans"))?;
-    let server = Server::open(&id).map_err(RunError::system("the control socket"))?;
+    let server = Server::open(id.as_str()).map_err(RunError::system("the control socket"))?;
     let calibration = Calibration::measure();
     let mut known =
         conditions::read(calibration, plan.allow_less, options.commit, options.command_line);

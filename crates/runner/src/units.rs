@@ -21,8 +21,8 @@ use hemiola_units::{Instant, Policy, Profile, Span};
 
 use crate::RunError;
 use crate::control::{
-    Client, NewUnit, Server, UnitAnswer, UnitEvent, UnitHappening, UnitPair, UnitRequest, UnitRow,
-    Watcher,
+    Client, NewUnit, Scenarios, Server, UnitAnswer, UnitEvent, UnitHappening, UnitPair,
+    UnitRequest, UnitRow, Watcher,
 };
 use crate::launch::Message;
 use crate::sandboxed::{self, Order, REPORT_SIZE, Report};
@@ -40,7 +40,7 @@ pub(crate) struct Units {
     upgrades: Upgrades,
     /// The newest process in each slot.
     processes: [Option<UnitProcess>; SLOTS],
-    clients: BTreeMap<Ticket, Client>,
+    clients: BTreeMap<Ticket, Client<Scenarios>>,
     watchers: Vec<Watcher>,
     status: Option<Status>,
     /// Profile and budget of an added unit, unless the request says otherwise.
@@ -174,7 +174,12 @@ impl Units {
     }
 
     /// Handles messages of the decision module, requests of users, and processes that are prepared or have ended.
-    pub(crate) fn tick(&mut self, stage: &mut Stage<'_>, server: &mut Server, epoch: Instant) {
+    pub(crate) fn tick(
+        &mut self,
+        stage: &mut Stage<'_>,
+        server: &mut Server<Scenarios>,
+        epoch: Instant,
+    ) {
         self.receive(stage);
         while let Some((request, client)) = server.poll() {
             self.serve(stage, request, client);
@@ -241,7 +246,7 @@ impl Units {
         }
     }
 
-    fn serve(&mut self, stage: &mut Stage<'_>, request: UnitRequest, client: Client) {
+    fn serve(&mut self, stage: &mut Stage<'_>, request: UnitRequest, client: Client<Scenarios>) {
         let begun = match request {
             UnitRequest::List => return client.answer(&self.list(stage)),
             UnitRequest::Watch if self.watchers.len() < WATCHERS_MAX => {

@@ -16,7 +16,7 @@ pub use federation::{
     PriorityMode, SYNCHRONIZED, Synchronization, TURN, Trajectory,
 };
 
-pub use universe::{MonitorRun, PHASE_ENDED, PHASES, UniverseRun};
+pub use universe::{MonitorRun, PHASE_ENDED, PHASES, REQUEST, RedefinitionRun, UniverseRun};
 
 /// The version of this format; a reader rejects a larger one. Format 1 called variants `rungs`; it is still read.
 pub const FORMAT: u32 = 2;
@@ -463,6 +463,7 @@ mod tests {
                     kernel: Some(KernelRun { events: 7, lost: 0, gaps: 0 }),
                     universes: vec![UniverseRun {
                         monitors: vec![MonitorRun::default()],
+                        redefinitions: vec![RedefinitionRun::default()],
                         ..UniverseRun::default()
                     }],
                     federation: Some(FederationRun {

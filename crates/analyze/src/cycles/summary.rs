@@ -277,7 +277,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use hemiola_stats::Spread;
-    use hemiola_trace::result::{MonitorRun, UniverseRun};
+    use hemiola_trace::result::{MonitorRun, RedefinitionRun, UniverseRun};
     use hemiola_units::Refusal;
     use serde_json::Value;
 
@@ -324,7 +324,9 @@ mod tests {
         let because = "there was no fault".into();
         summary.faults[0].undetected = Some(Undetected { runs: 1, is_harmless: true, because });
         let monitors = vec![MonitorRun::default()];
-        summary.variants[0].runs[0].universes.push(UniverseRun { monitors, ..Default::default() });
+        let redefinitions = vec![RedefinitionRun::default()];
+        let universe = UniverseRun { monitors, redefinitions, ..UniverseRun::default() };
+        summary.variants[0].runs[0].universes.push(universe);
         let mut written = BTreeSet::new();
         keys(&serde_json::to_value(&summary).unwrap(), &mut written);
         let mixed = crate::cycles::mixed::tests::summary();

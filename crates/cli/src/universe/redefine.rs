@@ -1,23 +1,31 @@
-//! Redefinitions of a universe that runs, each behind a step.
+//! Redefinitions of a universe that runs: those of the command line, each behind a step, or those that users ask for.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::Instant;
+use std::sync::Arc;
 
-use hemiola_world::{
-    MonitorId, RedefineError, Redefinition, Return, Revision, RevisionError, World,
-};
+use hemiola_rt::clock::{Clock, MonotonicClock};
+use hemiola_runner::RunId;
+use hemiola_runner::control::universe::Pace;
+use hemiola_runner::live::{Control, redefinition_run};
+use hemiola_trace::result::RedefinitionRun;
+use hemiola_units::Instant;
+use hemiola_world::{Desk, Event, History, Reply, Request, Turn, World};
 use serde::Serialize;
 
-use super::{read, refused};
+use super::read;
 use crate::args::UniverseRun;
 use crate::diagnostics::Failure;
 
 /// What becomes of the definition behind which step.
 pub(super) struct Redefinitions {
     due: BTreeMap<u64, Action>,
-    last: Option<Redefinition>,
-    pub(super) done: Vec<Redefined>,
+    desk: Desk,
+    history: History,
+    done: Vec<Redefined>,
+    /// With `--listen`.
+    control: Option<Control>,
+    began: Instant,
 }
 
 enum Action {
@@ -26,26 +34,16 @@ enum Action {
 }
 
 /// A redefinition or a return that happened.
-#[derive(Default, Serialize)]
+#[derive(Serialize)]
 pub(super) struct Redefined {
-    /// The step before it.
-    pub(super) step: u64,
-    /// The texts of the new definition, or how the world got back.
-    pub(super) what: String,
-    /// Steps of the plan.
-    pub(super) changes: Vec<String>,
-    /// Rows at that time.
-    pub(super) rows: usize,
-    /// Monitors that ended, as the command line states them.
-    pub(super) ended: Vec<String>,
-    /// Reading and checking the texts, beside the world.
-    pub(super) check_ns: u64,
-    /// Compiling, converting and replacing: what the next step waits for.
-    pub(super) delay_ns: u64,
+    #[serde(flatten)]
+    pub(super) run: RedefinitionRun,
+    /// Reading and checking the texts, beside the world; unknown if a user asked for it.
+    pub(super) check_ns: Option<u64>,
 }
 
 impl Redefinitions {
-    pub(super) fn of(args: &UniverseRun) -> Result<Self, Failure> {
+    pub(super) fn of(args: &UniverseRun, world: &World) -> Result<Self, Failure> {
         let mut due = BTreeMap::new();
         for text in &args.redefine {
             let wrong = || {
@@ -60,7 +58,9 @@ impl Redefinitions {
         for step in &args.roll_back {
             add(&mut due, *step, Action::RollBack, args.steps)?;
         }
-        Ok(Self { due, last: None, done: Vec::new() })
+        let (desk, began) = (Desk::new(Arc::clone(world.universe())), MonotonicClock.now());
+        let control = args.listen.then(|| listen(world, &args.monitor)).transpose()?;
+        Ok(Self { due, desk, history: History::default(), done: Vec::new(), control, began })
     }
 
     /// Does what is due behind a step. `monitors` are the texts of the monitors.
@@ -70,55 +70,53 @@ impl Redefinitions {
         world: &mut World,
         monitors: &[String],
     ) -> Result<(), Failure> {
+        if let Some(control) = &mut self.control {
+            let pace = || Pace { elapsed: MonotonicClock.now() - self.began, ..Pace::default() };
+            control.between_steps(world, pace, || MonotonicClock.now());
+        }
         let Some(action) = self.due.remove(&step) else { return Ok(()) };
-        let mut done = match action {
-            Action::Redefine(files) => self.redefine(step, world, &files, monitors)?,
-            Action::RollBack => self.roll_back(step, world)?,
+        let began = MonotonicClock.now();
+        let request = match action {
+            Action::Redefine(files) => Request::Apply(read(&files)?),
+            Action::RollBack => Request::RollBack,
         };
-        (done.step, done.rows) = (step, world.len());
-        self.done.push(done);
-        Ok(())
+        let turn = self.desk.ask(request);
+        let check = MonotonicClock.now() - began;
+        let reply = match turn {
+            Turn::Answer(reply) => reply,
+            Turn::Order(order) => {
+                let began = MonotonicClock.now();
+                let outcome = self.history.carry_out(world, order, &mut |_| {});
+                let delay = MonotonicClock.now() - began;
+                if let Event::Changed(Ok(changed)) = &outcome.event {
+                    let run = redefinition_run(changed, step, delay, monitors);
+                    self.done.push(Redefined { run, check_ns: Some(check.nanos().max(0) as u64) });
+                }
+                self.desk.done(outcome, delay)
+            }
+        };
+        match reply {
+            Reply::Unsound(text) => Err(Failure::bad_input(text)),
+            Reply::Refused(text) => Err(Failure::failed(format!("behind step {step}: {text}"))),
+            Reply::Status(..) | Reply::Done(_) => Ok(()),
+        }
     }
 
-    fn redefine(
-        &mut self,
-        step: u64,
-        world: &mut World,
-        files: &[PathBuf],
-        monitors: &[String],
-    ) -> Result<Redefined, Failure> {
-        let began = Instant::now();
-        let new = revision(files, world)?;
-        let checked = Instant::now();
-        // The next step waits for the memory of the definition before the last one, too.
-        self.last = None;
-        let redefinition =
-            world.redefine(new, &mut |_| {}).map_err(|error| not_possible(step, &error))?;
-        let delay_ns = checked.elapsed().as_nanos() as u64;
-        let text = |id: &MonitorId| monitors.get(id.0 as usize).cloned().unwrap_or_default();
-        let ended = redefinition.ended.iter().map(text).collect();
-        let changes = redefinition.plan.steps.iter().map(ToString::to_string).collect();
-        self.last = Some(redefinition);
-        let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
-        let check_ns = (checked - began).as_nanos() as u64;
-        let what = files.join(", ");
-        Ok(Redefined { what, changes, ended, check_ns, delay_ns, ..Redefined::default() })
+    /// All that happened.
+    pub(super) fn into_done(self) -> Vec<Redefined> {
+        let asked = self.control.into_iter().flat_map(|control| control.redefinitions);
+        let asked = asked.map(|run| Redefined { run, check_ns: None });
+        self.done.into_iter().chain(asked).collect()
     }
+}
 
-    fn roll_back(&mut self, step: u64, world: &mut World) -> Result<Redefined, Failure> {
-        let last = self.last.as_mut().ok_or_else(|| {
-            Failure::failed(format!("step {step}: there is no definition to return to"))
-        })?;
-        let began = Instant::now();
-        let back =
-            world.roll_back(last, &mut |_| {}).map_err(|error| not_possible(step, &error))?;
-        let delay_ns = began.elapsed().as_nanos() as u64;
-        let what = match back {
-            Return::Unchanged => "back to the rows of before",
-            Return::Converted => "back, with converted rows",
-        };
-        Ok(Redefined { what: what.to_owned(), delay_ns, ..Redefined::default() })
-    }
+/// Serves the universe under a new name.
+fn listen(world: &World, monitors: &[String]) -> Result<Control, Failure> {
+    let name = format!("{}/{}", RunId::new(), world.universe().name);
+    let control = Control::start(&name, world, monitors.to_vec())
+        .map_err(|error| Failure::failed(format!("the control socket of the universe: {error}")))?;
+    eprintln!("serving `hemiola universe status --run {name}`");
+    Ok(control)
 }
 
 fn add(
@@ -137,26 +135,4 @@ fn add(
         None => Ok(()),
         Some(_) => Err(Failure::bad_input(format!("error: step {step} has two redefinitions"))),
     }
-}
-
-fn revision(files: &[PathBuf], world: &World) -> Result<Revision, Failure> {
-    let sources = read(files)?;
-    Revision::check(&sources, world.universe()).map_err(|error| match error {
-        RevisionError::Problems(problems) => refused(&problems, &sources),
-        error => Failure::bad_input(format!("error: {error}")),
-    })
-}
-
-fn not_possible(step: u64, error: &RedefineError) -> Failure {
-    let stubs = match error {
-        RedefineError::Missing(missing) => missing
-            .iter()
-            .filter(|missing| !missing.stub.is_empty())
-            .map(|missing| {
-                format!("\nhint: write a converter for `{}`: {}", missing.property, missing.stub)
-            })
-            .collect(),
-        _ => String::new(),
-    };
-    Failure::failed(format!("behind step {step}: {error}{stubs}"))
 }

@@ -7,12 +7,15 @@ use std::time::Instant;
 use hemiola_report::json::pretty;
 use hemiola_report::table::Table;
 use hemiola_report::{terminal, text};
+use hemiola_runner::live::monitor_run;
 use hemiola_stats::{Distribution, Stream};
+use hemiola_trace::result::MonitorRun;
 use hemiola_world::{MonitorId, Output, Phase, Setup, SetupError, SetupPart, World};
 use hemiola_world_lang::definition::{Type, Value};
 use hemiola_world_lang::value_text;
 use serde::Serialize;
 
+use super::ask::monitor_table;
 use super::redefine::{Redefined, Redefinitions};
 use super::{read, refused};
 use crate::args::UniverseRun;
@@ -29,7 +32,7 @@ pub(crate) fn run(args: &UniverseRun) -> Result<ExitCode, Failure> {
     let sources = read(&args.files)?;
     let setup = Setup::read(&sources, &args.populate, &args.monitor);
     let mut world = setup.and_then(|setup| setup.start(args.seed)).map_err(unsound)?;
-    let redefinitions = Redefinitions::of(args)?;
+    let redefinitions = Redefinitions::of(args, &world)?;
     let report = Report::of(&mut world, args, redefinitions)?;
     if args.json {
         print!("{}", pretty(&report));
@@ -74,7 +77,7 @@ struct Report {
     /// ns of each phase, by its name.
     phases: Vec<PhaseTime>,
     redefinitions: Vec<Redefined>,
-    monitors: Vec<Monitor>,
+    monitors: Vec<MonitorRun>,
     /// Those that the text names, at the end.
     named: Vec<Named>,
 }
@@ -83,16 +86,6 @@ struct Report {
 struct PhaseTime {
     name: &'static str,
     ns: Option<Distribution>,
-}
-
-#[derive(Serialize)]
-struct Monitor {
-    /// As the command line states it.
-    monitor: String,
-    sent: u64,
-    outside: u64,
-    unchanged: u64,
-    faults: u64,
 }
 
 #[derive(Serialize)]
@@ -147,7 +140,7 @@ impl Report {
             phases: phases
                 .map(|(phase, stream)| PhaseTime { name: phase.name(), ns: stream.distribution() })
                 .collect(),
-            redefinitions: redefinitions.done,
+            redefinitions: redefinitions.into_done(),
             monitors: monitors(world, &args.monitor),
             named: named(world),
         })
@@ -167,7 +160,7 @@ impl Report {
             parts.push(terminal::table(&self.redefinition_table()));
         }
         if !self.monitors.is_empty() {
-            parts.push(terminal::table(&self.monitor_table()));
+            parts.push(terminal::table(&monitor_table(&self.monitors)));
         }
         if !self.named.is_empty() {
             parts.push(terminal::table(&self.named_table()));
@@ -194,21 +187,21 @@ impl Report {
     }
 
     fn redefinition_table(&self) -> Table {
-        let row = |redefined: &Redefined| {
-            let [check, delay] =
-                [redefined.check_ns, redefined.delay_ns].map(|ns| text::micros(ns as f64));
-            let changes = match redefined.changes.is_empty() {
+        let row = |Redefined { run, check_ns }: &Redefined| {
+            let micros = |ns: u64| text::micros(ns as f64);
+            let check = check_ns.map_or(text::NONE.to_owned(), micros);
+            let plan = match run.plan.is_empty() {
                 true => text::NONE.to_owned(),
-                false => redefined.changes.join("; "),
+                false => run.plan.join("; "),
             };
-            let ended = redefined.ended.len().to_string();
-            let (step, rows) = (text::count(redefined.step), text::count(redefined.rows as u64));
-            vec![step, redefined.what.clone(), rows, ended, check, delay, changes]
+            let (behind, entities) = (text::count(run.behind), text::count(run.entities));
+            let ended = run.ended.len().to_string();
+            vec![behind, run.what.clone(), entities, ended, check, micros(run.delay_ns), plan]
         };
         let heads = [
             "behind step",
             "definition",
-            "rows",
+            "entities",
             "ended",
             "check µs",
             "delay µs",
@@ -219,22 +212,6 @@ impl Report {
             "ended: monitors whose properties or constraint are no more; check: reading the texts, beside the world; \
              delay: what the next step waits for.",
         )
-    }
-
-    fn monitor_table(&self) -> Table {
-        let row = |monitor: &Monitor| {
-            let Monitor { monitor: name, sent, outside, unchanged, faults } = monitor;
-            let offered = (sent + outside + unchanged + faults).max(1) as f64;
-            let counts = [sent, outside, unchanged, faults].map(|rows| text::count(*rows));
-            let saved = text::percent(1.0 - *sent as f64 / offered);
-            [vec![name.clone()], counts.to_vec(), vec![saved]].concat()
-        };
-        let heads = ["monitor", "sent", "outside", "unchanged", "faults", "saved"];
-        Table::new("Rows of the monitors", heads, self.monitors.iter().map(row).collect())
-            .with_note(
-                "outside: a condition on the row alone did not hold; unchanged: one that reads last_sent; saved: rows \
-                 that were not sent.",
-            )
     }
 
     fn named_table(&self) -> Table {
@@ -250,19 +227,9 @@ impl Report {
     }
 }
 
-fn monitors(world: &World, texts: &[String]) -> Vec<Monitor> {
+fn monitors(world: &World, texts: &[String]) -> Vec<MonitorRun> {
     let counted = (0..).map(MonitorId).zip(texts);
-    let monitor = |(id, text): (MonitorId, &String)| {
-        let counts = world.counts(id).unwrap_or_default();
-        Monitor {
-            monitor: text.clone(),
-            sent: counts.sent,
-            outside: counts.outside,
-            unchanged: counts.unchanged,
-            faults: counts.faults,
-        }
-    };
-    counted.map(monitor).collect()
+    counted.map(|(id, text)| monitor_run(text, world.counts(id).unwrap_or_default())).collect()
 }
 
 fn named(world: &World) -> Vec<Named> {

@@ -5,14 +5,16 @@ use std::path::{Path, PathBuf};
 
 use hemiola_scenario::{Task as Settings, UniverseSettings};
 use hemiola_trace::EventKind;
-use hemiola_trace::result::{MonitorRun, PHASE_ENDED, PHASES, Role, UniverseRun};
-use hemiola_units::Span;
+use hemiola_trace::result::{PHASE_ENDED, PHASES, REQUEST, Role, UniverseRun};
+use hemiola_units::{Instant, Span};
 use hemiola_world::{MonitorId, Output, Setup, World};
 use hemiola_world_lang::Sources;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Body, Equipment, TaskKind, mismatch};
+use crate::control::universe::Pace;
+use crate::live::{Control, monitor_run};
 use crate::spec::NodeSpec;
 use crate::task::{Job, Ports, Task, to_value};
 
@@ -24,6 +26,7 @@ pub(super) const KIND: TaskKind = TaskKind {
         for (mark, phase) in (PHASE_ENDED..).zip(PHASES) {
             names.insert(EventKind::Mark, mark, phase);
         }
+        names.insert(EventKind::Mark, REQUEST, "request");
     },
     // A universe that was killed has sent no report.
     collect: |report, record| record.universes.extend(UniverseRun::deserialize(report)),
@@ -38,7 +41,24 @@ fn prepare(spec: &NodeSpec) -> Result<Box<dyn Task>, String> {
     let record =
         UniverseRun { process: spec.process.name.clone(), universe, ..UniverseRun::default() };
     let UniverseSettings { step, monitor, .. } = settings.clone();
-    Ok(Box::new(Universe { world, step, monitor, record, first_fault: None }))
+    let name = format!("{}/{}", spec.run.id, spec.process.name);
+    let control = Control::start(&name, &world, monitor.clone())
+        .map_err(|error| format!("the control socket of the universe: {error}"))?;
+    let deadline = spec.process.deadline;
+    let pace = Pace { period: Some(spec.run.variant.rate.period()), ..Pace::default() };
+    let (epoch, next_cycle) = (Instant::ZERO, 0);
+    Ok(Box::new(Universe {
+        world,
+        step,
+        deadline,
+        monitor,
+        control,
+        pace,
+        epoch,
+        next_cycle,
+        record,
+        first_fault: None,
+    }))
 }
 
 /// Whether the texts of a universe make a world; relative paths start in `folder`.
@@ -63,8 +83,16 @@ struct Universe {
     world: World,
     /// The simulated length of a step.
     step: Span,
+    /// From a release.
+    deadline: Span,
     /// The texts of the monitors.
     monitor: Vec<String>,
+    /// What users ask while it runs.
+    control: Control,
+    pace: Pace,
+    epoch: Instant,
+    /// The cycle of the next step, if no release is skipped.
+    next_cycle: u64,
     record: UniverseRun,
     first_fault: Option<FirstFault>,
 }
@@ -73,7 +101,19 @@ struct Universe {
 type FirstFault = (u64, hemiola_world::EntityId, hemiola_world_lang::evaluate::Fault);
 
 impl Task for Universe {
-    fn step(&mut self, _job: &Job<'_>, ports: &mut dyn Ports) {
+    fn begin(&mut self, epoch: Instant) {
+        self.epoch = epoch;
+    }
+
+    fn step(&mut self, job: &Job<'_>, ports: &mut dyn Ports) {
+        self.pace.skipped += job.cycle.saturating_sub(self.next_cycle);
+        self.next_cycle = job.cycle + 1;
+        let pace = Pace { elapsed: job.release - self.epoch, ..self.pace };
+        let took = self.control.between_steps(&mut self.world, || pace, || ports.now());
+        if let Some(took) = took {
+            let nanos = took.nanos().max(0) as u64;
+            ports.mark(EventKind::Mark, REQUEST, self.record.steps, nanos);
+        }
         let (number, first_fault) = (self.record.steps + 1, &mut self.first_fault);
         let report = self.world.step(
             self.step.secs_f64(),
@@ -88,19 +128,13 @@ impl Task for Universe {
         self.record.births += report.births;
         self.record.deaths += report.deaths;
         self.record.faults += report.faults;
+        self.pace.late += u64::from(ports.now() > job.release + self.deadline);
     }
 
     fn report(&self) -> Value {
         let monitors = (0..).map(MonitorId).zip(&self.monitor);
         let monitor = |(id, text): (MonitorId, &String)| {
-            let counts = self.world.counts(id).unwrap_or_default();
-            MonitorRun {
-                monitor: text.clone(),
-                sent: counts.sent,
-                outside: counts.outside,
-                unchanged: counts.unchanged,
-                faults: counts.faults,
-            }
+            monitor_run(text, self.world.counts(id).unwrap_or_default())
         };
         let first_fault = self.first_fault.map(|(step, entity, fault)| {
             format!("step {step}, {}: {fault}", self.world.name(entity))
@@ -110,6 +144,7 @@ impl Task for Universe {
             entities: self.world.len() as u64,
             first_fault,
             monitors: monitors.map(monitor).collect(),
+            redefinitions: self.control.redefinitions.clone(),
             ..self.record.clone()
         })
     }

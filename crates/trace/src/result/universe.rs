@@ -4,6 +4,7 @@
 //!
 //! ```text
 //! start    the step begins
+//!   mark REQUEST                    only if a request was carried out first; a: the last step, b: the time, ns
 //!   mark PHASE_ENDED       begin    a: number of the step, from 1
 //!   mark PHASE_ENDED + 1   update   a: the same
 //!   …                               the other phases, in the order of PHASES
@@ -18,6 +19,10 @@ pub const PHASES: [&str; 5] = ["begin", "update", "filter", "apply", "close"];
 
 /// The mark at the end of the first phase; those of the others follow. `a` is the number of the step, from 1.
 pub const PHASE_ENDED: u16 = 5;
+
+/// The mark at the end of a request, such as a redefinition, that was carried out before the step. `a` is the number of
+/// the last step before it, `b` the time that it took, ns.
+pub const REQUEST: u16 = PHASE_ENDED + PHASES.len() as u16;
 
 /// The outcome of a universe in one run, warm-up included.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,6 +47,26 @@ pub struct UniverseRun {
     pub first_fault: Option<String>,
     /// Its monitors, in the order of the scenario.
     pub monitors: Vec<MonitorRun>,
+    /// Its redefinitions and returns.
+    #[serde(default)]
+    pub redefinitions: Vec<RedefinitionRun>,
+}
+
+/// A redefinition of a universe while it ran, or a return.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RedefinitionRun {
+    /// The last step before it.
+    pub behind: u64,
+    /// The texts of the new definition, or how the universe returned.
+    pub what: String,
+    /// The steps of the plan; none for a return.
+    pub plan: Vec<String>,
+    /// Entities at that time.
+    pub entities: u64,
+    /// Monitors that ended, as the scenario states them.
+    pub ended: Vec<String>,
+    /// The time that the next step waited, ns.
+    pub delay_ns: u64,
 }
 
 /// What became of the rows of a monitor.

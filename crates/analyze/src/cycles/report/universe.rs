@@ -1,16 +1,16 @@
-//! The tables of universes: their steps, the phases of a step, and the rows of their monitors.
+//! The tables of universes: their steps, the phases of a step, the rows of their monitors, and their redefinitions.
 
 use hemiola_report::table::Table;
 use hemiola_report::text::{NONE, count, micros, percent};
 use hemiola_stats::Spread;
-use hemiola_trace::result::{MonitorRun, UniverseRun};
+use hemiola_trace::result::{MonitorRun, RedefinitionRun, UniverseRun};
 
 use crate::cycles::phases::PhaseFigures;
 use crate::cycles::summary::{RunSummary, Summary, VariantSummary};
 
 /// The tables of all universes; without rows if there are none.
-pub(super) fn tables(summary: &Summary) -> [Table; 3] {
-    [steps(summary), phases(summary), monitors(summary)]
+pub(super) fn tables(summary: &Summary) -> [Table; 4] {
+    [steps(summary), phases(summary), monitors(summary), redefinitions(summary)]
 }
 
 /// Every universe of every run.
@@ -86,6 +86,31 @@ fn monitors(summary: &Summary) -> Table {
     Table::new("Rows of the monitors", heads, rows.collect())
         .with_prose(&[2, 3])
         .with_note(MONITORS_NOTE)
+}
+
+fn redefinitions(summary: &Summary) -> Table {
+    let rows = universes(summary).flat_map(|(variant, run, universe)| {
+        let row = move |redefinition: &RedefinitionRun| {
+            let RedefinitionRun { behind, what, plan, entities, ended, delay_ns } = redefinition;
+            let list = |texts: &[String]| {
+                if texts.is_empty() { NONE.to_owned() } else { texts.join("; ") }
+            };
+            let cells = [
+                count(*behind),
+                count(*entities),
+                micros(*delay_ns as f64),
+                list(ended),
+                list(plan),
+            ];
+            [&place(variant, run, universe, what)[..], &cells].concat()
+        };
+        universe.redefinitions.iter().map(row)
+    });
+    let heads =
+        "Program|Run|Process|Definition|Behind step|Entities|Delay|Ended monitors|Plan".split('|');
+    Table::new("Redefinitions, µs", heads, rows.collect()).with_prose(&[2, 3, 7, 8]).with_note(
+        "Definition: its texts, or how the universe returned to the one before. Delay: what the next step waited for.",
+    )
 }
 
 const MONITORS_NOTE: &str = "Outside: a condition on the row alone did not hold; unchanged: one that reads last_sent; \
