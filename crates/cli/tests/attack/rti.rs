@@ -15,6 +15,10 @@ use rustix::process::{Resource, Rlimit, setrlimit};
 use super::process::{Orders, PATIENCE, Process, ROLE};
 use super::round::Transport;
 
+/// The code of the release build that is in memory. The rest of that of an unoptimized build does not count, because
+/// no peer makes it grow.
+const CODE_MAX: Bytes = Bytes(8 << 20);
+
 /// How long the RTI may take to end after SIGTERM.
 const END_MAX: Duration = Duration::from_secs(5);
 
@@ -86,7 +90,9 @@ impl Rti {
             let kib = line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok());
             Bytes(kib.unwrap_or(0_u64) * 1024)
         };
-        (field("VmRSS:"), field("VmHWM:"))
+        let surplus = field("RssFile:").0.saturating_sub(CODE_MAX.0);
+        let without = |Bytes(memory)| Bytes(memory.saturating_sub(surplus));
+        (without(field("VmRSS:")), without(field("VmHWM:")))
     }
 
     /// Returns how many descriptors it has open.
