@@ -133,7 +133,7 @@ fn a_killed_rti_leaves_the_old_save_or_the_new_one() {
 fn a_full_disk_ends_a_save_and_nothing_else() {
     let machine = Machine::take("full saves");
     let saves = Scratch::new("full-saves");
-    let mounted = saves.mount();
+    let mounted = saves.mount("64k");
     let rti = Rti::start(&machine, &["--saves", saves.option()]);
     let mut all = peers(&rti);
     if mounted {

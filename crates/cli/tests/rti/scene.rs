@@ -31,11 +31,13 @@ impl Scratch {
         self.0.to_str().unwrap()
     }
 
-    /// Mounts a small file system there. Returns `false` without the privilege.
-    pub(super) fn mount(&self) -> bool {
-        let options = ["-t", "tmpfs", "-o", "size=64k", "tmpfs"];
+    /// Mounts a file system of this size there, such as `64k`. Returns `false` without the privilege.
+    pub(super) fn mount(&self, size: &str) -> bool {
         let mut mount = Command::new("mount");
-        mount.args(options).arg(&self.0).stderr(Stdio::null());
+        mount
+            .args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"])
+            .arg(&self.0)
+            .stderr(Stdio::null());
         mount.status().is_ok_and(|status| status.success())
     }
 }
@@ -119,6 +121,12 @@ impl Rti {
             assert!(Instant::now() < limit, "no {times} × {what:?} in the log:\n{}", self.log());
             sleep(Duration::from_millis(10));
         }
+    }
+
+    /// How much the peak of the memory has grown since it was `before`, in bytes. The kernel keeps the peak from
+    /// counters that each processor batches, so a later reading can be a few pages lower.
+    pub(super) fn memory_grown(&self, before: u64) -> u64 {
+        self.memory_max().saturating_sub(before)
     }
 
     /// Peak memory in bytes (proc_pid_status(5), `VmHWM`).
