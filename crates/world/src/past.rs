@@ -1,12 +1,12 @@
 //! The world as it was before the step, as neighbours see it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hemiola_world_code::code::Instruction;
 use hemiola_world_code::{
     Column, Neighbour, Neighbours, Program, Scalar, ScalarType, scalar_count,
 };
-use hemiola_world_lang::definition::{ElementId, Universe};
+use hemiola_world_lang::definition::{ElementId, FunctionId, Universe};
 
 use crate::cells::{Cells, Point};
 use crate::table::Table;
@@ -33,8 +33,11 @@ pub(crate) struct Past {
 }
 
 impl Past {
-    /// `updates` are the programs of the elements.
-    pub(crate) fn new(universe: &Universe, updates: &[Option<&Program>]) -> Self {
+    /// `updates` are the programs of all updates.
+    pub(crate) fn new(universe: &Universe, updates: &BTreeMap<FunctionId, Program>) -> Self {
+        let by_element = universe.elements.iter();
+        let updates: Vec<Option<&Program>> =
+            by_element.map(|element| element.update.map(|id| &updates[&id])).collect();
         let count = universe.elements.len();
         let mut past = Self {
             visited: vec![false; count],
@@ -46,7 +49,7 @@ impl Past {
         };
         past.cells.resize_with(count, Cells::default);
         let mut read: BTreeSet<(ElementId, u32)> = BTreeSet::new();
-        for (own, program) in (0..).map(ElementId).zip(updates) {
+        for (own, program) in (0..).map(ElementId).zip(&updates) {
             let Some(program) = program else { continue };
             for site in &program.sites {
                 past.visited[site.element.index()] = true;
@@ -63,7 +66,7 @@ impl Past {
                 }
             }
         }
-        past.keep(universe, updates, &read);
+        past.keep(universe, &updates, &read);
         past
     }
 

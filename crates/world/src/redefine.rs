@@ -377,12 +377,7 @@ impl World {
             };
             tables.push(table);
         }
-        let by_element: Vec<Option<&Program>> = to
-            .elements
-            .iter()
-            .map(|element| element.update.map(|function| &updates[&function]))
-            .collect();
-        let past = Past::new(&to, &by_element);
+        let past = Past::new(&to, &updates);
         let (mut monitors, mut ended) = (BTreeMap::new(), Vec::new());
         for (id, monitor) in &self.monitors {
             match self.continued(monitor, &to, conversion, &constraints) {

@@ -137,12 +137,7 @@ impl World {
     pub fn new(universe: Universe) -> Result<Self, WorldError> {
         let mut texts = Texts::default();
         let (updates, constraints) = programs(&universe, &mut texts)?;
-        let by_element: Vec<Option<&Program>> = universe
-            .elements
-            .iter()
-            .map(|element| element.update.map(|function| &updates[&function]))
-            .collect();
-        let past = Past::new(&universe, &by_element);
+        let past = Past::new(&universe, &updates);
         let ids = (0..universe.elements.len() as u32).map(ElementId);
         let tables =
             ids.map(|id| Table::new(&scalar_types(&universe, &Type::Element(id)))).collect();
