@@ -88,14 +88,14 @@ fn redefine(c: &mut Criterion) {
         group.bench_function(format!("{name}, a step before it"), |b| {
             b.iter_batched(|| (), |()| step(), BatchSize::PerIteration);
         });
-        group.bench_function(format!("{name}, the step behind it"), |b| {
+        group.bench_function(format!("{name}, the step after it"), |b| {
             let go = || {
                 back();
                 there();
             };
             b.iter_batched(go, |()| step(), BatchSize::PerIteration);
         });
-        group.bench_function(format!("{name}, back behind a step"), |b| {
+        group.bench_function(format!("{name}, back after a step"), |b| {
             let go = || {
                 back();
                 there();
