@@ -544,10 +544,10 @@ pub(crate) struct UniverseRun {
     /// Add a monitor: the element, the properties that it is sent [default: all], and a constraint [default: none]
     #[arg(long, value_name = "ELEMENT:PROPERTIES:CONSTRAINT(ARGUMENTS)")]
     pub(crate) monitor: Vec<String>,
-    /// Replace the definition by these texts behind a step
+    /// Replace the definition by these texts after a step
     #[arg(long, value_name = "STEP:FILE,FILE")]
     pub(crate) redefine: Vec<String>,
-    /// Return to the definition before the last --redefine behind a step
+    /// Return to the definition before the last --redefine after a step, and after the redefinitions of this step
     #[arg(long, value_name = "STEP")]
     pub(crate) roll_back: Vec<u64>,
     /// Serve `hemiola universe status`, `plan`, `apply` and `roll-back` meanwhile

@@ -102,7 +102,7 @@ fn a_hundred_thousand_entities_are_redefined_five_times_at_60_hz() {
     let texts = ["1-mass.uml", "2-momentum.uml", "3-plankton.uml", "4-current.uml", "5-tired.uml"];
     for text in texts {
         let planned = living.ask(&["plan", text]).with_code(0);
-        assert!(planned.stdout.contains("possible behind step"), "{}", planned.stdout);
+        assert!(planned.stdout.contains("possible after step"), "{}", planned.stdout);
         let done = living.ask(&["apply", text]).with_code(0);
         assert!(done.stdout.contains("entities: 100000; no monitor ends"), "{}", done.stdout);
         living.go_on();

@@ -260,9 +260,38 @@ fn a_year_with_a_redefinition_and_a_return_is_a_year() {
     assert_eq!((&done[0]["behind"], &done[0]["entities"]), (&3000.into(), &5.into()));
     assert_eq!(done[0]["ended"], serde_json::json!(["body:velocity"]));
     assert_eq!(done[1]["what"], "back, with converted rows");
-    let at_once = ["--redefine", "3000:momentum.uml", "--roll-back", "3001"];
-    let later = run_example("11-bodies", &[&steps[..], &at_once].concat());
-    assert_eq!(later["redefinitions"][1]["what"], "back, with converted rows");
+    // A monitor that ends keeps its counts: five bodies in each step before it.
+    assert_eq!(report["monitors"][1]["sent"], 5 * 3000);
+}
+
+#[test]
+fn a_return_before_the_next_step_is_to_the_rows_of_before_and_a_later_one_may_end_monitors() {
+    let folder = std::env::temp_dir().join(format!("hemiola-return-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let text = |converter: &str| {
+        format!(
+            "universe u {{ element e {{ property v : real; update() {{ v += 1; }} {converter} }} entity one : e; }}"
+        )
+    };
+    fs::write(folder.join("old.uml"), text("")).unwrap();
+    fs::write(folder.join("new.uml"), text("constraint k() = v > 0; converter back v = 2 * v;"))
+        .unwrap();
+    let returned = |step: &str| {
+        let run = ["run", "old.uml", "--json", "--steps", "5", "--monitor", "e:v"];
+        let redefined = ["--redefine", "2:new.uml", "--roll-back", step];
+        let (code, out, err) = universe(&folder, &[&run[..], &redefined].concat());
+        assert_eq!((code, &*err), (Some(0), ""));
+        let report: serde_json::Value = serde_json::from_str(&out).unwrap();
+        let [_, back] = &report["redefinitions"].as_array().unwrap()[..] else { panic!("{out}") };
+        let parts = [&back["what"], &back["ended"], &report["monitors"][0]["sent"]];
+        (serde_json::json!(parts), property(&report, 0, "v"))
+    };
+    let at_once = serde_json::json!(["back to the rows of before", [], 5]);
+    assert_eq!(returned("2"), (at_once, vec![5.0]));
+    // What the converter gives is no longer what the monitor was sent.
+    let later = serde_json::json!(["back, with converted rows", ["e:v"], 4]);
+    assert_eq!(returned("4"), (later, vec![9.0]));
+    fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]
@@ -294,7 +323,8 @@ fn five_redefinitions_lose_neither_an_entity_nor_a_step_nor_a_catch() {
 }
 
 #[test]
-fn a_redefinition_that_is_not_possible_says_why() {
+fn a_redefinition_that_is_wrong_is_refused_before_the_first_step_and_by_the_state_with_the_report()
+{
     let folder = std::env::temp_dir().join(format!("hemiola-redefine-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
     let old = "universe u { element e { property n : integer = 3; property v : real; update() { n += 1; } }
@@ -304,31 +334,58 @@ fn a_redefinition_that_is_not_possible_says_why() {
         fs::write(folder.join("new.uml"), new).unwrap();
         let run = ["run", "old.uml", "--steps", "5"];
         let (code, out, err) = universe(&folder, &[&run[..], arguments].concat());
-        assert_ne!(code, Some(0), "{new}");
-        assert_eq!(out, "", "{new}");
+        assert_eq!((code, &*out), (Some(2), ""), "{new}");
         assert!(err.contains(expected), "{new}: {err}");
     };
     let at_2 = ["--redefine", "2:new.uml"];
-    refused(
-        "universe u { element e { property n : integer; property q : integer; converter q = div(1, n - 5); } }",
-        &at_2,
-        "behind step 2: `e.q` of one has no value: an integer is divided by 0 (and 1 more)",
-    );
     refused(
         "universe u { element e { property n : integer; property v : real32; } }",
         &at_2,
         "write a converter: converter v = real32(v);",
     );
-    refused("universe u { element f { property n : integer; } }", &at_2, "2 entities of `e` exist");
     refused(
         "universe w { element e { property n : integer; } }",
         &at_2,
         "do not define the universe `u`",
     );
     refused("universe u { element e { property n : real<m> = 1<s>; } }", &at_2, "--> new.uml:1:");
+    refused(
+        "universe u { element e { property n : integer; update(x : integer) { n += x; } } }",
+        &at_2,
+        "after step 2: `e.update` has other parameters than one `real<s>`",
+    );
     refused("", &["--redefine", "new.uml"], "is not STEP:FILE");
     refused("", &["--redefine", "6:new.uml"], "there is no step 6");
-    refused("", &["--roll-back", "1"], "there is no definition to return to");
+    refused("", &["--roll-back", "1"], "--roll-back 1: there is no definition to return to");
+    refused("", &["--redefine", "2:newer.uml"], "newer.uml cannot be read");
+    let twice = ["--roll-back", "4", "--redefine", "2:new.uml", "--roll-back", "3"];
+    let more =
+        "universe u { element e { property n : integer; property v : real; property w : real; } }";
+    refused(more, &twice, "--roll-back 4: there is no definition to return to");
+    let later = ["--redefine", "2:new.uml", "--roll-back", "3"];
+    refused(
+        "universe u { element e { property n : integer; } }",
+        &later,
+        "--roll-back 3 is not possible: `e.v` has no value",
+    );
+    let refused_by_state = |new: &str, expected: &str| {
+        fs::write(folder.join("new.uml"), new).unwrap();
+        let run = ["run", "old.uml", "--json", "--steps", "5", "--monitor", "e:n"];
+        let (code, out, err) = universe(&folder, &[&run[..], &at_2].concat());
+        assert_eq!((code, err.contains(expected)), (Some(1), true), "{new}: {err}");
+        let report: serde_json::Value = serde_json::from_str(&out).unwrap();
+        assert!(report["ended_early"].as_str().unwrap().contains(expected), "{report}");
+        assert_eq!((&report["steps"], &report["monitors"][0]["sent"]), (&2.into(), &4.into()));
+        assert_eq!(property(&report, 0, "n"), [5.0]);
+    };
+    refused_by_state(
+        "universe u { element e { property n : integer; property q : integer; converter q = div(1, n - 5); } }",
+        "after step 2: `e.q` of one has no value: an integer is divided by 0 (and 1 more)",
+    );
+    refused_by_state(
+        "universe u { element f { property n : integer; } }",
+        "after step 2: 2 entities of `e` exist",
+    );
     fs::remove_dir_all(&folder).unwrap();
 }
 

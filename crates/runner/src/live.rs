@@ -31,7 +31,6 @@ const TEXT_LEN_MAX: usize = 64 << 10;
 #[derive(Debug)]
 pub struct Control {
     mailbox: Arc<Mutex<Mailbox>>,
-    history: History,
     /// The texts of the monitors.
     monitors: Vec<String>,
     /// The redefinitions and returns so far.
@@ -61,20 +60,21 @@ impl Control {
             monitors: monitors.clone(),
         };
         thread::Builder::new().name("control".into()).spawn(move || counter.serve())?;
-        Ok(Self { mailbox, history: History::default(), monitors, redefinitions: Vec::new() })
+        Ok(Self { mailbox, monitors, redefinitions: Vec::new() })
     }
 
     /// Carries out one order that waits, if there is one. Returns the time that the next step waited for it.
     pub fn between_steps(
         &mut self,
         world: &mut World,
+        history: &mut History,
         pace: impl FnOnce() -> Pace,
         mut now: impl FnMut() -> Instant,
     ) -> Option<Span> {
         let mut mailbox = self.mailbox.try_lock().ok()?;
         let order = mailbox.orders.pop_front()?;
         let began = now();
-        let outcome = self.history.carry_out(world, order, &mut |_| {});
+        let outcome = history.carry_out(world, order, &mut |_| {});
         let took = now() - began;
         if let Event::Changed(Ok(changed)) = &outcome.event {
             self.redefinitions.push(redefinition_run(changed, outcome.step, took, &self.monitors));
@@ -92,7 +92,9 @@ pub fn redefinition_run(
     delay: Span,
     monitors: &[String],
 ) -> RedefinitionRun {
-    let name = |id: &MonitorId| monitors.get(id.0 as usize).cloned().unwrap_or_default();
+    let name = |(id, _): &(MonitorId, MonitorCounts)| {
+        monitors.get(id.0 as usize).cloned().unwrap_or_default()
+    };
     RedefinitionRun {
         behind: step,
         what: changed.what.clone(),

@@ -56,7 +56,7 @@ pub use live::{
     Outcome, Reply, Request, Status, Turn, WAITING_MAX,
 };
 pub use monitor::{Interest, MonitorCounts, MonitorId};
-pub use redefine::{RedefineError, Redefinition, Return, Revision, RevisionError};
+pub use redefine::{Ended, RedefineError, Redefinition, Return, Revision, RevisionError};
 pub use setup::{Setup, SetupError, SetupPart};
 pub use step::{Output, Phase, StepReport};
 pub use world::{Change, ENTITIES_MAX, EntityId, MONITORS_MAX, Refused, World, WorldError};

@@ -10,19 +10,20 @@
 //!
 //! Orders are carried out in the order in which they were given, and each has one outcome.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use hemiola_units::Span;
+use hemiola_world_code::Texts;
 use hemiola_world_lang::definition::{ElementId, Universe};
 use hemiola_world_lang::{Sources, render};
 use hemiola_world_plan::missing_text;
 use thiserror::Error;
 
 use crate::monitor::{MonitorCounts, MonitorId};
-use crate::redefine::{RedefineError, Redefinition, Return, Revision, RevisionError};
+use crate::redefine::{Ended, RedefineError, Redefinition, Return, Revision, RevisionError};
 use crate::step::Output;
-use crate::world::World;
+use crate::world::{World, programs};
 
 /// Orders that wait for the end of a step at most.
 pub const WAITING_MAX: usize = 64;
@@ -67,7 +68,7 @@ pub enum Order {
 /// What became of an order.
 #[derive(Debug)]
 pub struct Outcome {
-    /// The definition behind it.
+    /// The definition after it.
     pub universe: Arc<Universe>,
     /// The last step that was made before it.
     pub step: u64,
@@ -81,7 +82,7 @@ pub enum Event {
     /// The world was as follows.
     Status(Status),
     /// A redefinition was tried: the monitors that would end.
-    Tried(Result<Vec<MonitorId>, RedefineError>),
+    Tried(Result<Ended, RedefineError>),
     /// The definition changed, or not.
     Changed(Result<Changed, ChangeError>),
 }
@@ -96,7 +97,7 @@ pub struct Changed {
     /// Entities.
     pub entities: usize,
     /// Monitors that ended.
-    pub ended: Vec<MonitorId>,
+    pub ended: Ended,
     /// What can never come back. To drop it takes time, which the next step need not wait for.
     pub spent: Option<Box<Redefinition>>,
 }
@@ -147,7 +148,7 @@ pub struct LastChange {
 /// The answer to a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// The world is like this, behind this step.
+    /// The world is like this, after this step.
     Status(u64, Status),
     /// It is done, or possible; the text says what.
     Done(String),
@@ -237,12 +238,15 @@ impl Desk {
         Ok((Order::Redefine { revision, texts, plan }, Waiting::Change))
     }
 
-    /// The texts as a definition in which every property has a value.
+    /// The texts as a definition that can run and in which every property has a value.
     fn revision(&self, sources: &Sources) -> Result<Revision, Reply> {
         let revision = Revision::check(sources, &self.universe).map_err(|error| match error {
             RevisionError::Problems(problems) => Reply::Unsound(render(&problems, sources)),
             error => Reply::Refused(error.to_string()),
         })?;
+        // The world would find it, too, but only between two steps.
+        programs(revision.after(), &mut Texts::default())
+            .map_err(|error| Reply::Refused(error.to_string()))?;
         let missing = revision.plan().forward.missing.clone();
         if missing.is_empty() {
             Ok(revision)
@@ -267,14 +271,14 @@ impl Desk {
                 let plan = if let Waiting::Plan(text) = waiting { text } else { String::new() };
                 let ended = monitors_end(ended.len());
                 Reply::Done(format!(
-                    "{plan}possible behind step {step}: {ended}; the next step waited {took}"
+                    "{plan}possible after step {step}: {ended}; the next step waited {took}"
                 ))
             }
             (Event::Changed(Ok(changed)), _) => {
                 let Changed { what, entities, ended, .. } = changed;
                 let ended = monitors_end(ended.len());
                 Reply::Done(format!(
-                    "behind step {step}: {what}; entities: {entities}; {ended}; the next step waited {took}"
+                    "after step {step}: {what}; entities: {entities}; {ended}; the next step waited {took}"
                 ))
             }
             (Event::Tried(Err(error)), _) => not_possible(error.into()),
@@ -311,6 +315,8 @@ pub struct History {
     redefinition: Option<Box<Redefinition>>,
     /// The step before the last change, and what it was.
     last: Option<(u64, String)>,
+    /// Monitors that ended.
+    ended: BTreeMap<MonitorId, MonitorCounts>,
     changes: usize,
 }
 
@@ -355,14 +361,19 @@ impl History {
     ) -> Result<Changed, ChangeError> {
         self.check_room()?;
         let redefinition = self.redefinition.as_mut().ok_or(ChangeError::NothingToReturnTo)?;
-        let before: Vec<MonitorId> = world.monitors().map(|(id, _)| id).collect();
-        let what = match world.roll_back(redefinition, out)? {
-            Return::Unchanged => "back to the rows of before",
-            Return::Converted => "back, with converted rows",
+        let (what, ended) = match world.roll_back(redefinition, out)? {
+            Return::Unchanged => ("back to the rows of before", Vec::new()),
+            Return::Converted(ended) => ("back, with converted rows", ended),
         };
-        let ended = before.into_iter().filter(|id| world.counts(*id).is_none()).collect();
         let spent = self.redefinition.take();
         Ok(self.changed(world, what.to_owned(), ended, spent))
+    }
+
+    /// What became of the rows of a monitor, which may have ended with a definition.
+    #[must_use]
+    pub fn counts(&self, world: &World, monitor: MonitorId) -> MonitorCounts {
+        let ended = || self.ended.get(&monitor).copied();
+        world.counts(monitor).or_else(ended).unwrap_or_default()
     }
 
     const fn check_room(&self) -> Result<(), ChangeError> {
@@ -373,10 +384,11 @@ impl History {
         &mut self,
         world: &World,
         what: String,
-        ended: Vec<MonitorId>,
+        ended: Ended,
         spent: Option<Box<Redefinition>>,
     ) -> Changed {
         self.changes += 1;
+        self.ended.extend(ended.iter().copied());
         self.last = Some((world.steps(), what.clone()));
         Changed { what, plan: Vec::new(), entities: world.len(), ended, spent }
     }

@@ -20,13 +20,14 @@ use hemiola_world_lang::{Problem, Sources, check};
 use hemiola_world_plan::{Conversion, Missing, Origin, Plan, ScalarSource, Source, scalars};
 use thiserror::Error;
 
-use crate::monitor::{Interest, Monitor, MonitorId, Watched};
+use crate::monitor::{Interest, Monitor, MonitorCounts, MonitorId, Watched};
 use crate::past::Past;
 use crate::step::Output;
 use crate::table::Table;
 use crate::world::{World, WorldError, columns, every_program, programs, starts};
 
-/// Why a world keeps its definition. It stays as it is.
+/// Why a world keeps its definition, rows and monitors. Changes that were accepted before [`World::redefine`] or
+/// [`World::roll_back`] are carried out all the same.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RedefineError {
@@ -126,28 +127,31 @@ fn and_more(count: usize) -> String {
     if count == 0 { String::new() } else { format!(" (and {count} more)") }
 }
 
+/// Monitors that end with a definition, and what became of their rows.
+pub type Ended = Vec<(MonitorId, MonitorCounts)>;
+
 /// A redefinition that happened, and what the world had before it.
 #[derive(Debug)]
 pub struct Redefinition {
     /// The steps from the former definition to the new one.
     pub plan: Plan,
     /// Monitors that ended, because the new definition does not have what they watch.
-    pub ended: Vec<MonitorId>,
+    pub ended: Ended,
     former: Parts,
     kept: Kept,
-    /// [`World::definitions`] behind it.
+    /// [`World::definitions`] after it.
     definitions: u64,
-    /// [`World::version`] behind it.
+    /// [`World::version`] after it.
     version: u64,
 }
 
 /// How a world got back to the definition before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Return {
-    /// No step was made: the rows are those of before.
+    /// No step was made: rows and monitors are those of before.
     Unchanged,
-    /// Steps were made: rows were converted back.
-    Converted,
+    /// Steps were made: rows were converted back, and these monitors ended.
+    Converted(Ended),
 }
 
 /// What goes from the tables and monitors of one definition to those of another one as it is, by its places.
@@ -173,7 +177,7 @@ impl Kept {
 
 /// Everything that a definition shapes.
 #[derive(Debug)]
-pub(crate) struct Parts {
+struct Parts {
     universe: Arc<Universe>,
     updates: BTreeMap<FunctionId, Program>,
     constraints: BTreeMap<FunctionId, Constraint>,
@@ -185,15 +189,15 @@ pub(crate) struct Parts {
 /// A definition that is ready to take the place of another one.
 struct Prepared {
     parts: Parts,
-    ended: Vec<MonitorId>,
+    ended: Ended,
     kept: Kept,
 }
 
 impl World {
-    /// Replaces the definition. Carries out the changes that were accepted before it, and calls `out` with what
-    /// monitors are told. Entities keep their numbers. A monitor goes on if the new definition has what it watches; if
-    /// rows of its tables changed, it is sent all of them. Entities of the new text are not created: they exist from
-    /// the start of a world only.
+    /// Replaces the definition, and calls `out` with what monitors are told. First carries out the changes that were
+    /// accepted before, even if the redefinition is then refused; an outdated revision changes nothing. Entities keep
+    /// their numbers. A monitor goes on if the new definition has what it watches; if rows of its tables changed, it is
+    /// sent all of them. Entities of the new text are not created: they exist from the start of a world only.
     ///
     /// New functions are interpreted until [`Self::compile`] is called again. Of compiled functions, those of the
     /// former definition are kept for a return, and those of definitions before it are dropped.
@@ -222,19 +226,22 @@ impl World {
         if is_present { Ok(()) } else { Err(RedefineError::Outdated) }
     }
 
-    /// Whether [`Self::redefine`] would succeed with the rows of now, without changes that are still to be carried out;
-    /// changes nothing. Returns the monitors that would end.
+    /// Whether [`Self::redefine`] would succeed with the rows of now; changes nothing. Returns the monitors that would
+    /// end. Changes that were accepted and are still to be carried out do not count here, but they do in
+    /// [`Self::redefine`]: call [`Self::apply`] first for the same answer.
     ///
     /// # Errors
     /// Those of [`Self::redefine`].
-    pub fn dry_run(&mut self, revision: &Revision) -> Result<Vec<MonitorId>, RedefineError> {
+    pub fn dry_run(&mut self, revision: &Revision) -> Result<Ended, RedefineError> {
         self.check_present(revision)?;
         let Revision { after, plan, .. } = revision;
         Ok(self.prepare(Arc::clone(after), &plan.forward, after)?.ended)
     }
 
     /// Returns to the definition before the last redefinition: to its rows if no step or change was made since, else by
-    /// the converters back. In the second case, monitors that ended stay ended.
+    /// the converters back. In the second case, monitors that ended before stay ended. First carries out the changes
+    /// that were accepted before, even if the return is then refused; a redefinition that is not the last one changes
+    /// nothing.
     ///
     /// # Errors
     /// If a property or a row has no value in the former definition, entities would end, or the redefinition is not the
@@ -253,11 +260,11 @@ impl World {
         }
         let before = Arc::clone(&redefinition.former.universe);
         let code = Arc::clone(&self.universe);
-        let Prepared { mut parts, kept, .. } =
+        let Prepared { mut parts, ended, kept } =
             self.prepare(before, &redefinition.plan.back, &code)?;
         self.exchange(&mut parts, &kept, out);
         self.keep_code_of(None);
-        Ok(Return::Converted)
+        Ok(Return::Converted(ended))
     }
 
     /// Drops compiled functions that neither the present definition nor a former one has.
@@ -381,7 +388,7 @@ impl World {
         let (mut monitors, mut ended) = (BTreeMap::new(), Vec::new());
         for (id, monitor) in &self.monitors {
             match self.continued(monitor, &to, conversion, &constraints) {
-                None => ended.push(*id),
+                None => ended.push((*id, monitor.counts)),
                 Some((monitor, is_same)) => {
                     monitors.insert(*id, monitor);
                     kept.told.extend((!is_same).then_some(*id));

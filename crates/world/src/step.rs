@@ -56,7 +56,7 @@ pub enum Output<'o> {
         /// The scalars of the properties that the monitor is sent.
         scalars: &'o [Scalar],
     },
-    /// A monitor is told that an entity is no more.
+    /// A monitor is told that an entity ended.
     Died {
         /// The monitor.
         monitor: MonitorId,
@@ -90,7 +90,7 @@ pub enum Output<'o> {
 pub struct StepReport {
     /// The number of the step, from 1.
     pub step: u64,
-    /// Entities behind it.
+    /// Entities after it.
     pub entities: u64,
     /// Entities whose update had a fault.
     pub faults: u64,

@@ -47,11 +47,11 @@ pub enum WorldError {
 pub enum Change {
     /// A new entity with the properties of this row.
     Construct(ElementId, Value),
-    /// The entity is no more.
+    /// The entity ends.
     Destruct(EntityId),
     /// A new monitor; it is told of all entities of its element as if they were born.
     Register(MonitorId, Interest),
-    /// The monitor is no more.
+    /// The monitor ends.
     Unregister(MonitorId),
 }
 
@@ -180,7 +180,7 @@ impl World {
         programs.filter_map(|program| self.machine.compile(program, engine).err()).collect()
     }
 
-    /// The definition. It is the same allocation until the world is redefined, and again behind a return.
+    /// The definition. It is the same allocation until the world is redefined, and again after a return.
     #[must_use]
     pub const fn universe(&self) -> &Arc<Universe> {
         &self.universe

@@ -254,16 +254,22 @@ fn replies_say_what_happened_and_what_to_do() {
              converter: converter n = …;"
         )
     );
+    assert_eq!(
+        ask(Request::Apply(sources(&text("property n : integer; update(x : integer) { n = x; }")))),
+        refused(
+            "`e.update` has other parameters than one `real<s>` or `real32<s>`, the length of the step; remove them"
+        )
+    );
     let more = text("property n : integer = 3; property more : real;");
     assert_eq!(
         ask(Request::Plan(sources(&more))),
         done(
-            "universe u: 1 step\n  insert property e.more : real, with its default\npossible behind step 0: no monitor \
+            "universe u: 1 step\n  insert property e.more : real, with its default\npossible after step 0: no monitor \
              ends; the next step waited 3 µs"
         )
     );
     let redefined =
-        done("behind step 0: u.uml; entities: 1; no monitor ends; the next step waited 3 µs");
+        done("after step 0: u.uml; entities: 1; no monitor ends; the next step waited 3 µs");
     assert_eq!(ask(Request::Apply(sources(&more))), redefined);
     assert_eq!(
         ask(Request::Apply(sources(&more))),

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hemiola_world::{Change, EntityId, Interest, MonitorCounts, MonitorId, Output};
+use hemiola_world::{Change, Ended, EntityId, Interest, MonitorCounts, MonitorId, Output};
 use hemiola_world_code::{Scalar, Texts, scalars_of};
-use hemiola_world_lang::definition::{Converter, ElementId, FunctionId, Universe, Value};
+use hemiola_world_lang::definition::{Converter, ElementId, FunctionId, Property, Universe, Value};
 use hemiola_world_lang::evaluate::{self, Body, Fault};
 
 /// Entities told to monitors, with what they were told.
@@ -59,7 +59,7 @@ pub(crate) struct Naive {
     /// Monitors that were sent all rows at the last redefinition.
     pub(crate) told: Vec<MonitorId>,
     /// Monitors that ended then.
-    pub(crate) ended: Vec<MonitorId>,
+    pub(crate) ended: Ended,
 }
 
 /// Names that lead from one definition to another one, and back.
@@ -72,6 +72,12 @@ pub(crate) struct Names<'u> {
 
 fn or<'t>(was: &'t Option<String>, name: &'t str) -> &'t str {
     was.as_deref().unwrap_or(name)
+}
+
+/// Whether a property of a new text had this name before.
+fn was_named(properties: &[Property], new: &Property, name: &str) -> bool {
+    let is_claimed = properties.iter().any(|other| other.was.as_deref() == Some(name));
+    or(&new.was, &new.name) == name && (new.was.is_some() || !is_claimed)
 }
 
 impl Names<'_> {
@@ -87,11 +93,11 @@ impl Names<'_> {
 
     /// The property that a property of `to` comes from.
     pub(crate) fn property(&self, from: ElementId, to: ElementId, at: usize) -> Option<usize> {
-        let to = &self.to.elements[to.index()].properties[at];
-        let mut from = self.from.elements[from.index()].properties.iter();
-        from.position(|from| match self.is_forward {
-            true => or(&to.was, &to.name) == from.name,
-            false => or(&from.was, &from.name) == to.name,
+        let from = &self.from.elements[from.index()].properties;
+        let to = &self.to.elements[to.index()].properties;
+        from.iter().position(|from_one| match self.is_forward {
+            true => was_named(to, &to[at], &from_one.name),
+            false => was_named(from, from_one, &to[at].name),
         })
     }
 
@@ -286,7 +292,7 @@ impl Naive {
             match names.interest(&monitor.interest) {
                 Some(interest) => monitor.interest = interest,
                 None => {
-                    self.ended.push(id);
+                    self.ended.push((id, monitor.counts));
                     continue;
                 }
             }

@@ -109,7 +109,7 @@ fn last_text(last: Option<&LastRow>) -> String {
     let back = no_way_back.as_ref().map_or("it can be rolled back".to_owned(), |reason| {
         format!("it cannot be rolled back: {reason}")
     });
-    format!("redefined behind step {}: {what}; {back}", text::count(*step))
+    format!("redefined after step {}: {what}; {back}", text::count(*step))
 }
 
 /// The rows of monitors.

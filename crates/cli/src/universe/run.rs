@@ -33,13 +33,13 @@ pub(crate) fn run(args: &UniverseRun) -> Result<ExitCode, Failure> {
     let setup = Setup::read(&sources, &args.populate, &args.monitor);
     let mut world = setup.and_then(|setup| setup.start(args.seed)).map_err(unsound)?;
     let redefinitions = Redefinitions::of(args, &world)?;
-    let report = Report::of(&mut world, args, redefinitions)?;
+    let report = Report::of(&mut world, args, redefinitions);
     if args.json {
         print!("{}", pretty(&report));
     } else {
         print!("{}", report.text());
     }
-    Ok(ExitCode::SUCCESS)
+    report.ended_early.map_or(Ok(ExitCode::SUCCESS), |reason| Err(Failure::failed(reason)))
 }
 
 fn unsound(error: SetupError) -> Failure {
@@ -64,7 +64,10 @@ fn unsound(error: SetupError) -> Failure {
 #[derive(Serialize)]
 struct Report {
     universe: String,
+    /// Those that were made.
     steps: u64,
+    /// Why the run ended before its last step: the state of the world refused a redefinition.
+    ended_early: Option<String>,
     /// Simulated length of a step.
     dt_s: f64,
     /// At the end.
@@ -98,13 +101,10 @@ struct Named {
 
 impl Report {
     /// Makes the steps.
-    fn of(
-        world: &mut World,
-        args: &UniverseRun,
-        mut redefinitions: Redefinitions,
-    ) -> Result<Self, Failure> {
+    fn of(world: &mut World, args: &UniverseRun, mut redefinitions: Redefinitions) -> Self {
         let mut streams: [Stream; Phase::ALL.len()] = Default::default();
         let (mut faults, mut first_fault) = (0, None);
+        let mut ended_early = None;
         let began = Instant::now();
         let mut last = began;
         for number in 1..=args.steps {
@@ -121,29 +121,34 @@ impl Report {
                 }
             });
             faults += report.faults;
-            redefinitions.behind(number, world, &args.monitor)?;
+            ended_early = redefinitions.after(number, world, &args.monitor).err();
             last = Instant::now();
+            if ended_early.is_some() {
+                break;
+            }
         }
         let elapsed_s = (last - began).as_secs_f64();
         let first_fault = first_fault
             .map(|(step, entity, fault)| format!("step {step}, {}: {fault}", world.name(entity)));
         let phases = Phase::ALL.iter().zip(&streams);
-        Ok(Self {
+        let steps = world.steps();
+        Self {
             universe: world.universe().name.clone(),
-            steps: args.steps,
+            steps,
+            ended_early,
             dt_s: args.dt,
             entities: world.len(),
             elapsed_s,
-            steps_per_s: args.steps as f64 / elapsed_s.max(1e-9),
+            steps_per_s: steps as f64 / elapsed_s.max(1e-9),
             faults,
             first_fault,
             phases: phases
                 .map(|(phase, stream)| PhaseTime { name: phase.name(), ns: stream.distribution() })
                 .collect(),
+            monitors: monitors(world, &redefinitions, &args.monitor),
             redefinitions: redefinitions.into_done(),
-            monitors: monitors(world, &args.monitor),
             named: named(world),
-        })
+        }
     }
 
     fn text(&self) -> String {
@@ -190,27 +195,27 @@ impl Report {
         let row = |Redefined { run, check_ns }: &Redefined| {
             let micros = |ns: u64| text::micros(ns as f64);
             let check = check_ns.map_or(text::NONE.to_owned(), micros);
-            let plan = match run.plan.is_empty() {
-                true => text::NONE.to_owned(),
-                false => run.plan.join("; "),
+            let list = |parts: &[String]| match parts {
+                [] => text::NONE.to_owned(),
+                parts => parts.join("; "),
             };
+            let (ended, plan) = (list(&run.ended), list(&run.plan));
             let (behind, entities) = (text::count(run.behind), text::count(run.entities));
-            let ended = run.ended.len().to_string();
             vec![behind, run.what.clone(), entities, ended, check, micros(run.delay_ns), plan]
         };
         let heads = [
-            "behind step",
+            "after step",
             "definition",
             "entities",
-            "ended",
+            "ended monitors",
             "check µs",
             "delay µs",
             "steps of the plan",
         ];
         let rows = self.redefinitions.iter().map(row).collect();
-        Table::new("Redefinitions", heads, rows).with_prose(&[1, 6]).with_note(
-            "ended: monitors whose properties or constraint are no more; check: reading the texts, beside the world; \
-             delay: what the next step waits for.",
+        Table::new("Redefinitions", heads, rows).with_prose(&[1, 3, 6]).with_note(
+            "ended monitors: the definition does not have their properties or constraint; check: reading the texts, \
+             before the first step; delay: what the next step waits for.",
         )
     }
 
@@ -227,9 +232,9 @@ impl Report {
     }
 }
 
-fn monitors(world: &World, texts: &[String]) -> Vec<MonitorRun> {
+fn monitors(world: &World, redefinitions: &Redefinitions, texts: &[String]) -> Vec<MonitorRun> {
     let counted = (0..).map(MonitorId).zip(texts);
-    counted.map(|(id, text)| monitor_run(text, world.counts(id).unwrap_or_default())).collect()
+    counted.map(|(id, text)| monitor_run(text, redefinitions.counts(world, id))).collect()
 }
 
 fn named(world: &World) -> Vec<Named> {

@@ -7,7 +7,7 @@ use hemiola_scenario::{Task as Settings, UniverseSettings};
 use hemiola_trace::EventKind;
 use hemiola_trace::result::{PHASE_ENDED, PHASES, REQUEST, Role, UniverseRun};
 use hemiola_units::{Instant, Span};
-use hemiola_world::{MonitorId, Output, Setup, World};
+use hemiola_world::{History, MonitorId, Output, Setup, World};
 use hemiola_world_lang::Sources;
 use serde::Deserialize;
 use serde_json::Value;
@@ -49,6 +49,7 @@ fn prepare(spec: &NodeSpec) -> Result<Box<dyn Task>, String> {
     let (epoch, next_cycle) = (Instant::ZERO, 0);
     Ok(Box::new(Universe {
         world,
+        history: History::default(),
         step,
         deadline,
         monitor,
@@ -81,6 +82,7 @@ fn setup(folder: &Path, settings: &UniverseSettings) -> Result<Setup, String> {
 
 struct Universe {
     world: World,
+    history: History,
     /// The simulated length of a step.
     step: Span,
     /// From a release.
@@ -109,7 +111,8 @@ impl Task for Universe {
         self.pace.skipped += job.cycle.saturating_sub(self.next_cycle);
         self.next_cycle = job.cycle + 1;
         let pace = Pace { elapsed: job.release - self.epoch, ..self.pace };
-        let took = self.control.between_steps(&mut self.world, || pace, || ports.now());
+        let took =
+            self.control.between_steps(&mut self.world, &mut self.history, || pace, || ports.now());
         if let Some(took) = took {
             let nanos = took.nanos().max(0) as u64;
             ports.mark(EventKind::Mark, REQUEST, self.record.steps, nanos);
@@ -134,7 +137,7 @@ impl Task for Universe {
     fn report(&self) -> Value {
         let monitors = (0..).map(MonitorId).zip(&self.monitor);
         let monitor = |(id, text): (MonitorId, &String)| {
-            monitor_run(text, self.world.counts(id).unwrap_or_default())
+            monitor_run(text, self.history.counts(&self.world, id))
         };
         let first_fault = self.first_fault.map(|(step, entity, fault)| {
             format!("step {step}, {}: {fault}", self.world.name(entity))

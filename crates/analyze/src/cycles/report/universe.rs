@@ -107,7 +107,7 @@ fn redefinitions(summary: &Summary) -> Table {
         universe.redefinitions.iter().map(row)
     });
     let heads =
-        "Program|Run|Process|Definition|Behind step|Entities|Delay|Ended monitors|Plan".split('|');
+        "Program|Run|Process|Definition|After step|Entities|Delay|Ended monitors|Plan".split('|');
     Table::new("Redefinitions, µs", heads, rows.collect()).with_prose(&[2, 3, 7, 8]).with_note(
         "Definition: its texts, or how the universe returned to the one before. Delay: what the next step waited for.",
     )
