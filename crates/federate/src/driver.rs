@@ -93,9 +93,11 @@ impl Driver {
         self.session.id()
     }
 
-    /// Accepts answers to several calls in one frame, and gives such answers to the RTI once it has sent one.
-    pub(crate) fn offer_gathering(&mut self) {
+    /// Accepts answers to several calls in one frame, and gives such answers to the RTI once it has sent one. Accepts
+    /// several callbacks in one frame.
+    pub(crate) fn accept_shared_frames(&mut self) {
         self.session.offer_gathering();
+        self.session.share_frames();
     }
 
     /// Requests a session over a link, and waits for it.
@@ -322,14 +324,15 @@ impl Driver {
     /// Removes the callback at this index of the queue and responds to it.
     pub(crate) fn remove_callback(&mut self, index: usize) {
         if let Some((id, body)) = self.callbacks.remove(index) {
-            // A callback that cannot be decoded is reported to the RTI; the caller reports it to the federate.
+            // The caller reports a callback that cannot be decoded to the federate.
             let _ = self.respond(id, &body);
         }
     }
 
-    /// Decodes a callback that has been removed from the queue, and responds to it.
-    fn respond(&mut self, id: RequestId, body: &Data) -> Result<Callback, MessageError> {
+    /// Decodes a callback that has been removed from the queue, and responds to its frame if it was the last one in it.
+    fn respond(&mut self, id: Option<RequestId>, body: &Data) -> Result<Callback, MessageError> {
         let decoded = message::decode_callback(body);
+        let Some(id) = id else { return decoded };
         let taken = |answer| message::encode_taken(&answer);
         match &decoded {
             Ok(_) => self.session.respond_done(self.now, id, || taken(Ok(()))),
@@ -464,7 +467,12 @@ impl Driver {
                     self.is_connected = true;
                     self.is_urgent = true;
                 }
-                Event::Request { id, body } => self.callbacks.push(id, body),
+                Event::Request { id, body } => self.callbacks.push(Some(id), body),
+                Event::Requests { id, mut bodies } => {
+                    while let Some(body) = bodies.next() {
+                        self.callbacks.push(bodies.is_empty().then_some(id), body);
+                    }
+                }
                 Event::Response { to, body } => {
                     if let Some(entry) = self.take_call(to) {
                         let reply = message::decode_reply(entry.number, entry.shape, &body);

@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use hemiola_fedpro::frame::BLOCK_LEN;
 use hemiola_fedpro::{SessionId, message};
 use hemiola_hla::call::FederationCall;
-use hemiola_hla::data::{ANSWERS_GATHERED, ANSWERS_LATER, REPLACES, RESUME_WINDOW};
+use hemiola_hla::data::{
+    ANSWERS_GATHERED, ANSWERS_LATER, CALLBACKS_TOGETHER, REPLACES, RESUME_WINDOW,
+};
 use hemiola_hla::{
     Call, Callback, Data, EncodedInterval, EncodedTime, Exception, FederateHandle, LogicalInterval,
     LogicalTime, Reply, ResignAction, TimeImplementation,
@@ -84,12 +87,14 @@ impl Federate {
 
     fn begin(driver: Driver, options: Options) -> Result<Self, Error> {
         let is_pipelined = options.calls == Calls::Pipelined;
+        let takes_together = is_pipelined && options.session.frame_len_max >= BLOCK_LEN as u32;
         let (mirror, names) = (Mirror::default(), BTreeMap::new());
         let mut federate = Self { driver, is_pipelined, mirror, names };
         let mut configuration = options.configuration;
         let lines = [
             is_pipelined.then(|| ANSWERS_LATER.to_owned()),
             is_pipelined.then(|| ANSWERS_GATHERED.to_owned()),
+            takes_together.then(|| CALLBACKS_TOGETHER.to_owned()),
             options.replaces.map(|session| format!("{REPLACES}={}", session.secret())),
             options.resume_window.map(|window| format!("{RESUME_WINDOW}={window}")),
         ];
@@ -101,7 +106,7 @@ impl Federate {
             settings.push_str(&line);
         }
         if is_pipelined {
-            federate.driver.offer_gathering();
+            federate.driver.accept_shared_frames();
         }
         federate.call(match (configuration, options.credentials) {
             (None, None) => FederationCall::Connect,

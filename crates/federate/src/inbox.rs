@@ -12,29 +12,34 @@ const CALLBACK_COST: usize = 64;
 /// Callbacks in order, as they are encoded. After a burst the queue gives its memory back.
 #[derive(Debug, Default)]
 pub(crate) struct Inbox {
-    callbacks: VecDeque<(RequestId, Data)>,
+    /// With each, the frame to answer when it has been processed: it was the last one in it.
+    callbacks: VecDeque<(Option<RequestId>, Data)>,
     memory: usize,
 }
 
 impl Inbox {
-    pub(crate) fn push(&mut self, id: RequestId, body: Data) {
+    /// Adds a callback. `id` is that of its frame, if it is the last one in it.
+    pub(crate) fn push(&mut self, id: Option<RequestId>, body: Data) {
         self.memory += body.len() + CALLBACK_COST;
         self.callbacks.push_back((id, body));
     }
 
     /// Removes the first callback.
-    pub(crate) fn pop(&mut self) -> Option<(RequestId, Data)> {
+    pub(crate) fn pop(&mut self) -> Option<(Option<RequestId>, Data)> {
         let first = self.callbacks.pop_front();
         self.removed(first)
     }
 
     /// Removes the callback at this index.
-    pub(crate) fn remove(&mut self, index: usize) -> Option<(RequestId, Data)> {
+    pub(crate) fn remove(&mut self, index: usize) -> Option<(Option<RequestId>, Data)> {
         let removed = self.callbacks.remove(index);
         self.removed(removed)
     }
 
-    fn removed(&mut self, removed: Option<(RequestId, Data)>) -> Option<(RequestId, Data)> {
+    fn removed(
+        &mut self,
+        removed: Option<(Option<RequestId>, Data)>,
+    ) -> Option<(Option<RequestId>, Data)> {
         let (_, body) = removed.as_ref()?;
         self.memory -= body.len() + CALLBACK_COST;
         shrink_queue(&mut self.callbacks);
@@ -101,7 +106,7 @@ mod tests {
         let (mut inbox, id) = (Inbox::default(), request());
         for take in [Inbox::pop, |inbox: &mut Inbox| inbox.remove(inbox.len() / 2)] {
             for number in 0..BURST {
-                inbox.push(id, Data::copy_from_slice(&number.to_be_bytes()));
+                inbox.push(Some(id), Data::copy_from_slice(&number.to_be_bytes()));
             }
             assert_eq!(inbox.memory(), BURST * (size_of::<usize>() + CALLBACK_COST));
             while inbox.len() > BURST / 100 {

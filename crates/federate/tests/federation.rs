@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use hemiola_federate::hla::call::ObjectCall;
+use hemiola_federate::hla::call::{ObjectCall, TimeCall};
 use hemiola_federate::hla::data::FomModule;
 use hemiola_federate::hla::encoding::{HLAfloat64BE, HLAunicodeString};
 use hemiola_federate::hla::{
@@ -179,6 +179,47 @@ fn two_federates_advance_in_step_over_every_transport() {
         let (one, other) = (thread::spawn(run(one)), thread::spawn(run(other)));
         one.join().unwrap().leave();
         other.join().unwrap().leave();
+    }
+}
+
+#[test]
+fn a_federate_that_takes_a_grant_first_advances_and_then_takes_what_was_released() {
+    const UPDATES: u32 = 100;
+    let time = |number: u32| LogicalTime::integer(i64::from(number)).unwrap();
+    for transport in Transport::ALL {
+        let rti = Rti::start();
+        let mut sender = Vehicle::join(&rti, transport, Options::default());
+        sender.federate.enable_time_regulation_and_wait(second()).unwrap();
+        let mut reader = Vehicle::join(&rti, transport, Options::default());
+        reader.federate.enable_time_constrained_and_wait().unwrap();
+        reader.subscribe();
+        let instance = sender.publish();
+        for number in 0..UPDATES {
+            let values = [sender.position.with(&HLAfloat64BE(f64::from(number)))];
+            let at = time(1 + number / 50);
+            let federate = &mut sender.federate;
+            federate.update_attribute_values_with_time(instance, &values, "", at).unwrap();
+        }
+        sender.federate.advance(time(10), |_, _| Ok(())).unwrap();
+        for step in 1..=5 {
+            let request = TimeCall::TimeAdvanceRequest { time: time(step).into() };
+            reader.federate.post(request).unwrap();
+            let grant = reader.federate.wait_for(|callback| match callback {
+                Callback::TimeAdvanceGrant { time } => Some(*time),
+                _ => None,
+            });
+            assert_eq!(grant.unwrap(), time(step).into());
+        }
+        let mut seen = Vec::new();
+        let position = reader.position;
+        while let Some(callback) = reader.federate.evoke(Span::ZERO).unwrap() {
+            if let Callback::ReflectAttributeValuesWithTime { attribute_values, .. } = callback {
+                seen.extend(position.of(&attribute_values).unwrap().map(|metres| metres.0 as u32));
+            }
+        }
+        assert_eq!(seen, (0..UPDATES).collect::<Vec<u32>>(), "{transport:?}");
+        sender.leave();
+        reader.leave();
     }
 }
 

@@ -173,7 +173,9 @@ impl Play {
                 }
                 Event::Response { .. } => self.seen.callbacks_taken += 1,
                 Event::Ended(end) => self.seen.end = Some(end),
-                Event::Done { .. } => panic!("this RTI has not agreed to gathered answers"),
+                Event::Done { .. } | Event::Requests { .. } => {
+                    panic!("this RTI has not agreed to shared frames")
+                }
                 Event::Running | Event::Connect | Event::Disconnect => {}
             }
         }

@@ -119,6 +119,9 @@ frame_kinds! {
     /// The replies to all calls up to one that have none: each was carried out and has no result. Payload: the number
     /// of that call. Not part of the standard: both sides [agree](crate::Session::gather_answers) on it first.
     CallsDone = 1021,
+    /// Several callbacks. Payload: of each, the length of its body and the body. Like [`CallsDone`](Self::CallsDone),
+    /// this needs an [agreement](crate::Session::share_frames).
+    CallbackRequests = 1022,
     /// The responses to all callbacks up to one that have none: each was processed. Payload: the number of that
     /// callback. Like [`CallsDone`](Self::CallsDone), this needs an agreement.
     CallbacksDone = 1023,
@@ -374,7 +377,7 @@ mod tests {
         assert_eq!(with(0, 1001), FrameError::TooLong { len: 1001, len_max: 1000 });
         assert_eq!(with(4, u32::MAX), FrameError::BadSequence(u32::MAX));
         assert_eq!(with(16, 0x8000_0001), FrameError::BadSequence(0x8000_0001));
-        for kind in [0, 7, 9, 12, 19, 24, 1020, 1022, 1024, u32::MAX] {
+        for kind in [0, 7, 9, 12, 19, 24, 1020, 1024, u32::MAX] {
             assert_eq!(with(20, kind), FrameError::UnknownKind(kind));
         }
     }
@@ -392,7 +395,7 @@ mod tests {
         for kind in FrameKind::ALL {
             assert_eq!(FrameKind::from_number(kind.number()), Some(*kind));
         }
-        assert_eq!(FrameKind::ALL.len(), 14);
+        assert_eq!(FrameKind::ALL.len(), 15);
     }
 
     #[test]

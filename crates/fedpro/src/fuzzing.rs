@@ -93,6 +93,7 @@ pub fn peers(bytes: &[u8]) {
 
 fn answer_all<S: crate::session::Side>(mut session: Session<S>, bytes: &[u8]) {
     let now = Instant::ZERO;
+    session.share_frames();
     session.receive(now, bytes);
     let mut has_ended = false;
     while let Some(event) = session.poll() {
@@ -100,6 +101,10 @@ fn answer_all<S: crate::session::Side>(mut session: Session<S>, bytes: &[u8]) {
             Event::Request { id, body } => {
                 assert!(!has_ended, "requests come before the end");
                 session.respond(now, id, body);
+            }
+            Event::Requests { id, bodies } => {
+                assert!(!has_ended, "requests come before the end");
+                session.respond(now, id, bodies.last().expect("a frame has a request"));
             }
             Event::Ended(_) => has_ended = true,
             _ => {}

@@ -66,7 +66,7 @@ pub use frame::SessionId;
 pub use hemiola_wire::WireError;
 pub use sequence::Sequence;
 pub use session::{
-    Arrival, Client, End, Event, Greeting, RequestId, Server, Session, Settings, Ticket, Violation,
-    shrink_queue,
+    Arrival, Bodies, Client, End, Event, Greeting, RequestId, Server, Session, Settings, Ticket,
+    Violation, shrink_queue,
 };
 pub use wire::{ELEMENTS_MAX, MessageError};

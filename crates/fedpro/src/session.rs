@@ -24,7 +24,7 @@ use hemiola_hla::{Body, Data};
 use hemiola_units::Instant;
 
 pub use client::Client;
-pub use event::{Event, RequestId, Ticket};
+pub use event::{Bodies, Event, RequestId, Ticket};
 pub use server::{Arrival, Greeting, Resume, Server, refuse_resume, refuse_session};
 pub use settings::Settings;
 pub use traffic::shrink_queue;
@@ -46,6 +46,8 @@ trait SideRules: Sized {
     const TAKES: (FrameKind, FrameKind);
     /// The kinds of frames with which this side answers several requests, and with which the peer does.
     const DONE: (FrameKind, FrameKind);
+    /// The kinds of frames in which this side sends and receives several requests, if it does.
+    const SHARED: (Option<FrameKind>, Option<FrameKind>);
     /// How many unanswered requests this side remembers.
     const UNANSWERED_MAX: usize;
     /// The last frame to a peer that violated the protocol.
@@ -140,6 +142,8 @@ pub struct Session<S: Side> {
     last_sent: Instant,
     requests: u64,
     gathering: Gathering,
+    /// Whether frames may hold several requests.
+    shares_frames: bool,
     side: PhantomData<S>,
 }
 
@@ -157,6 +161,7 @@ impl<S: Side> Session<S> {
             last_sent: now,
             requests: 0,
             gathering: Gathering::Off,
+            shares_frames: false,
             side: PhantomData,
         }
     }
@@ -215,14 +220,11 @@ impl<S: Side> Session<S> {
             self.traffic.acknowledge(newest)?;
         }
         if kind == S::TAKES.0 {
-            if self.traffic.note_received(sequence) {
-                if !self.traffic.to_answer.has_room_for(sequence) {
-                    return Err(Violation::TooFarAhead(sequence));
-                }
-                self.traffic.to_answer.open(sequence);
-                self.events.push_back(Event::Request { id: RequestId(sequence), body: payload });
-            }
-            Ok(())
+            self.take_request(sequence, |id| Event::Request { id, body: payload })
+        } else if Some(kind) == S::SHARED.1 && self.shares_frames {
+            let len = payload.len();
+            let bodies = Bodies::new(payload).ok_or(Violation::BadPayload { kind, len })?;
+            self.take_request(sequence, |id| Event::Requests { id, bodies })
         } else if kind == S::TAKES.1 {
             if payload.len() < 4 {
                 return Err(Violation::BadPayload { kind, len: payload.len() });
@@ -257,6 +259,21 @@ impl<S: Side> Session<S> {
         }
     }
 
+    fn take_request(
+        &mut self,
+        sequence: Sequence,
+        event: impl FnOnce(RequestId) -> Event,
+    ) -> Result<(), Violation> {
+        if self.traffic.note_received(sequence) {
+            if !self.traffic.to_answer.has_room_for(sequence) {
+                return Err(Violation::TooFarAhead(sequence));
+            }
+            self.traffic.to_answer.open(sequence);
+            self.events.push_back(event(RequestId(sequence)));
+        }
+        Ok(())
+    }
+
     fn take_done(
         &mut self,
         kind: FrameKind,
@@ -285,12 +302,52 @@ impl<S: Side> Session<S> {
     ///
     /// The session ends if more than [`waiting_len_max`](Settings::waiting_len_max) bytes wait to be sent.
     pub fn request(&mut self, now: Instant, body: impl Into<Body>) -> Option<Ticket> {
-        if !self.queue(now, S::SENDS.0, None, body.into()) {
+        if self.has_ended() {
             return None;
         }
-        let ticket = Ticket(self.requests);
+        let body = body.into();
+        if !self.join(&body) {
+            self.begin_request(body);
+        }
+        self.traffic.close();
+        self.requested(now)
+    }
+
+    /// Queues a request whose frame may also hold requests that are queued before it and after it, if both sides
+    /// [share frames](Self::share_frames). Requests of one frame have one ticket, and one answer. Otherwise, and if the
+    /// frame would be longer than [`BLOCK_LEN`](crate::frame::BLOCK_LEN), this is [`request`](Self::request); a request
+    /// that is queued with that may share the frame of those before it, but not of those after it.
+    pub fn request_with_next(&mut self, now: Instant, body: &Body) -> Option<Ticket> {
+        if self.has_ended() {
+            return None;
+        }
+        if !self.join(body) {
+            self.begin_request(body.clone());
+            self.traffic.set_open(self.shares_frames);
+        }
+        self.requested(now)
+    }
+
+    /// Adds a request to the frame of the one before it, if both may share it.
+    fn join(&mut self, body: &Body) -> bool {
+        S::SHARED.0.is_some_and(|kind| self.traffic.join(kind, body))
+    }
+
+    fn begin_request(&mut self, body: Body) {
+        self.traffic.push_message(S::SENDS.0, None, body);
         self.requests += 1;
-        Some(ticket)
+    }
+
+    /// Returns the ticket of the newest request, unless too much waits now.
+    fn requested(&mut self, now: Instant) -> Option<Ticket> {
+        self.check_len(now);
+        (!self.has_ended()).then(|| Ticket(self.requests - 1))
+    }
+
+    /// From now on, a frame may hold several requests of the server: both sides have agreed on it. The standard does
+    /// not have such frames.
+    pub const fn share_frames(&mut self) {
+        self.shares_frames = true;
     }
 
     /// Queues the answer to a request of the peer. Does nothing if the session has ended.
@@ -304,7 +361,8 @@ impl<S: Side> Session<S> {
                 "request {} is answered once",
                 id.0
             );
-            self.queue(now, S::SENDS.1, Some(id.0), body.into());
+            self.traffic.push_message(S::SENDS.1, Some(id.0), body.into());
+            self.check_len(now);
         }
     }
 
@@ -335,21 +393,6 @@ impl<S: Side> Session<S> {
         if self.gathering == Gathering::Off {
             self.gathering = Gathering::Offered;
         }
-    }
-
-    fn queue(
-        &mut self,
-        now: Instant,
-        kind: FrameKind,
-        answers: Option<Sequence>,
-        body: Body,
-    ) -> bool {
-        if self.has_ended() {
-            return false;
-        }
-        self.traffic.push_message(kind, answers, body);
-        self.check_len(now);
-        !self.has_ended()
     }
 
     fn check_len(&mut self, now: Instant) {
@@ -532,8 +575,8 @@ impl<S: Side> Session<S> {
         self.traffic.acknowledged()
     }
 
-    /// Returns how many requests the peer has not answered. For a server this is an estimate: some clients never
-    /// respond to some callbacks.
+    /// Returns how many requests the peer has not answered; those that share a frame count as one. For a server this is
+    /// an estimate: some clients never respond to some callbacks.
     #[must_use]
     pub const fn unanswered(&self) -> usize {
         self.traffic.unanswered.len()

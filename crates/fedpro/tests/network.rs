@@ -14,16 +14,17 @@ fn every_request_and_answer_arrives_exactly_once_over_a_faulty_network() {
         Ok(seed) => seed.parse().map(|seed| seed..seed + 1).expect("SEED is a number"),
         Err(_) => 0..2000,
     };
-    let (mut requests, mut cuts, mut gathered) = (0, 0, 0);
+    let (mut requests, mut together, mut cuts, mut gathered) = (0, 0, 0, 0);
     for seed in seeds {
         println!("seed {seed}");
         let stats = World::run(Randomness::Seeded { seed, steps: 2000 });
         requests += stats.requests;
+        together += stats.together;
         cuts += stats.cuts;
         gathered += stats.gathered;
     }
-    println!("{requests} requests, {cuts} cuts, {gathered} gathered answers");
-    assert!(requests > 0 && cuts > 0 && gathered > 0);
+    println!("{requests} requests, {together} together, {cuts} cuts, {gathered} gathered answers");
+    assert!(requests > 0 && together > 0 && cuts > 0 && gathered > 0);
 }
 
 /// A direction, and the number of bytes in it after which the connection breaks.
@@ -111,7 +112,10 @@ impl Dialogue {
                     self.federate.respond(self.now, id, Data::from_static(b"taken"));
                 }
                 Event::Response { to, body } => self.answers.push((to, body)),
-                Event::Done { .. } | Event::Ended(_) | Event::Disconnect => {
+                Event::Requests { .. }
+                | Event::Done { .. }
+                | Event::Ended(_)
+                | Event::Disconnect => {
                     panic!("{event:?} {:?}", self.cuts)
                 }
             }

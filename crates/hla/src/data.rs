@@ -78,6 +78,9 @@ pub const ANSWERS_LATER: &str = "Hemiola.answers=later";
 /// one of them were carried out without a result. The RTI accepts such frames for callbacks in return.
 pub const ANSWERS_GATHERED: &str = "Hemiola.answers=gathered";
 
+/// The additional setting by which a federate accepts several callbacks in one frame, with one answer for all of them.
+pub const CALLBACKS_TOGETHER: &str = "Hemiola.callbacks=together";
+
 /// The name of the additional setting by which a federate that has crashed ends the session it had before. Its value is
 /// the secret name of that session, in hexadecimal digits.
 pub const REPLACES: &str = "Hemiola.replaces";

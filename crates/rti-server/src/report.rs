@@ -193,7 +193,8 @@ pub struct SessionReport {
     pub slow_reading: SlowReading,
     /// Memory of sent messages that the peer has not acknowledged yet, in bytes.
     pub kept_bytes: usize,
-    /// Callbacks that it has not answered. Some clients never answer some of them.
+    /// Callbacks that it has not answered; those that share a frame count as one. Some clients never answer some of
+    /// them.
     pub unanswered: usize,
     /// The memory that it uses itself, in bytes.
     #[serde(default)]

@@ -325,13 +325,16 @@ impl Session {
         (self.traffic.sent_len, self.protocol.acknowledged())
     }
 
-    /// Passes a callback to the protocol session. Its answer ends this transition, if it ends one.
-    pub(crate) fn request(&mut self, now: Instant, body: Body, milestone: Option<Milestone>) {
-        let ticket = self.protocol.request(now, body);
-        if milestone.is_some() {
-            self.calls.milestone_at = now;
-        }
-        self.calls.milestones.extend(ticket.zip(milestone));
+    /// Passes a callback to the protocol session. Its answer ends this transition, if it ends one. Then it is the last
+    /// one in its frame: the federate that has it may call before it has taken those behind it.
+    pub(crate) fn request(&mut self, now: Instant, body: &Body, milestone: Option<Milestone>) {
+        let Some(milestone) = milestone else {
+            self.protocol.request_with_next(now, body);
+            return;
+        };
+        self.calls.milestone_at = now;
+        let ticket = self.protocol.request(now, body.clone());
+        self.calls.milestones.extend(ticket.map(|ticket| (ticket, milestone)));
     }
 
     /// Until when the next call waits for the answer to a callback that ends a transition, such as a grant. Clients
@@ -364,7 +367,7 @@ impl Session {
                 None => {
                     let milestone =
                         message::callback_number(&body).and_then(Milestone::of_callback);
-                    self.request(now, body, milestone);
+                    self.request(now, &body, milestone);
                 }
             }
             fed += 1;

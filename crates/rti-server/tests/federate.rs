@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use hemiola_fedpro::session::End;
 use hemiola_fedpro::{Client, Event, RequestId, Session, Settings, Ticket, message};
 use hemiola_hla::call::{DeclarationCall, FederationCall, ObjectCall, SupportCall};
-use hemiola_hla::data::{ANSWERS_GATHERED, FomModule, RtiConfiguration};
+use hemiola_hla::data::{ANSWERS_GATHERED, CALLBACKS_TOGETHER, FomModule, RtiConfiguration};
 use hemiola_hla::{AttributeHandle, Call, Callback, Data, ObjectInstanceHandle, Refusal, Reply};
+use hemiola_rti::Milestone;
 use hemiola_rti_server::{ConnectionId, PeerAddress};
 use hemiola_units::Span;
 
@@ -24,7 +25,9 @@ pub(crate) struct Federate {
     pub(crate) replies: BTreeMap<Ticket, Result<Reply, Refusal>>,
     /// How many frames have brought replies.
     pub(crate) reply_frames: u32,
-    /// Whether it asks for gathered answers when it connects.
+    /// How many frames have brought callbacks.
+    pub(crate) callback_frames: u32,
+    /// Whether it asks for gathered answers and callbacks when it connects.
     gathers: bool,
     /// The values of received updates, in order.
     pub(crate) values: Vec<u32>,
@@ -54,6 +57,7 @@ impl Federate {
             calls: BTreeMap::new(),
             replies: BTreeMap::new(),
             reply_frames: 0,
+            callback_frames: 0,
             gathers: false,
             values: Vec::new(),
             discovered: 0,
@@ -74,10 +78,11 @@ impl Federate {
         Self { address, ..Self::new(world) }
     }
 
-    /// A federate that asks for gathered answers.
+    /// A federate that asks for gathered answers and callbacks.
     pub(crate) fn gathering(world: &World) -> Self {
         let mut federate = Self { gathers: true, ..Self::new(world) };
         federate.session.offer_gathering();
+        federate.session.share_frames();
         federate
     }
 
@@ -138,26 +143,8 @@ impl Federate {
                     None => self.session.disconnected(world.now),
                 },
                 Event::Running => {}
-                Event::Request { id, body } => {
-                    let callback = message::decode_callback(&body).unwrap();
-                    if let Some(log) = &mut self.log {
-                        log.push(callback.clone());
-                    }
-                    match callback {
-                        Callback::ReflectAttributeValues { attribute_values, .. } => {
-                            let value = &attribute_values[0].1;
-                            self.values.push(u32::from_be_bytes(value[..4].try_into().unwrap()));
-                        }
-                        Callback::DiscoverObjectInstance { .. } => self.discovered += 1,
-                        Callback::RemoveObjectInstance { .. } => self.removed += 1,
-                        other => {
-                            self.is_regulating |=
-                                matches!(other, Callback::TimeRegulationEnabled { .. });
-                            self.others.push(other);
-                        }
-                    }
-                    self.kept_back.push(id);
-                }
+                Event::Request { id, body } => self.take_callbacks(id, [body]),
+                Event::Requests { id, bodies } => self.take_callbacks(id, bodies),
                 Event::Response { to, body } => {
                     let call = self.calls.remove(&to).expect("each call is answered once");
                     let entry = call.entry();
@@ -178,6 +165,37 @@ impl Federate {
         if !self.answers_later {
             for id in self.kept_back.drain(..) {
                 self.session.respond_done(world.now, id, || message::encode_taken(&Ok(())));
+            }
+        }
+    }
+
+    /// Takes the callbacks of one frame.
+    fn take_callbacks(&mut self, id: RequestId, bodies: impl IntoIterator<Item = Data>) {
+        let mut is_over = false;
+        for body in bodies {
+            assert!(!is_over, "a callback that ends a transition is the last one in its frame");
+            let callback = message::decode_callback(&body).unwrap();
+            is_over = Milestone::of_callback(callback.number()).is_some();
+            self.take_callback(callback);
+        }
+        self.callback_frames += 1;
+        self.kept_back.push(id);
+    }
+
+    fn take_callback(&mut self, callback: Callback) {
+        if let Some(log) = &mut self.log {
+            log.push(callback.clone());
+        }
+        match callback {
+            Callback::ReflectAttributeValues { attribute_values, .. } => {
+                let value = &attribute_values[0].1;
+                self.values.push(u32::from_be_bytes(value[..4].try_into().unwrap()));
+            }
+            Callback::DiscoverObjectInstance { .. } => self.discovered += 1,
+            Callback::RemoveObjectInstance { .. } => self.removed += 1,
+            other => {
+                self.is_regulating |= matches!(other, Callback::TimeRegulationEnabled { .. });
+                self.others.push(other);
             }
         }
     }
@@ -233,7 +251,7 @@ impl Federate {
         if !self.gathers {
             return FederationCall::Connect;
         }
-        let additional_settings = ANSWERS_GATHERED.to_owned();
+        let additional_settings = [ANSWERS_GATHERED, CALLBACKS_TOGETHER].join("\n");
         let rti_configuration = RtiConfiguration { additional_settings, ..Default::default() };
         FederationCall::ConnectWithConfiguration { rti_configuration }
     }

@@ -1,9 +1,10 @@
-//! Answers that share a frame, for clients that asked for it.
+//! Answers and callbacks that share a frame, for clients that asked for it.
 
 use hemiola_fedpro::Ticket;
-use hemiola_hla::call::TimeCall;
+use hemiola_hla::call::{DeclarationCall, ObjectCall, TimeCall};
 use hemiola_hla::{
-    Callback, Exception, LogicalInterval, LogicalTime, ObjectInstanceHandle, Refusal, Reply,
+    Call, Callback, Data, Exception, LogicalInterval, LogicalTime, ObjectInstanceHandle, Refusal,
+    Reply,
 };
 use hemiola_rti_server::Settings;
 
@@ -70,4 +71,67 @@ fn gathered_responses_end_the_transitions_of_time() {
             })
         });
     }
+}
+
+/// A constrained federate is granted an advance past 100 time-stamped updates. Returns what it received, and how many
+/// frames brought that.
+fn released_by_a_grant(mut federate: Federate, world: &mut World) -> (Vec<Callback>, u32) {
+    let time = |number: u32| LogicalTime::float(f64::from(number)).unwrap().into();
+    let mut sender = Federate::join(world, "Gathering");
+    let (object_class, heading) = sender.attribute(world, "Heading");
+    let attributes = vec![heading];
+    let publish = DeclarationCall::PublishObjectClassAttributes {
+        object_class,
+        attributes: attributes.clone(),
+    };
+    assert_eq!(sender.call(world, publish), Ok(Reply::Done));
+    let lookahead = LogicalInterval::float(1.0).unwrap().into();
+    assert_eq!(sender.call(world, TimeCall::EnableTimeRegulation { lookahead }), Ok(Reply::Done));
+    sender.until(world, |one| one.is_regulating);
+
+    federate = federate.joined(world, "Gathering");
+    assert_eq!(federate.call(world, TimeCall::EnableTimeConstrained), Ok(Reply::Done));
+    let is_enabled = |one: &Callback| matches!(one, Callback::TimeConstrainedEnabled { .. });
+    federate.until(world, |one| one.has_had(is_enabled));
+    let subscribe = DeclarationCall::SubscribeObjectClassAttributes { object_class, attributes };
+    assert_eq!(federate.call(world, subscribe), Ok(Reply::Done));
+    let register = ObjectCall::RegisterObjectInstance { object_class };
+    let Ok(Reply::ObjectInstance(instance)) = sender.call(world, register) else { panic!() };
+    federate.until(world, |one| one.discovered == 1);
+
+    for number in 0..100 {
+        let update = ObjectCall::UpdateAttributeValuesWithTime {
+            object_instance: instance,
+            attribute_values: vec![(heading, Data::from(vec![number; 64]))],
+            user_supplied_tag: Data::new(),
+            time: time(2 + u32::from(number) / 10),
+        };
+        assert!(sender.call(world, update).is_ok());
+    }
+    let advance = |number| Call::from(TimeCall::TimeAdvanceRequest { time: time(number) });
+    assert_eq!(sender.call(world, advance(50)), Ok(Reply::Done));
+    let before = federate.callback_frames;
+    federate.log = Some(Vec::new());
+    assert_eq!(federate.call(world, advance(20)), Ok(Reply::Done));
+    federate.until(world, |one| {
+        one.has_had(|callback| matches!(callback, Callback::TimeAdvanceGrant { .. }))
+    });
+    let received = (federate.log.take().unwrap(), federate.callback_frames - before);
+    // The answer to the frame with the grant has ended the advance.
+    assert_eq!(federate.call(world, advance(30)), Ok(Reply::Done));
+    received
+}
+
+#[test]
+fn callbacks_that_a_grant_releases_share_frames_if_the_client_asks() {
+    let mut world = World::new(3, Settings::default());
+    let federate = Federate::new(&world);
+    let (plain, frames) = released_by_a_grant(federate, &mut world);
+    assert_eq!((plain.len(), frames), (101, 101));
+    let mut world = World::new(3, Settings::default());
+    let federate = Federate::gathering(&world);
+    let (together, frames) = released_by_a_grant(federate, &mut world);
+    assert_eq!(together, plain);
+    // 14 reflections of 142 bytes fit into a frame.
+    assert_eq!(frames, 8);
 }

@@ -294,8 +294,10 @@ impl Crowd {
         let (_, speed) = healthy.attribute(&mut world, "Speed");
         let horn = interaction(&mut healthy, &mut world, "Horn");
         let crash = interaction(&mut healthy, &mut world, "Crash");
-        let readers = (0..1 + 1 + random.below(3)).map(|_| {
-            let mut reader = Federate::join(&mut world, "Demo");
+        let readers = (0..1 + 1 + random.below(3)).map(|number| {
+            let shares_frames = number % 2 == 1;
+            let new = if shares_frames { Federate::gathering } else { Federate::new };
+            let mut reader = new(&world).joined(&mut world, "Demo");
             for name in ["Speed", "Position", "Heading"] {
                 subscribe(&mut reader, &mut world, name);
             }

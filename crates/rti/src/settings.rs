@@ -3,8 +3,8 @@
 use hemiola_hla::Call;
 use hemiola_hla::call::FederationCall;
 use hemiola_hla::data::{
-    ANSWERS_GATHERED, ANSWERS_LATER, Credentials, PASSWORD, REPLACES, RESUME_WINDOW,
-    RtiConfiguration,
+    ANSWERS_GATHERED, ANSWERS_LATER, CALLBACKS_TOGETHER, Credentials, PASSWORD, REPLACES,
+    RESUME_WINDOW, RtiConfiguration,
 };
 use hemiola_hla::encoding::{HLAunicodeString, encode};
 use hemiola_units::Span;
@@ -24,6 +24,8 @@ pub struct ConnectSettings {
     pub answers_later: bool,
     /// One frame may answer several of its calls, and of the callbacks to it ([`ANSWERS_GATHERED`]).
     pub answers_gathered: bool,
+    /// One frame may hold several callbacks to it ([`CALLBACKS_TOGETHER`]).
+    pub callbacks_together: bool,
     /// The secret name of a session of the same federate, which ends ([`REPLACES`]).
     pub replaces: Option<u64>,
     /// How long its session is kept without a connection ([`RESUME_WINDOW`]).
@@ -80,6 +82,10 @@ impl ConnectSettings {
             self.answers_gathered = true;
             return Some(());
         }
+        if line == CALLBACKS_TOGETHER {
+            self.callbacks_together = true;
+            return Some(());
+        }
         let (name, value) = line.split_once('=')?;
         match name.trim() {
             REPLACES => self.replaces = Some(u64::from_str_radix(value.trim(), 16).ok()?),
@@ -104,6 +110,7 @@ mod tests {
     #[test]
     fn settings_are_read_line_by_line_and_values_are_never_repeated() {
         let additional_settings = "Hemiola.answers=later\nHemiola.answers=gathered\n\n\
+                                   Hemiola.callbacks=together\n\
                                    \x20Hemiola.replaces = 00000000000000ff\n\
                                    Hemiola.resume-window=2s\nHemiola.resume-window=-2s\nPassword=secret\nx"
             .to_owned();
@@ -112,6 +119,7 @@ mod tests {
         let expected = ConnectSettings {
             answers_later: true,
             answers_gathered: true,
+            callbacks_together: true,
             replaces: Some(255),
             resume_window: Some(Span::from_millis(2000)),
             unknown: ["Hemiola.resume-window", "Password", "x"].map(str::to_owned).to_vec(),

@@ -224,7 +224,9 @@ impl Peer {
                     let reply = message::decode_reply(entry.number, entry.shape, &body).unwrap();
                     self.replies.insert(to, reply);
                 }
-                Event::Done { .. } => panic!("this client has not asked for gathered answers"),
+                Event::Done { .. } | Event::Requests { .. } => {
+                    panic!("this client has not agreed to shared frames")
+                }
                 Event::Ended(end) => self.end = Some(end),
                 Event::Disconnect => self.carrier = None,
             }

@@ -197,7 +197,9 @@ impl Raw {
                 }
                 Event::Response { to, body } => drop(self.answers.insert(to, body)),
                 Event::Disconnect | Event::Ended(_) => self.is_closed = true,
-                Event::Done { .. } => panic!("this client has not asked for gathered answers"),
+                Event::Done { .. } | Event::Requests { .. } => {
+                    panic!("this client has not agreed to shared frames")
+                }
                 Event::Connect | Event::Running => {}
             }
         }

@@ -1,9 +1,9 @@
 //! Two sessions over a simulated network that cuts, delays and splits, with a virtual clock.
 //!
 //! The federate makes numbered calls and the RTI numbered callbacks. Both answer after a random delay, and connections
-//! break at any byte. In most worlds both gather answers without a result. After every event the world checks that each
-//! side receives the requests of the other in order and exactly once, and one answer for each of its own. At the end it
-//! stops the faults and checks that everything arrived.
+//! break at any byte. In most worlds both gather answers without a result, and callbacks share frames. After every
+//! event the world checks that each side receives the requests of the other in order and exactly once, and one answer
+//! for each frame of its own. At the end it stops the faults and checks that everything arrived.
 
 use std::collections::VecDeque;
 
@@ -33,11 +33,14 @@ pub enum Randomness<'a> {
 /// One side and the state of its user.
 struct User<S: Side> {
     session: Session<S>,
-    /// How many requests it has made, and those that have no answer.
+    /// How many requests it has made, in how many frames, and the newest of each frame that has no answer.
     made: u64,
+    frames: u64,
     waits: VecDeque<(Ticket, u64)>,
-    /// How many requests of the peer it has seen, and those that it has not answered.
+    /// How many requests of the peer it has seen, how many of these in frames with others, and the newest of each frame
+    /// that it has not answered.
     seen: u64,
+    seen_together: u64,
     owed: Vec<(RequestId, u64)>,
     answers: u64,
     /// How many answers came in frames with others.
@@ -55,6 +58,8 @@ struct Pipe {
 pub struct WorldStats {
     /// Calls and callbacks made; each was answered.
     pub requests: u64,
+    /// Of these, callbacks in frames with others.
+    pub together: u64,
     /// Connections that broke.
     pub cuts: u64,
     /// Answers in frames that may hold several.
@@ -71,8 +76,9 @@ pub struct World {
     pipes: Option<(Pipe, Pipe)>,
     /// A new connection at the RTI whose first frame has not arrived.
     arrival: Option<Arrival>,
-    /// Whether the RTI gathers answers.
+    /// Whether the RTI gathers answers, and lets callbacks share frames.
     gathers: bool,
+    shares: bool,
     stats: WorldStats,
 }
 
@@ -104,6 +110,10 @@ impl World {
         if gathers || dice.below(2) == 0 {
             federate.offer_gathering();
         }
+        let shares = dice.below(4) > 0;
+        if shares || dice.below(2) == 0 {
+            federate.share_frames();
+        }
         let mut world = Self {
             now,
             settings,
@@ -112,6 +122,7 @@ impl World {
             pipes: None,
             arrival: None,
             gathers,
+            shares,
             stats: WorldStats::default(),
         };
         // Faults begin after the handshake: if the first connection breaks, there is no session to resume.
@@ -125,6 +136,7 @@ impl World {
         }
         world.drain(&mut dice);
         world.stats.gathered = world.federate.gathered;
+        world.stats.together = world.federate.seen_together;
         world.stats.requests = world.federate.made;
         if let Some(rti) = &world.rti {
             world.stats.gathered += rti.gathered;
@@ -135,10 +147,10 @@ impl World {
 
     fn step(&mut self, dice: &mut Dice<'_>) {
         match dice.below(16) {
-            0..=2 => self.federate.ask(self.now),
+            0..=2 => self.federate.ask(self.now, dice),
             3..=5 => {
                 if let Some(rti) = &mut self.rti {
-                    rti.ask(self.now);
+                    rti.ask(self.now, dice);
                 }
             }
             6 => self.federate.answer(self.now, dice),
@@ -217,6 +229,9 @@ impl World {
                 if self.gathers {
                     session.gather_answers();
                 }
+                if self.shares {
+                    session.share_frames();
+                }
                 self.rti = Some(User::new(session));
             }
             Some(Greeting::Resume(resume)) => {
@@ -294,20 +309,33 @@ impl<S: Side> User<S> {
         Self {
             session,
             made: 0,
+            frames: 0,
             waits: VecDeque::new(),
             seen: 0,
+            seen_together: 0,
             owed: Vec::new(),
             answers: 0,
             gathered: 0,
         }
     }
 
-    fn ask(&mut self, now: Instant) {
-        if self.session.may_request() {
-            let ticket = self.session.request(now, body(self.made)).expect("it has not ended");
-            self.waits.push_back((ticket, self.made));
-            self.made += 1;
+    /// Makes a request; one in four shares no frame with those behind it.
+    fn ask(&mut self, now: Instant, dice: &mut Dice<'_>) {
+        if !self.session.may_request() {
+            return;
         }
+        let body = body(self.made);
+        let ticket = match dice.below(4) {
+            0 => self.session.request(now, body),
+            _ => self.session.request_with_next(now, &body.into()),
+        };
+        let ticket = ticket.expect("it has not ended");
+        self.frames += 1;
+        if self.waits.pop_back_if(|(newest, _)| *newest == ticket).is_some() {
+            self.frames -= 1;
+        }
+        self.waits.push_back((ticket, self.made));
+        self.made += 1;
     }
 
     /// Answers a request: the oldest in most cases, as most users do.
@@ -328,9 +356,15 @@ impl<S: Side> User<S> {
         match event {
             Event::Running => {}
             Event::Request { id, body } => {
-                assert_eq!(number(&body), self.seen, "requests arrive in order, each once");
-                self.owed.push((id, self.seen));
-                self.seen += 1;
+                self.see(&body);
+                self.owed.push((id, self.seen - 1));
+            }
+            Event::Requests { id, bodies } => {
+                let before = self.seen;
+                bodies.for_each(|body| self.see(&body));
+                self.seen_together += self.seen - before;
+                assert!(self.seen > before + 1, "a shared frame has several requests");
+                self.owed.push((id, self.seen - 1));
             }
             Event::Response { to, body } => {
                 let place = self.waits.iter().position(|(ticket, _)| *ticket == to);
@@ -355,6 +389,11 @@ impl<S: Side> User<S> {
         }
     }
 
+    fn see(&mut self, body: &Data) {
+        assert_eq!(number(body), self.seen, "requests arrive in order, each once");
+        self.seen += 1;
+    }
+
     fn tick(&mut self, now: Instant) {
         if self.session.deadline().is_some_and(|deadline| deadline <= now) {
             self.session.tick(now);
@@ -363,7 +402,7 @@ impl<S: Side> User<S> {
 
     fn is_done(&self, made_by_the_other: u64) -> bool {
         self.waits.is_empty()
-            && self.answers == self.made
+            && self.answers == self.frames
             && self.seen == made_by_the_other
             && self.owed.is_empty()
     }

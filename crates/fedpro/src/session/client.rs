@@ -67,6 +67,8 @@ impl SideRules for Client {
     const SENDS: (FrameKind, FrameKind) = (FrameKind::CallRequest, FrameKind::CallbackResponse);
     const TAKES: (FrameKind, FrameKind) = (FrameKind::CallbackRequest, FrameKind::CallResponse);
     const DONE: (FrameKind, FrameKind) = (FrameKind::CallbacksDone, FrameKind::CallsDone);
+    const SHARED: (Option<FrameKind>, Option<FrameKind>) =
+        (None, Some(FrameKind::CallbackRequests));
     // The RTI answers every call, and the shell limits how many it makes.
     const UNANSWERED_MAX: usize = usize::MAX;
     const LAST_FRAME: Option<FrameKind> = Some(FrameKind::TerminateSession);

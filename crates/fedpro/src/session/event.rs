@@ -1,8 +1,10 @@
 //! The events of a session, and the names of requests in them.
 
-use hemiola_hla::Data;
+use bytes::Buf;
+use hemiola_hla::{Body, Data};
 
 use super::violation::End;
+use crate::frame::number_at;
 use crate::sequence::Sequence;
 
 /// A request of the peer. It must be answered exactly once.
@@ -30,6 +32,51 @@ impl RequestId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(pub u64);
 
+/// The bodies of the requests in one frame, in order. They share their memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bodies(Data);
+
+impl Bodies {
+    /// The number of bytes in front of each body: its length, big-endian.
+    pub(super) const HEAD: usize = 4;
+
+    /// Appends a body to the payload of a frame.
+    pub(super) fn put(payload: &mut Vec<u8>, body: &Body) {
+        let len = u32::try_from(body.len()).expect("messages are shorter than 4 GiB");
+        payload.extend_from_slice(&len.to_be_bytes());
+        body.append(0, body.len(), payload);
+    }
+
+    /// Returns the bodies in a payload; `None` if their lengths do not add up, or there are none.
+    pub(super) fn new(payload: Data) -> Option<Self> {
+        let mut rest = &payload[..];
+        while !rest.is_empty() {
+            let len = number_at(rest.get(..Self::HEAD)?, 0) as usize;
+            rest = rest.get(Self::HEAD..)?.get(len..)?;
+        }
+        (!payload.is_empty()).then_some(Self(payload))
+    }
+
+    /// Whether there are no further bodies.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl Iterator for Bodies {
+    type Item = Data;
+
+    fn next(&mut self) -> Option<Data> {
+        if self.is_empty() {
+            return None;
+        }
+        let len = number_at(&self.0, 0) as usize;
+        self.0.advance(Self::HEAD);
+        Some(self.0.split_to(len))
+    }
+}
+
 /// An event of a session, which the shell around it handles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
@@ -44,6 +91,14 @@ pub enum Event {
         id: RequestId,
         /// The body of the request; it may [share its memory](crate::frame::Frame::payload) with others.
         body: Data,
+    },
+    /// The peer sent several callbacks in one frame. One answer is for all of them: give it when the last one has been
+    /// processed. Only after an [agreement](super::Session::share_frames).
+    Requests {
+        /// The request to name in the answer.
+        id: RequestId,
+        /// The bodies of the callbacks, in order.
+        bodies: Bodies,
     },
     /// The peer answered a request.
     Response {

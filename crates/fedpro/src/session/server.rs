@@ -173,6 +173,8 @@ impl SideRules for Server {
     const SENDS: (FrameKind, FrameKind) = (FrameKind::CallbackRequest, FrameKind::CallResponse);
     const TAKES: (FrameKind, FrameKind) = (FrameKind::CallRequest, FrameKind::CallbackResponse);
     const DONE: (FrameKind, FrameKind) = (FrameKind::CallsDone, FrameKind::CallbacksDone);
+    const SHARED: (Option<FrameKind>, Option<FrameKind>) =
+        (Some(FrameKind::CallbackRequests), None);
     // Some clients never respond to some callbacks. A late response to a dropped one does no harm.
     const UNANSWERED_MAX: usize = 1 << 14;
     // Clients do not understand any frame of an RTI as the end of the session.

@@ -4,9 +4,10 @@ use std::collections::VecDeque;
 
 use hemiola_hla::{Body, Data};
 
+use super::event::Bodies;
 use super::ledger::Ledger;
 use super::violation::Violation;
-use crate::frame::{FrameKind, HEADER_LEN, Header, SessionId};
+use crate::frame::{BLOCK_LEN, FrameKind, HEADER_LEN, Header, SessionId};
 use crate::sequence::Sequence;
 
 /// The memory of a message besides its body, in bytes.
@@ -14,6 +15,10 @@ const MESSAGE_COST: usize = size_of::<Sent>();
 
 /// Longer frames are written in parts, in bytes.
 const WHOLE_LEN_MAX: usize = 64 << 10;
+
+/// The longest payload of a frame with several requests, in bytes. The receiver copies such a frame as one block, which
+/// lives as long as the last value in it.
+const SHARED_LEN_MAX: usize = BLOCK_LEN - HEADER_LEN;
 
 /// The capacity that an emptied queue may keep, in elements.
 const SPARE_MAX: usize = 256;
@@ -24,6 +29,8 @@ struct Waiting {
     kind: FrameKind,
     /// For a response: the request that it answers.
     answers: Option<Sequence>,
+    /// How many requests have joined the first one.
+    joined: u32,
     body: Body,
 }
 
@@ -68,6 +75,12 @@ pub(super) struct Traffic {
     control: VecDeque<(FrameKind, Data)>,
     waiting: VecDeque<Waiting>,
     waiting_len: usize,
+    /// How many requests wait that have joined others.
+    joined: usize,
+    /// Whether the last message that waits may take further requests.
+    is_open: bool,
+    /// Its payload, once it holds several requests.
+    shared: Vec<u8>,
     /// Messages that the peer may not have received, oldest first.
     sent: VecDeque<Sent>,
     sent_len: usize,
@@ -109,8 +122,46 @@ impl Traffic {
     }
 
     pub(super) fn push_message(&mut self, kind: FrameKind, answers: Option<Sequence>, body: Body) {
+        self.close();
         self.waiting_len += body.len() + MESSAGE_COST;
-        self.waiting.push_back(Waiting { kind, answers, body });
+        self.waiting.push_back(Waiting { kind, answers, joined: 0, body });
+    }
+
+    /// Whether the last message that waits, a request, may take further ones.
+    pub(super) const fn set_open(&mut self, is_open: bool) {
+        self.is_open = is_open;
+    }
+
+    /// Adds a request to the last message that waits. Returns `false` if that takes no more.
+    pub(super) fn join(&mut self, kind: FrameKind, body: &Body) -> bool {
+        let Some(last) = self.waiting.back_mut().filter(|_| self.is_open) else { return false };
+        let is_first = self.shared.is_empty();
+        let before = if is_first { Bodies::HEAD + last.body.len() } else { self.shared.len() };
+        if before + Bodies::HEAD + body.len() > SHARED_LEN_MAX {
+            return false;
+        }
+        if is_first {
+            self.shared.reserve_exact(SHARED_LEN_MAX);
+            Bodies::put(&mut self.shared, &std::mem::take(&mut last.body));
+            last.kind = kind;
+            self.waiting_len += Bodies::HEAD;
+        }
+        Bodies::put(&mut self.shared, body);
+        last.joined += 1;
+        self.joined += 1;
+        self.waiting_len += Bodies::HEAD + body.len();
+        true
+    }
+
+    /// The last message that waits takes no further requests.
+    pub(super) fn close(&mut self) {
+        self.is_open = false;
+        if !self.shared.is_empty() {
+            let mut payload = std::mem::take(&mut self.shared);
+            payload.shrink_to_fit();
+            let last = self.waiting.back_mut().expect("it holds these requests");
+            last.body = Data::from(payload).into();
+        }
     }
 
     /// Queues the answer to a request, and joins it with the answers of this kind at the end of the queue.
@@ -136,7 +187,7 @@ impl Traffic {
     }
 
     pub(super) fn waiting(&self) -> usize {
-        self.waiting.len()
+        self.waiting.len() + self.joined
     }
 
     pub(super) fn control(&self) -> usize {
@@ -184,7 +235,7 @@ impl Traffic {
             let (begun, room) = (self.begun, len_max - out.len());
             let sent = if self.written < self.sent.len() {
                 &self.sent[self.written]
-            } else if let Some(waiting) = self.waiting.pop_front() {
+            } else if let Some(waiting) = self.next_waiting() {
                 self.number(session, waiting)
             } else {
                 break;
@@ -202,6 +253,13 @@ impl Traffic {
         }
     }
 
+    fn next_waiting(&mut self) -> Option<Waiting> {
+        if self.waiting.len() == 1 {
+            self.close();
+        }
+        self.waiting.pop_front()
+    }
+
     fn next_number(&mut self) -> Sequence {
         let sequence = self.next();
         self.next = Some(sequence.next());
@@ -209,7 +267,8 @@ impl Traffic {
     }
 
     fn number(&mut self, session: SessionId, waiting: Waiting) -> &Sent {
-        let Waiting { kind, answers, body } = waiting;
+        let Waiting { kind, answers, joined, body } = waiting;
+        self.joined -= joined as usize;
         self.waiting_len -= body.len() + MESSAGE_COST;
         shrink_queue(&mut self.waiting);
         let sequence = self.next_number();

@@ -7,6 +7,7 @@ mod gathering;
 mod limits;
 mod parts;
 mod resume;
+mod together;
 mod violation;
 
 use hemiola_fedpro::frame::{FrameKind, Header};

@@ -86,7 +86,7 @@ impl Server {
                         self.leave(network, connection);
                     }
                 }
-                Some(Event::Running | Event::Connect) => {}
+                Some(Event::Running | Event::Connect | Event::Requests { .. }) => {}
             }
         }
         self.charge(id);
@@ -178,6 +178,9 @@ impl Server {
             session.resume_window = settings.resume_window;
             if settings.answers_gathered {
                 session.protocol.gather_answers();
+            }
+            if settings.callbacks_together {
+                session.protocol.share_frames();
             }
         }
         let name = settings.replaces.and_then(fedpro::SessionId::new);

@@ -58,7 +58,7 @@ impl Server {
         }
         let (mut count, mut len) = (0, 0);
         let newest_len = loop {
-            let body = notice.encoded(message::encode_callback).clone();
+            let body = notice.encoded(message::encode_callback);
             let newest_len = body.len();
             session.request(self.now, body, Milestone::of_callback(notice.callback().number()));
             (count, len) = (count + 1, len + newest_len);
