@@ -1,5 +1,7 @@
 //! The rate at which a federation advances in lock step: every federate is regulating and constrained and sends one
-//! update for the next step to all others. The floor is a barrier with the same hops and bytes in the same run.
+//! update for the next step to all others. There are two floors in the same run, with the same hops: a barrier that
+//! passes on the bytes of all updates at once, and a post that hands over each update to each receiver, with the length
+//! of its callback.
 //!
 //! `cargo bench -p hemiola-federate --bench lock_step -- [blocks=N] [count=N] [size=N] [over=tcp|shm]
 //! [placement=WORDS]`.
@@ -19,11 +21,13 @@ fn main() {
     bench::main(&[("stepper", stepper)], measure);
 }
 
-const SIZES: [u64; 5] = [2, 4, 8, 16, 64];
+const SIZES: [u64; 6] = [2, 4, 8, 16, 32, 64];
 /// The steps of a block times the federates, at most: a step of many takes long.
 const STEPS_BY_SIZE: u64 = 16_000;
 /// Bytes of an update.
 const LEN: usize = 64;
+/// Bytes of the callback for it.
+const CALLBACK_LEN: usize = 138;
 
 struct Subject {
     name: String,
@@ -41,10 +45,16 @@ impl Subject {
         Self::new(format!("steps over {}", transport.word()), rti.peer, members)
     }
 
-    fn floor(kind: Kind, placement: Placement, size: usize) -> Self {
+    fn barrier(kind: Kind, placement: Placement, size: usize) -> Self {
         let (server, orders) = relay::start("barrier", kind, size, LEN, placement);
         let members = (0..size).map(|_| Peer::client("member", placement, &orders)).collect();
-        Self::new(format!("floor: {}", kind.word()), server, members)
+        Self::new(format!("barrier: {}", kind.word()), server, members)
+    }
+
+    fn post(kind: Kind, placement: Placement, size: usize) -> Self {
+        let (server, orders) = relay::start("post", kind, size, CALLBACK_LEN, placement);
+        let members = (0..size).map(|_| Peer::client("reader", placement, &orders)).collect();
+        Self::new(format!("post: {}", kind.word()), server, members)
     }
 
     fn new(name: String, server: Peer, members: Vec<Peer>) -> Self {
@@ -80,8 +90,8 @@ fn measure(orders: &Orders) {
         "{blocks} blocks of up to {count} steps, each federate updates {LEN} B for all others; medians"
     );
     println!(
-        "{:20} {:>2} {:18} {:>9} {:>14} {:>12}",
-        "", "", "", "steps/s", "of the floor", "CPU µs/step"
+        "{:20} {:>2} {:18} {:>9} {:>14} {:>11} {:>12}",
+        "", "", "", "steps/s", "of the barrier", "of the post", "CPU µs/step"
     );
     for placement in bench::placements(orders) {
         for size in SIZES.into_iter().filter(|size| orders.number("size", *size) == *size) {
@@ -89,17 +99,19 @@ fn measure(orders: &Orders) {
             let clients = size as usize;
             for transport in Transport::wanted(orders) {
                 let mut subjects = [
-                    Subject::floor(transport.relay(), placement, clients),
+                    Subject::barrier(transport.relay(), placement, clients),
+                    Subject::post(transport.relay(), placement, clients),
                     Subject::federation(transport, placement, clients),
                 ];
                 bench::in_turns(&mut subjects, (blocks, count), Subject::block);
-                let floor = subjects[0].rates.clone();
+                let [barrier, post, _] = subjects.each_ref().map(|one| one.rates.clone());
                 for subject in &subjects {
                     println!(
-                        "{placement:20} {size:>2} {:18} {:9.0} {:14.2} {:12.1}",
+                        "{placement:20} {size:>2} {:18} {:9.0} {:14.2} {:11.2} {:12.1}",
                         subject.name,
                         bench::median(&subject.rates),
-                        bench::ratio(&subject.rates, &floor),
+                        bench::ratio(&subject.rates, &barrier),
+                        bench::ratio(&subject.rates, &post),
                         bench::median(&subject.cpu),
                     );
                 }

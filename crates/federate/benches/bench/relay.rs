@@ -24,11 +24,13 @@ pub(crate) const GATHER: usize = 16 << 10;
 pub(crate) const ROLES: &[Role] = &[
     ("relay", |orders| serve(orders, relay)),
     ("barrier", |orders| serve(orders, barrier)),
+    ("post", |orders| serve(orders, post)),
     ("ping", |orders| ping(orders, &mut *connect(orders))),
     ("pong", |orders| pong(orders, &mut *connect(orders))),
     ("pump", |orders| pump(orders, &mut *connect(orders))),
     ("sink", |orders| sink(orders, &mut *connect(orders))),
     ("member", |orders| member(orders, &mut *connect(orders))),
+    ("reader", |orders| reader(orders, &mut *connect(orders))),
 ];
 
 /// The transport of a floor.
@@ -330,6 +332,28 @@ fn barrier(mut wires: Vec<Box<dyn Wire>>, len: usize, _: bool) {
     }
 }
 
+/// The bytes before a letter: its length.
+const LETTER_HEAD: usize = 4;
+
+/// Waits for a letter of each client, then sends each client the letters of all others, one by one.
+fn post(mut wires: Vec<Box<dyn Wire>>, len: usize, _: bool) {
+    let mut letters = vec![0; len * wires.len()];
+    let mut out = Vec::new();
+    loop {
+        for (wire, letter) in wires.iter_mut().zip(letters.chunks_mut(len)) {
+            wire.receive(letter);
+        }
+        for (to, wire) in wires.iter_mut().enumerate() {
+            out.clear();
+            for (_, letter) in letters.chunks(len).enumerate().filter(|(from, _)| *from != to) {
+                out.extend_from_slice(&(letter.len() as u32).to_be_bytes());
+                out.extend_from_slice(letter);
+            }
+            wire.send(&out);
+        }
+    }
+}
+
 fn ping(orders: &Orders, wire: &mut dyn Wire) {
     let mut message = vec![7; orders.number("len", 64) as usize];
     while let Some(count) = next_order() {
@@ -392,6 +416,27 @@ fn member(orders: &Orders, wire: &mut dyn Wire) {
         for _ in 0..count.parse().expect("a number") {
             wire.send(&all[..len]);
             wire.receive(&mut all);
+        }
+        report("done");
+    }
+}
+
+/// Sends a letter and reads those of all others one by one, the ordered number of times.
+fn reader(orders: &Orders, wire: &mut dyn Wire) {
+    let len = orders.number("len", 64) as usize;
+    let others = orders.number("clients", 2) as usize - 1;
+    let (letter, mut received) = (vec![7; len], vec![0; others * (LETTER_HEAD + len)]);
+    while let Some(count) = next_order() {
+        for _ in 0..count.parse().expect("a number") {
+            wire.send(&letter);
+            wire.receive(&mut received);
+            let (mut rest, mut letters) = (&received[..], 0);
+            while let Some((head, tail)) = rest.split_first_chunk::<LETTER_HEAD>() {
+                let (letter, tail) = tail.split_at(u32::from_be_bytes(*head) as usize);
+                std::hint::black_box(letter.first());
+                (rest, letters) = (tail, letters + 1);
+            }
+            assert_eq!(letters, others);
         }
         report("done");
     }
