@@ -3,23 +3,27 @@
 use std::io::{self, Write};
 
 use hemiola_rt::shared::{LogReader, Segment, SegmentError};
+use hemiola_trace::Entry;
 use hemiola_trace::perfetto::{Names, TraceWriter, TrackId};
-use hemiola_trace::{Entry, EventKind};
-use hemiola_units::Instant;
 use thiserror::Error;
 
+use crate::intake::{Intake, Log};
+
 /// Takes the entries of processes out of their logs and writes them to a trace.
+///
+/// Both happen in [`Drain::drain`]. Where the output may be slow, another thread takes them out in time, through
+/// [`Drain::intake`].
 #[derive(Debug)]
 pub struct Drain<W: Write> {
     trace: TraceWriter<W>,
-    logs: Vec<Log>,
+    intake: Intake,
     entries: Vec<Entry>,
 }
 
 /// Counts for one log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Entries written to the trace, without those that report losses.
+    /// Entries taken out of the log for the trace, without those that report losses.
     pub entries: u64,
     /// Marks that the recorder dropped because its log was full.
     pub lost: u64,
@@ -40,20 +44,15 @@ pub enum AddError {
     Trace(#[from] io::Error),
 }
 
-#[derive(Debug)]
-struct Log {
-    track: TrackId,
-    /// `None` once the log is closed.
-    reader: Option<LogReader>,
-    tally: Tally,
-    /// Time and cycle of the last entry: a loss is reported there.
-    last: (Instant, u32),
-}
-
 impl<W: Write> Drain<W> {
     /// Creates a drain into `trace`, without logs.
-    pub const fn new(trace: TraceWriter<W>) -> Self {
-        Self { trace, logs: Vec::new(), entries: Vec::new() }
+    pub fn new(trace: TraceWriter<W>) -> Self {
+        Self { trace, intake: Intake::default(), entries: Vec::new() }
+    }
+
+    /// Returns the half that takes entries out of the logs of this drain, for another thread.
+    pub fn intake(&self) -> Intake {
+        self.intake.clone()
     }
 
     /// Adds the log of a process, before the process starts or while it runs. It stays readable after the process has
@@ -70,47 +69,48 @@ impl<W: Write> Drain<W> {
     ) -> Result<TrackId, AddError> {
         let reader = LogReader::attach(log)?;
         let track = self.trace.process(pid, name, names)?;
-        let last = (Instant::ZERO, 0);
-        self.logs.push(Log { track, reader: Some(reader), tally: Tally::default(), last });
+        self.intake.logs().push(Log::new(track, reader));
         Ok(track)
     }
 
-    /// Writes the rest of a log whose process has ended, and gives its memory back. The counts remain.
-    ///
-    /// # Errors
-    /// If the trace cannot be written.
+    /// Takes out the rest of a log whose process has ended, and gives its memory back. The counts remain.
     ///
     /// # Panics
     /// If the track does not belong to this drain.
-    pub fn close(&mut self, track: TrackId) -> io::Result<()> {
-        self.drain()?;
-        let log = self.logs.iter_mut().find(|log| log.track == track);
-        log.expect("the track came from this drain's add").reader = None;
-        Ok(())
+    pub fn close(&self, track: TrackId) {
+        self.with(track, Log::close);
     }
 
     /// Writes all recorded entries to the trace and frees their space; returns how many there were.
     ///
-    /// Marks lost since the last call follow as one [`EventKind::Lost`] entry with the time of the entry before it. A
-    /// damaged log loses only its own entries.
+    /// Marks lost since the last call follow as one [`EventKind::Lost`](hemiola_trace::EventKind::Lost) entry with the
+    /// time of the entry before it. A damaged log loses only its own entries.
     ///
     /// # Errors
     /// If the trace cannot be written; entries already taken out of the logs are lost.
     pub fn drain(&mut self) -> io::Result<usize> {
-        self.drain_and_see(|_| {})
+        self.drain_at_most(usize::MAX, |_| {})
     }
 
-    /// The same, and shows each entry to `see`.
+    /// The same, with at most `most` entries of each log, the oldest, so that it takes a limited time; the others are
+    /// kept for the next call. Shows each entry to `see`.
     ///
     /// # Errors
     /// Those of [`Drain::drain`].
-    pub fn drain_and_see(&mut self, mut see: impl FnMut(&Entry)) -> io::Result<usize> {
+    pub fn drain_at_most(&mut self, most: usize, mut see: impl FnMut(&Entry)) -> io::Result<usize> {
+        self.intake.take();
         let mut count = 0;
-        for log in &mut self.logs {
+        for index in 0.. {
             self.entries.clear();
-            log.take(&mut self.entries);
+            // The intake is free while entries are encoded and written.
+            let Some(track) = self.intake.logs().get_mut(index).map(|log| {
+                log.give(most, &mut self.entries);
+                log.track
+            }) else {
+                break;
+            };
             if !self.entries.is_empty() {
-                self.trace.entries(log.track, &self.entries)?;
+                self.trace.entries(track, &self.entries)?;
                 self.entries.iter().for_each(&mut see);
             }
             count += self.entries.len();
@@ -123,8 +123,13 @@ impl<W: Write> Drain<W> {
     /// # Panics
     /// If the track does not belong to this drain.
     pub fn tally(&self, track: TrackId) -> Tally {
-        let log = self.logs.iter().find(|log| log.track == track);
-        log.expect("the track came from this drain's add").tally
+        self.with(track, |log| log.tally)
+    }
+
+    fn with<T>(&self, track: TrackId, act: impl FnOnce(&mut Log) -> T) -> T {
+        let mut logs = self.intake.logs();
+        let log = logs.iter_mut().find(|log| log.track == track);
+        act(log.expect("the track came from this drain's add"))
     }
 
     /// Returns the trace, to sync its output.
@@ -135,29 +140,5 @@ impl<W: Write> Drain<W> {
     /// Returns the trace, to write to it directly.
     pub const fn trace_mut(&mut self) -> &mut TraceWriter<W> {
         &mut self.trace
-    }
-}
-
-impl Log {
-    /// Appends the contents of the log to `entries`.
-    fn take(&mut self, entries: &mut Vec<Entry>) {
-        let Some(reader) = &mut self.reader else { return };
-        let damaged = &mut self.tally.damaged;
-        let sound = reader.drain(|words| match Entry::from_words(words) {
-            Some(entry) => entries.push(entry),
-            None => *damaged += 1,
-        });
-        *damaged += u64::from(sound.is_err());
-        self.tally.entries += entries.len() as u64;
-        if let Some(entry) = entries.last() {
-            self.last = (entry.at, entry.cycle);
-        }
-        let lost = reader.lost();
-        let newly_lost = lost.wrapping_sub(self.tally.lost);
-        if newly_lost > 0 {
-            self.tally.lost = lost;
-            let (at, cycle) = self.last;
-            entries.push(Entry { at, kind: EventKind::Lost, arg: 0, cycle, a: newly_lost, b: 0 });
-        }
     }
 }

@@ -6,7 +6,8 @@
 //! * [`Recorder`]: the writing side. A mark stamps itself, costs about a clock read, never waits, makes no system
 //!   call and allocates nothing.
 //! * [`Drain`]: the reading side. It writes the logs of many processes to one trace file during the run, including
-//!   everything that a process recorded before it died.
+//!   everything that a process recorded before it died. Its [`Intake`] takes the entries out of the logs, in a thread
+//!   of its own where the file may be slow.
 //! * [`kernel`]: records what the kernel does with its processors.
 //! * [`Marks`]: the same for programs that include only one header of Hemiola: the marks of their tasks, and their
 //!   requests to the recorder.
@@ -43,6 +44,7 @@ pub mod accounting;
 pub mod conditions;
 mod drain;
 mod folder;
+mod intake;
 pub mod kernel;
 pub mod marks;
 mod recorder;
@@ -50,6 +52,7 @@ mod reservations;
 
 pub use drain::{AddError, Drain, Tally};
 pub use folder::{Folder, FolderError, write_whole};
+pub use intake::Intake;
 pub use marks::Marks;
-pub use recorder::{LOG_CAPACITY, Recorder, create_log};
+pub use recorder::{LOG_CAPACITY, Recorder, create_log, log_capacity};
 pub use reservations::Reservations;

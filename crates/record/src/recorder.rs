@@ -5,12 +5,28 @@ use std::os::fd::OwnedFd;
 use hemiola_rt::clock::{Clock, FastClock};
 use hemiola_rt::shared::{Access, ENTRY_SIZE, LogWriter, Segment, SegmentError, SegmentKind};
 use hemiola_trace::{Entry, EventKind};
-use hemiola_units::{Instant, Span};
+use hemiola_units::{Instant, Rate, Span};
 
 /// Entries a log holds unless there is a reason for another size: half a megabyte.
-///
-/// At 1 kHz and ten marks a cycle it lasts 1.6 s, eighty times the 20 ms between two drains.
 pub const LOG_CAPACITY: u32 = 1 << 14;
+
+/// The most entries that [`log_capacity`] gives: 4 MiB, half of the memory that an ordinary user may lock.
+const LOG_CAPACITY_MAX: u32 = 1 << 17;
+
+/// Entries of one job, more than any process of ours makes.
+const ENTRIES_PER_JOB: f64 = 16.0;
+
+/// The longest time for which the reader of a log may be delayed, in seconds. The kernel lets ordinary threads run for
+/// 50 ms in each second, whatever real-time threads do (sched(7)).
+const READ_WITHIN: f64 = 1.0;
+
+/// Entries that the log of a process with this rate holds: those of a second, within limits, so that nothing is lost
+/// if the reader is delayed for as long.
+#[must_use]
+pub fn log_capacity(rate: Rate) -> u32 {
+    let entries = (rate.hertz() * ENTRIES_PER_JOB * READ_WITHIN).ceil() as u32;
+    entries.clamp(LOG_CAPACITY, LOG_CAPACITY_MAX).next_power_of_two()
+}
 
 /// Makes the memory a process records into; `label` shows in its `/proc/PID/maps`.
 ///

@@ -1,6 +1,9 @@
 //! Every mark is in the trace or counted as lost.
 
-use hemiola_record::{Drain, Recorder, create_log};
+use std::cell::Cell;
+use std::io::{self, Write};
+
+use hemiola_record::{Drain, Intake, LOG_CAPACITY, Recorder, create_log, log_capacity};
 use hemiola_rt::clock::MonotonicClock;
 use hemiola_rt::shared::{LogWriter, Segment};
 use hemiola_trace::perfetto::{Names, TraceWriter, read};
@@ -52,6 +55,58 @@ proptest! {
     }
 }
 
+/// An output during whose writes something else happens.
+struct Slow<F>(F);
+
+impl<F: FnMut()> Write for Slow<F> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        (self.0)();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Marks that a log of 100 entries loses while 1000 are made during one write of the output, and another thread takes
+/// them after every so many.
+fn lost_during_a_write(taken_every: u32) -> u64 {
+    let log = create_log("test", 100).unwrap();
+    let mut recorder = recorder(&log);
+    let first = recorder.mark(EventKind::Mark, 0, 0, 0, 0);
+    let intake: Cell<Option<Intake>> = Cell::new(None);
+    let output = Slow(|| {
+        let Some(intake) = intake.take() else { return };
+        for number in 1..=1000 {
+            recorder.mark(EventKind::Mark, 0, number, 0, 0);
+            if number % taken_every == 0 {
+                intake.take();
+            }
+        }
+    });
+    let mut drain = Drain::new(TraceWriter::new(output, first, 0, &[]).unwrap());
+    let track = drain.add(log, 1, "x", Names::default()).unwrap();
+    intake.set(Some(drain.intake()));
+    let mut written = drain.drain().unwrap() as u64;
+    while let count @ 1.. = drain.drain_at_most(70, |_| {}).unwrap() {
+        assert!(count <= 70);
+        written += count as u64;
+    }
+    let tally = drain.tally(track);
+    assert_eq!(tally.entries + tally.lost, 1001);
+    // And the entries that report losses.
+    assert!(written >= tally.entries);
+    tally.lost
+}
+
+#[test]
+fn a_slow_output_costs_no_mark_while_another_thread_takes_them_in_time() {
+    assert_eq!(lost_during_a_write(u32::MAX), 900);
+    assert_eq!(lost_during_a_write(100), 0);
+    assert_eq!(lost_during_a_write(125), 8 * 25);
+}
+
 #[test]
 fn what_has_its_stamp_already_and_pairs_are_recorded_as_documented() {
     let log = create_log("test", 100).unwrap();
@@ -88,4 +143,15 @@ fn what_no_recorder_writes_is_counted_and_left_out() {
     assert_eq!(drain.drain().unwrap(), 1);
     let tally = drain.tally(track);
     assert_eq!((tally.entries, tally.lost, tally.damaged), (1, 0, 1));
+}
+
+#[test]
+fn a_log_holds_a_second_of_every_usual_rate() {
+    let capacity = |rate: &str| log_capacity(rate.parse().unwrap());
+    assert_eq!(["1mHz", "50Hz", "1kHz"].map(capacity), [LOG_CAPACITY; 3]);
+    assert_eq!([capacity("2kHz"), capacity("5kHz"), capacity("8kHz")], [1 << 15, 1 << 17, 1 << 17]);
+    assert_eq!(capacity("1MHz"), 1 << 17);
+    for hertz in [50, 500, 1000, 1025, 2000, 3333, 5000, 8000] {
+        assert!(capacity(&format!("{hertz}Hz")) >= 16 * hertz);
+    }
 }

@@ -4,24 +4,32 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use hemiola_record::{AddError, Drain, FolderError, LOG_CAPACITY, create_log};
+use hemiola_record::{AddError, Drain, FolderError, create_log, log_capacity};
 use hemiola_rt::clock::{Clock, MonotonicClock, unix_ns};
 use hemiola_rt::shared::Segment;
-use hemiola_scenario::Channel;
+use hemiola_scenario::Variant;
 use hemiola_trace::perfetto::{Names, TraceWriter, TrackId};
 use hemiola_trace::sched::{Event, Thread};
 use hemiola_trace::{Entry, EventKind};
+use hemiola_units::Rate;
 
 use crate::RunError;
+use crate::reader::{Reader, policy_beside};
 use crate::tasks::TaskKind;
 
 /// The most events of the decision module that are kept for those who watch; more are in the trace only.
 const DECIDED_MAX: usize = 4096;
 
+/// The most entries of one process that are written at a time, so that the supervising loop comes back to its other
+/// work: those of 0.4 s at 2 kHz.
+const WRITTEN_MAX: usize = 1 << 12;
+
 /// The logs of the processes, and the trace file they are drained into.
 pub(crate) struct Collector {
     path: PathBuf,
     drain: Drain<File>,
+    _reader: Reader,
+    rate: Rate,
     tracks: Vec<(String, TrackId)>,
     /// Names of the channels.
     names: Names,
@@ -32,7 +40,7 @@ pub(crate) struct Collector {
 impl Collector {
     pub(crate) fn create(
         path: &Path,
-        channels: &[Channel],
+        variant: &Variant,
         conditions: &[(String, String)],
     ) -> Result<Self, RunError> {
         let conditions: Vec<(&str, &str)> =
@@ -41,13 +49,18 @@ impl Collector {
         let trace = TraceWriter::new(file, MonotonicClock.now(), unix_ns(), &conditions)
             .map_err(|source| write_error(path, source))?;
         let mut names = Names::default();
-        for (index, channel) in channels.iter().enumerate() {
+        for (index, channel) in variant.channels.iter().enumerate() {
             names.insert(EventKind::Send, index as u16, &channel.name);
             names.insert(EventKind::Receive, index as u16, &channel.name);
         }
+        let drain = Drain::new(trace);
+        let reader = Reader::start(drain.intake(), policy_beside(&variant.processes))
+            .map_err(RunError::system("the thread that reads the logs"))?;
         Ok(Self {
             path: path.into(),
-            drain: Drain::new(trace),
+            drain,
+            _reader: reader,
+            rate: variant.rate,
             tracks: Vec::new(),
             names,
             decided: Vec::new(),
@@ -56,7 +69,8 @@ impl Collector {
 
     /// Creates the memory that a process will record into.
     pub(crate) fn log(&self, name: &str) -> Result<Segment, RunError> {
-        create_log(&format!("hemiola-log-{name}"), LOG_CAPACITY).map_err(RunError::memory)
+        create_log(&format!("hemiola-log-{name}"), log_capacity(self.rate))
+            .map_err(RunError::memory)
     }
 
     /// Begins to collect from a log, now that its process has an id.
@@ -77,8 +91,13 @@ impl Collector {
         Ok(())
     }
 
-    /// Drains the entries recorded since the last time.
+    /// Writes entries that were recorded since the last time; those beyond a limit follow the next time.
     pub(crate) fn drain(&mut self) -> Result<(), RunError> {
+        self.write(WRITTEN_MAX)
+    }
+
+    /// Writes the oldest entries that are not written yet, at most so many of each process.
+    fn write(&mut self, most: usize) -> Result<(), RunError> {
         let decided = &mut self.decided;
         let see = |entry: &Entry| {
             let is_decided =
@@ -87,7 +106,8 @@ impl Collector {
                 decided.push(*entry);
             }
         };
-        self.drain.drain_and_see(see).map(drop).map_err(|source| write_error(&self.path, source))
+        let written = self.drain.drain_at_most(most, see);
+        written.map(drop).map_err(|source| write_error(&self.path, source))
     }
 
     /// Takes the events of the decision module that were drained since the last call.
@@ -95,13 +115,11 @@ impl Collector {
         std::mem::take(&mut self.decided)
     }
 
-    /// Drains the log of a process that has ended, and gives its memory back.
-    pub(crate) fn close(&mut self, name: &str) -> Result<(), RunError> {
-        self.drain()?;
-        let Some((_, track)) = self.tracks.iter().find(|(known, _)| known == name) else {
-            return Ok(());
-        };
-        self.drain.close(*track).map_err(|source| write_error(&self.path, source))
+    /// Takes the rest out of the log of a process that has ended, and gives its memory back.
+    pub(crate) fn close(&self, name: &str) {
+        if let Some((_, track)) = self.tracks.iter().find(|(known, _)| known == name) {
+            self.drain.close(*track);
+        }
     }
 
     /// Entries that a process has recorded so far; 0 for one that records nothing.
@@ -127,7 +145,7 @@ impl Collector {
 
     /// Drains the rest, closes the trace and flushes it to the disk. Returns the number of events lost, by process.
     pub(crate) fn finish(&mut self) -> Result<Vec<(String, u64)>, RunError> {
-        self.drain()?;
+        self.write(usize::MAX)?;
         self.drain.trace_mut().close().map_err(|source| write_error(&self.path, source))?;
         self.drain
             .trace()

@@ -45,6 +45,7 @@ mod kernel;
 mod launch;
 pub mod live;
 mod node;
+mod reader;
 mod run;
 mod run_id;
 mod sandboxed;

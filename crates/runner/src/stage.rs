@@ -107,7 +107,7 @@ impl<'r> Stage<'r> {
             ("kernel's side", kernel.into()),
         ];
         let about = hemiola_record::conditions::for_trace(context.conditions, &about);
-        let collector = Collector::create(&context.folder.join(&trace), &variant.channels, &about)?;
+        let collector = Collector::create(&context.folder.join(&trace), variant, &about)?;
         let units = wiring.supervision.is_some().then(|| Units::new(variant));
         let (id, plan, calibration) = (&context.id, context.plan, context.calibration);
         let mut stage = Self {
