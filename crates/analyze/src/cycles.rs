@@ -4,6 +4,7 @@
 //!
 //! * [`jobs`]: the entries of a run become [`jobs::Job`]s, and jobs with the same number become [`jobs::Cycle`]s.
 //! * [`segments`]: where the time of a cycle goes, process by process and hand-over by hand-over.
+//! * [`typical`]: a cycle that stands for the others.
 //! * [`phases`]: the phases of the steps of universes.
 //! * [`misses`]: every missed deadline, explained in words with figures.
 //! * [`witness`] and [`occupancy`]: who had the processors of a run, by the kernel's record.
@@ -31,6 +32,7 @@ pub mod phases;
 pub mod report;
 pub mod segments;
 pub mod summary;
+pub mod typical;
 pub mod verdict;
 pub mod witness;
 

@@ -11,6 +11,7 @@ use crate::cycles::jobs::{Cycle, CycleRow, Job, Process, cycles};
 use crate::cycles::misses::{self, Miss, MissGroup};
 use crate::cycles::phases::{PhaseFigures, Phases};
 use crate::cycles::segments::{Segment, Segments};
+use crate::cycles::typical::Typical;
 use crate::cycles::witness::{CycleDelay, Witness};
 use hemiola_stats::{self as stats, LEVEL, Spread};
 
@@ -24,6 +25,8 @@ pub struct Observed {
     pub cycles: Vec<CycleRow>,
     /// Times of pairs of marks back to back in the processes of the cycle, ns, sorted.
     pub pairs: Vec<i64>,
+    /// The cycle whose time is nearest the median.
+    pub typical: Option<Typical>,
     /// The benchmark and its load, where there are any.
     pub mixed: Option<crate::cycles::mixed::MixedRun>,
     /// Authority and faults, in a program with a decision module.
@@ -152,6 +155,7 @@ impl Observed {
         }
         Self {
             mixed: None,
+            typical: Typical::of(&cycles, processes),
             control: None,
             federation: None,
             misses: misses::explain(processes, &cycles, &lost, witness),

@@ -9,4 +9,5 @@ pub(super) mod mixed;
 pub mod page;
 mod tables;
 pub mod terminal;
+mod typical;
 mod universe;

@@ -3,6 +3,7 @@
 use crate::cycles::analysis::Analysis;
 use crate::cycles::metrics::Observed;
 use crate::cycles::summary::{Summary, VariantSummary};
+use hemiola_report::charts::{Along, Lines, Point, Series};
 use hemiola_report::page::Figure;
 use hemiola_report::plot::{
     Anchor, Axis, Drawing, LEFT, RIGHT, Scale, WIDTH, legend_height, series,
@@ -27,19 +28,25 @@ pub(super) fn figures(analysis: &Analysis) -> Vec<Figure> {
         let both = [percentiles(summary, &times), distributions(summary, &times)];
         return modes.into_iter().chain(both).collect();
     }
-    let mut figures = vec![
-        cost(summary),
-        percentiles(summary, &times),
-        distributions(summary, &times),
-        overhead(summary),
-        scatter(summary, &times),
-    ];
+    let mut figures = vec![cost(summary, Overhead::Included)];
+    figures.extend(super::typical::figure(analysis));
+    figures.extend([percentiles(summary, &times), distributions(summary, &times)]);
+    figures.push(overhead(summary));
+    figures.extend(pairs(analysis));
+    figures.extend([cost(summary, Overhead::Subtracted), scatter(summary, &times)]);
     figures.extend(mixed);
     figures
 }
 
-/// Figure 7 of CMU/SEI-2000-TR-006: min, mean, adjusted maximum and maximum by program, and the floor.
-fn cost(summary: &Summary) -> Figure {
+/// What a figure of cycle times does with the time that its time stamps took.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Overhead {
+    Included,
+    Subtracted,
+}
+
+/// Figures 7 and 21 of CMU/SEI-2000-TR-006: min, mean, adjusted maximum and maximum by program, and the floor.
+fn cost(summary: &Summary, overhead: Overhead) -> Figure {
     type Pick = fn(&VariantSummary) -> Option<f64>;
     const LINES: [(&str, &str, Pick); 5] = [
         ("max", "maximum", |variant| variant.combined.cycle_ns.map(|c| c.spread.max as f64)),
@@ -50,22 +57,30 @@ fn cost(summary: &Summary) -> Figure {
         ("min", "minimum", |variant| variant.combined.cycle_ns.map(|c| c.spread.min as f64)),
         ("floor", "floor of its hand-overs", |variant| variant.floor_ns),
     ];
+    let value = |class: &str, pick: Pick, variant: &VariantSummary| {
+        let is_whole = overhead == Overhead::Included || class == "floor";
+        let stamps = if is_whole { 0.0 } else { variant.combined.timing_overhead_ns };
+        pick(variant).map(|ns| ns - stamps).filter(|ns| *ns > 0.0)
+    };
     let names = LINES.map(|(class, name, _)| (format!("line {class}"), name.to_string()));
     let height = 410.0;
     let (top, bottom) = (legend_height(LEFT, WIDTH, &names), height - 44.0);
-    let values =
-        summary.variants.iter().flat_map(|variant| LINES.map(|(_, _, pick)| pick(variant)));
+    let values = summary
+        .variants
+        .iter()
+        .flat_map(|variant| LINES.map(|(class, _, pick)| value(class, pick, variant)));
     let y = Axis::over(values.flatten(), Scale::Logarithmic).on(bottom, top);
     let x = Axis::over([0.0, 1.0].into_iter(), Scale::Linear).on(LEFT, RIGHT);
     let step = (RIGHT - LEFT) / summary.variants.len() as f64;
     let at = |index: usize| LEFT + (index as f64 + 0.5) * step;
-    let mut drawing = Drawing::new(WIDTH, height, "Cycle time of each program, figures in Table 2");
+    let (title, description, caption) = words(overhead);
+    let mut drawing = Drawing::new(WIDTH, height, description);
     drawing.grid_y(&y, &x, round_duration);
     for (class, name, pick) in LINES {
         let line = format!("line {class}");
         let mut points = Vec::new();
         for (index, variant) in summary.variants.iter().enumerate() {
-            let Some(value) = pick(variant) else { continue };
+            let Some(value) = value(class, pick, variant) else { continue };
             points.push([at(index), y.at(value)]);
             let tip = format!("{}: {name} {}", variant.name, duration(value));
             if class == "mean" {
@@ -83,13 +98,25 @@ fn cost(summary: &Summary) -> Figure {
         }
     }
     drawing.legend(LEFT, &names);
-    Figure {
-        title: "Cost against steps of communication".into(),
-        caption: "Time of one cycle by program, communication growing from left to right, all runs \
-                  together, timing overhead included. The floor is what the machine charges for the \
-                  same hand-overs without any program, measured in this run."
-            .into(),
-        svg: vec![drawing.finish()],
+    Figure { title: title.into(), caption: caption.into(), svg: vec![drawing.finish()] }
+}
+
+/// Title, description for screen readers and caption of [`cost`].
+const fn words(overhead: Overhead) -> (&'static str, &'static str, &'static str) {
+    match overhead {
+        Overhead::Included => (
+            "Cost against steps of communication",
+            "Cycle time of each program, figures in Table 2",
+            "Time of one cycle by program, communication growing from left to right, all runs together, timing \
+             overhead included. The floor is what the machine charges for the same chain of hand-overs without any \
+             program, measured in this run.",
+        ),
+        Overhead::Subtracted => (
+            "Cost without the timing overhead",
+            "Cycle time of each program without its timing overhead, figures in Tables 2 and 15",
+            "The same, with the mean cost of a cycle's time stamps subtracted. It is measured with pairs of marks \
+             back to back, and a mark in the middle of a program may cost more.",
+        ),
     }
 }
 
@@ -255,6 +282,51 @@ fn overhead(summary: &Summary) -> Figure {
     }
 }
 
+/// Figure 19: what a pair of marks takes, by program and by run.
+fn pairs(analysis: &Analysis) -> Option<Figure> {
+    let programs = analysis.summary.variants.iter().zip(&analysis.observed);
+    let by_program: Vec<Series> = programs
+        .filter_map(|(variant, runs)| shares(&variant.name, runs.iter().map(|run| &run.pairs)))
+        .collect();
+    let longest = analysis.observed.iter().map(Vec::len).max().unwrap_or(0);
+    let of_run = |run: usize| {
+        let all = analysis.observed.iter().filter_map(move |runs| runs.get(run));
+        shares(&format!("run {}", run + 1), all.map(|run| &run.pairs))
+    };
+    let by_run: Vec<Series> = (0..longest).filter_map(of_run).collect();
+    let draw = |description: &str, series: Vec<Series>| {
+        let x = Along { name: "share of the pairs", scale: Scale::Linear, show: &percent };
+        let y = Along { name: "a pair", scale: Scale::Linear, show: &round_duration };
+        Lines { description, x, y, series, markers: Vec::new() }.draw()
+    };
+    let mut svg = Vec::new();
+    if by_run.len() > 1 {
+        svg.push(draw("Pairs of marks by run, all programs together", by_run));
+    }
+    if !by_program.is_empty() {
+        svg.insert(0, draw("Pairs of marks by program, all runs together", by_program));
+    }
+    (!svg.is_empty()).then(|| Figure {
+        title: "What a time stamp costs".into(),
+        caption: "The time between two marks back to back, taken before each run in every process of the cycle: a \
+                  share of the pairs takes no longer. First by program, all runs together; then by run, all programs \
+                  together. The greatest hundredth, into which interrupts fall, is left out."
+            .into(),
+        svg,
+    })
+}
+
+/// The times that the given shares of all `pairs` do not exceed; `None` without pairs.
+fn shares<'p>(name: &str, pairs: impl Iterator<Item = &'p Vec<i64>>) -> Option<Series> {
+    let mut sorted: Vec<i64> = pairs.flatten().copied().collect();
+    sorted.sort_unstable();
+    let shares = [0.0, 0.01].into_iter().chain((1..20).map(|n| f64::from(n) / 20.0)).chain([0.99]);
+    let points: Vec<Point> = shares
+        .filter_map(|share| Some(Point { x: share, y: (quantile(&sorted, share)? as f64).into() }))
+        .collect();
+    (!points.is_empty()).then(|| Series { name: name.into(), points })
+}
+
 /// Figure 8: every cycle of every run, first to last.
 fn scatter(summary: &Summary, times: &[Vec<i64>]) -> Figure {
     /// Pixels a column of strokes is wide.
@@ -291,4 +363,70 @@ fn scatter(summary: &Summary, times: &[Vec<i64>]) -> Figure {
         "Each stroke is one cycle.".into()
     };
     Figure { title: "Every cycle".into(), caption, svg: vec![drawing.finish()] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cycles::synthetic::{analysis, ladder_analysis};
+
+    fn titles(analysis: &Analysis) -> Vec<String> {
+        figures(analysis).into_iter().map(|figure| figure.title).collect()
+    }
+
+    #[test]
+    fn the_page_has_the_figures_of_the_report_in_its_order() {
+        let expected = [
+            "Cost against steps of communication",
+            "A typical cycle",
+            "Percentiles",
+            "Distribution",
+            "Timing overhead",
+            "What a time stamp costs",
+            "Cost without the timing overhead",
+            "Every cycle",
+        ];
+        assert_eq!(titles(&ladder_analysis()), expected);
+    }
+
+    #[test]
+    fn the_adjusted_cost_subtracts_the_overhead_from_every_figure_but_the_floor() {
+        let summary = ladder_analysis().summary;
+        let simplex = &summary.variants[3];
+        let (spread, stamps) =
+            (simplex.combined.cycle_ns.unwrap().spread, simplex.combined.timing_overhead_ns);
+        let tip = |name: &str, ns: f64| format!("Simplex (1): {name} {}<", duration(ns));
+        let [with, without] = [Overhead::Included, Overhead::Subtracted]
+            .map(|overhead| cost(&summary, overhead).svg.concat());
+        for (name, ns) in [("mean", spread.mean), ("minimum", spread.min as f64)] {
+            assert!(with.contains(&tip(name, ns)), "{with}");
+            assert!(without.contains(&tip(name, ns - stamps)), "{without}");
+        }
+        let floor = tip("floor of its hand-overs", simplex.floor_ns.unwrap());
+        assert!(with.contains(&floor) && without.contains(&floor));
+    }
+
+    #[test]
+    fn a_program_that_costs_less_than_its_time_stamps_has_no_adjusted_figure() {
+        let mut summary = ladder_analysis().summary;
+        summary.variants[0].combined.timing_overhead_ns = 1e12;
+        let svg = cost(&summary, Overhead::Subtracted).svg.concat();
+        assert!(!svg.contains("Monolithic: ") && svg.contains("Simplex (1): mean"), "{svg}");
+    }
+
+    #[test]
+    fn pairs_of_marks_are_drawn_by_program_and_by_run() {
+        let figure = pairs(&ladder_analysis()).unwrap();
+        let [by_program, by_run] = &figure.svg[..] else { panic!("{figure:?}") };
+        assert_eq!(by_program.matches("<polyline").count(), 4);
+        assert_eq!(by_run.matches("<polyline").count(), 2);
+        // Pairs of 38 and 41 ns in equal numbers.
+        for tip in
+            ["share of the pairs 0.0 %: a pair 38 ns", "share of the pairs 99.0 %: a pair 41 ns"]
+        {
+            assert!(by_program.contains(&format!("Simplex (1), {tip}")), "{by_program}");
+            assert!(by_run.contains(&format!("run 2, {tip}")), "{by_run}");
+        }
+        assert_eq!(pairs(&analysis(1, 40)).unwrap().svg.len(), 1);
+    }
 }
