@@ -170,7 +170,7 @@ pub fn measure(
     let object = Object::create(mechanism, [MESSAGE_SIZE; 2], 1).map_err(doing)?;
     let start = |near: bool| {
         let level = near || *mechanism == Mechanism::Yield;
-        let scheduling = if level { setting.scheduling } else { below(setting.scheduling) };
+        let scheduling = lowered(setting.scheduling, u32::from(!level));
         let description = object.description();
         let orders = Orders { near, description, circumstances, samples };
         Peer::start(setting, place(setting.cpu, scheduling, true), Part::HandOver(orders))
@@ -207,9 +207,12 @@ fn check(mechanism: &Mechanism, circumstances: Circumstances) -> Result<(), Prob
     Ok(())
 }
 
-/// The policy with the priority lowered by one, if possible.
-fn below(policy: Policy) -> Policy {
-    let lower = |priority: Priority| Priority::try_from(priority.get() - 1).unwrap_or(priority);
+/// The policy with the priority lowered by this, as far as possible.
+pub(crate) fn lowered(policy: Policy, by: u32) -> Policy {
+    let lower = |priority: Priority| {
+        let number = u32::from(priority.get()).saturating_sub(by).max(1);
+        u8::try_from(number).ok().and_then(|it| Priority::try_from(it).ok()).unwrap_or(priority)
+    };
     match policy {
         Policy::Fifo { priority } => Policy::Fifo { priority: lower(priority) },
         Policy::RoundRobin { priority } => Policy::RoundRobin { priority: lower(priority) },
@@ -294,10 +297,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_far_process_is_one_priority_below() {
+    fn a_priority_is_lowered_as_far_as_possible() {
         let fifo = |number| Policy::Fifo { priority: Priority::try_from(number).unwrap() };
-        assert_eq!(below(fifo(80)), fifo(79));
-        assert_eq!(below(fifo(1)), fifo(1));
-        assert_eq!(below(Policy::Other { nice: 0 }), Policy::Other { nice: 0 });
+        assert_eq!(lowered(fifo(80), 1), fifo(79));
+        assert_eq!(lowered(fifo(80), 0), fifo(80));
+        assert_eq!([lowered(fifo(1), 1), lowered(fifo(3), 9)], [fifo(1); 2]);
+        assert_eq!(lowered(Policy::Other { nice: 0 }, 1), Policy::Other { nice: 0 });
     }
 }

@@ -138,13 +138,17 @@ const SERVICES: [&str; 2] = ["down", "up"];
 /// A run name for one measurement, swept on drop: `p` to distinguish it from other runs, the process number and a
 /// counter.
 #[derive(Debug)]
-struct Run(String);
+pub(crate) struct Run(String);
 
 impl Run {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         use std::sync::atomic::{AtomicU32, Ordering};
         static NEXT: AtomicU32 = AtomicU32::new(0);
         Self(format!("p{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)))
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.0
     }
 
     /// A name for iceoryx2 services. First removes the services of killed measurements.

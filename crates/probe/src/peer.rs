@@ -19,7 +19,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Peers, ProbeError, Setting, communication, context_switch, hand_over, idle, load, workload,
+    Peers, ProbeError, Setting, chain, communication, context_switch, hand_over, idle, load,
+    workload,
 };
 
 /// The byte that a process writes when it is ready; it does not occur in text that a host program may print first.
@@ -50,6 +51,8 @@ pub(crate) enum Part {
     Nothing,
     /// One of the two of a hand-over.
     HandOver(hand_over::Orders),
+    /// One of those of a chain.
+    Chain(chain::Orders),
     /// One of the two of a context switch.
     ContextSwitch(context_switch::Orders),
     /// The one of the two that switches at a known rate.
@@ -84,6 +87,7 @@ pub fn peer_main(orders: &str) -> Result<(), ProbeError> {
     match part {
         Part::Nothing => Ok(()),
         Part::HandOver(orders) => hand_over::run_peer(process, &orders),
+        Part::Chain(orders) => chain::run_peer(process, &orders),
         Part::ContextSwitch(orders) => context_switch::run_peer(process, orders),
         Part::Idle(orders) => idle::run_peer(process, orders),
         Part::Communication(orders) => communication::run_peer(process, &orders),

@@ -1,5 +1,6 @@
 //! Figures measured by real threads and processes, with or without real-time priority.
 
+mod chain;
 mod communication;
 mod figures;
 mod file;

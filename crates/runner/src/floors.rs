@@ -1,12 +1,14 @@
-//! The cost of one hand-over by a mechanism alone, measured between the variants of the same run.
+//! The cost of hand-overs without any program, measured between the variants of the same run: of one by a mechanism
+//! alone, and of the chain of a whole cycle.
 
 use std::collections::BTreeMap;
 
+use hemiola_probe::chain::{self, Chain};
 use hemiola_probe::hand_over::{self, Circumstances, Mechanism};
 use hemiola_probe::{Load, Peers, Setting};
-use hemiola_scenario::{Process, Variant};
+use hemiola_scenario::{Process, Release, Task, Variant};
 use hemiola_trace::result::{Floor, VariantRecord};
-use hemiola_units::{Policy, Priority};
+use hemiola_units::{Granted, Policy, Priority, Rate, Span};
 
 use crate::kernel;
 use crate::run::{Context, Progress};
@@ -15,10 +17,15 @@ use crate::run::{Context, Progress};
 const PRIORITY: u8 = 80;
 /// Hand-overs each way measured back to back before each variant.
 const BACK_TO_BACK: u64 = 1_000;
-/// Hand-overs each way measured at the variant's rate before each variant, within the time below.
+/// Hand-overs each way, and chains, measured at the variant's rate before each variant, within the time below.
 const AT_RATE_MAX: u64 = 500;
-/// Approximate limit of the time that the measurement at rate takes before each variant.
-const AT_RATE_SECONDS: f64 = 1.0;
+/// Approximate limit of the time that each of these measurements takes before each variant.
+const AT_RATE_SECONDS: f64 = 0.6;
+
+/// How many samples at this rate there is time for.
+fn samples_at(rate: Rate) -> u64 {
+    ((AT_RATE_SECONDS * rate.hertz()) as u64).clamp(10, AT_RATE_MAX)
+}
 
 /// Hand-overs each way in one reading of the cost of recording the kernel.
 const PRICE_COUNT: u64 = 400;
@@ -54,12 +61,12 @@ pub(crate) struct Floors {
 }
 
 impl Floors {
-    /// Measures the mechanism of this variant's hand-overs on the processor where its loop runs.
+    /// Measures the mechanism of this variant's hand-overs on the processor where its loop runs, and their chain.
     pub(crate) fn measure(
         &mut self,
         context: &Context<'_>,
         variant: &Variant,
-        record: &VariantRecord,
+        record: &mut VariantRecord,
         progress: &mut dyn Progress,
     ) {
         let mechanism = match record.hand_over_mechanism.as_str() {
@@ -105,10 +112,9 @@ impl Floors {
             self.note(format!("the floors were not measured: {error}"), progress);
             return;
         }
-        let at_rate = ((AT_RATE_SECONDS * variant.rate.hertz()) as u64).clamp(10, AT_RATE_MAX);
         let circumstances = [
             ("back-to-back", Circumstances::BackToBack, BACK_TO_BACK),
-            ("at-rate", Circumstances::AtRate(variant.rate), at_rate),
+            ("at-rate", Circumstances::AtRate(variant.rate), samples_at(variant.rate)),
         ];
         for (name, circumstances, count) in circumstances {
             if context.is_interrupted() {
@@ -116,12 +122,7 @@ impl Floors {
             }
             match hand_over::measure(&setting, &mechanism, circumstances, count) {
                 Ok(samples) => {
-                    if let Some(refusal) = samples.granted.refusals.first() {
-                        self.note(
-                            format!("the floors were measured on a shared processor: {refusal}"),
-                            progress,
-                        );
-                    }
+                    self.note_refusal(&samples.granted, progress);
                     for (direction, samples) in [("down", samples.down), ("up", samples.up)] {
                         let key = (record.hand_over_mechanism.clone(), name, direction);
                         self.samples.entry(key).or_default().extend(samples);
@@ -137,6 +138,37 @@ impl Floors {
                     );
                 }
             }
+        }
+        if !context.is_interrupted() {
+            self.measure_chain(&setting, variant, record, progress);
+        }
+    }
+
+    /// Measures the chain of this variant's hand-overs.
+    fn measure_chain(
+        &mut self,
+        setting: &Setting,
+        variant: &Variant,
+        record: &mut VariantRecord,
+        progress: &mut dyn Progress,
+    ) {
+        let Some(chain) = chain_of(variant) else { return };
+        match chain::measure(setting, &chain, samples_at(variant.rate)) {
+            Ok(times) => {
+                self.note_refusal(&times.granted, progress);
+                record.chain_ns.extend(times.nanos);
+            }
+            Err(error) => {
+                let name = &record.name;
+                self.note(format!("the floor of {name} was not measured: {error}"), progress);
+            }
+        }
+    }
+
+    fn note_refusal(&mut self, granted: &Granted, progress: &mut dyn Progress) {
+        if let Some(refusal) = granted.refusals.first() {
+            let note = format!("the floors were measured on a shared processor: {refusal}");
+            self.note(note, progress);
         }
     }
 
@@ -164,5 +196,32 @@ impl Floors {
                 samples_ns: samples_ns.clone(),
             })
             .collect()
+    }
+}
+
+/// The chain of a variant's hand-overs: over channels of the same kind, with the leads of the I/O process and of the
+/// process that answers it. `None` for a variant without hand-overs.
+fn chain_of(variant: &Variant) -> Option<Chain> {
+    let find = |is_wanted: fn(&Task) -> bool| {
+        variant.processes.iter().find(|process| is_wanted(&process.task))
+    };
+    let io = find(|task| matches!(task, Task::Io { .. }))?;
+    let answering = find(|task| matches!(task, Task::Decision | Task::Controller { .. }));
+    let channel = variant.channel(io.sends.first()?)?;
+    let hand_overs = variant.hand_overs();
+    (hand_overs.down > 0 && !hand_overs.mechanism.is_empty()).then(|| Chain {
+        endpoint: channel.endpoint.clone(),
+        delivery: channel.delivery,
+        down: hand_overs.down,
+        up: hand_overs.up,
+        rate: variant.rate,
+        leads: [lead(io), answering.map_or(Span::ZERO, lead)],
+    })
+}
+
+const fn lead(process: &Process) -> Span {
+    match process.release {
+        Release::Every { lead, .. } | Release::On { lead, .. } => lead,
+        Release::Federation | Release::Own => Span::ZERO,
     }
 }

@@ -152,6 +152,10 @@ pub struct VariantRecord {
     pub hand_overs_up: u32,
     /// Their [`Floor::mechanism`]; empty when there are none.
     pub hand_over_mechanism: String,
+    /// Times of a chain of processes with the same hand-overs, priorities and leads that do nothing else, ns, in the
+    /// order measured.
+    #[serde(default)]
+    pub chain_ns: Vec<u64>,
     /// Lines of code of the parts it is made of.
     pub lines_of_code: u32,
     /// Its features, by their names in the feature table.
@@ -427,6 +431,7 @@ mod tests {
                 hand_overs: 0,
                 hand_overs_up: 0,
                 hand_over_mechanism: String::new(),
+                chain_ns: vec![31_000, 29_500],
                 lines_of_code: 1,
                 features: vec!["periodic".into()],
                 processes: vec![ProcessRecord {

@@ -267,17 +267,8 @@ fn variant_summary(
     floor: &FloorSummary,
 ) -> VariantSummary {
     let combined = Figures::of(observed);
-    let floor_of = |figures: fn(&MechanismFloor) -> Option<FloorFigures>| {
-        let all =
-            [("down", record.hand_overs - record.hand_overs_up), ("up", record.hand_overs_up)];
-        let sum = all.iter().filter(|(_, count)| *count > 0).try_fold(0.0, |sum, (way, count)| {
-            let floor = floor.by_mechanism.get(&floor_key(&record.hand_over_mechanism, way))?;
-            Some(sum + figures(floor)?.p50_ns * f64::from(*count))
-        });
-        sum.filter(|ns| *ns > 0.0)
-    };
-    let floor_ns = floor_of(|floor| floor.at_rate);
-    let back_to_back = floor_of(|floor| floor.back_to_back);
+    let floor_ns = floor_figures(&record.chain_ns).map(|chain| chain.p50_ns);
+    let back_to_back = floor_back_to_back(record, floor);
     let median = combined.cycle_ns.map(|cycle| cycle.spread.p50 as f64);
     let over = |floor: Option<f64>| Some(median? / floor?);
     let times: Vec<i64> = observed.iter().flat_map(Observed::times).collect();
@@ -316,6 +307,16 @@ fn variant_summary(
         histogram: histogram(&times),
         mixed: record.mixed.as_ref().map(|mixed| MixedFigures::of(mixed, &mixed_runs(observed))),
     }
+}
+
+/// The sum of the cycle's hand-overs, each with the median of its direction.
+fn floor_back_to_back(record: &VariantRecord, floor: &FloorSummary) -> Option<f64> {
+    let all = [("down", record.hand_overs - record.hand_overs_up), ("up", record.hand_overs_up)];
+    let sum = all.iter().filter(|(_, count)| *count > 0).try_fold(0.0, |sum, (way, count)| {
+        let floor = floor.by_mechanism.get(&floor_key(&record.hand_over_mechanism, way))?;
+        Some(sum + floor.back_to_back?.p50_ns * f64::from(*count))
+    });
+    sum.filter(|ns| *ns > 0.0)
 }
 
 /// The profiles of the scenario's processes, then those of units that were added while a run went on.
@@ -377,9 +378,12 @@ mod tests {
         assert!((futex.mean_ns - 2723.5).abs() < 1e-6, "{}", futex.mean_ns);
         let [monolithic, memory, queues, simplex] = summary.variants.as_slice() else { panic!() };
         assert_eq!((monolithic.floor_ns, monolithic.ratio_to_first), (None, Some(1.0)));
-        assert_eq!((memory.floor_ns, queues.floor_back_to_back_ns), (Some(2600.0), None));
+        assert_eq!((memory.floor_ns, queues.floor_back_to_back_ns), (Some(2000.0), None));
         let median = simplex.combined.cycle_ns.unwrap().spread.p50 as f64;
-        assert_eq!(simplex.ratio_to_floor, Some(median / (4.0 * 2600.0)));
+        // The chain as a whole, not four hand-overs of 2600 ns.
+        assert_eq!(simplex.floor_ns, Some(8000.0));
+        assert_eq!(simplex.ratio_to_floor, Some(median / 8000.0));
+        assert_eq!(simplex.floor_back_to_back_ns, Some(4.0 * 2300.0));
         assert_eq!(summary.marks.pair_ns.unwrap().p50, 38);
         let cost = summary.marks.cost_ns.unwrap();
         assert!((39.4..=39.5).contains(&cost), "{cost}");

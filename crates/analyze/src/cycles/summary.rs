@@ -131,12 +131,12 @@ pub struct VariantSummary {
     pub hand_overs_up: u32,
     /// Their mechanism.
     pub hand_over_mechanism: String,
-    /// Hand-overs × the median of one at the rate of the loop, hand-overs down and up each with their own median;
-    /// `None` without hand-overs or if the mechanism was not measured.
+    /// The median of a chain of processes with the same hand-overs, priorities, rate and leads that do nothing else;
+    /// `None` without hand-overs or if it was not measured.
     pub floor_ns: Option<f64>,
     /// Median cycle over that floor.
     pub ratio_to_floor: Option<f64>,
-    /// Hand-overs × the median of one back to back.
+    /// Hand-overs × the median of one back to back, hand-overs down and up each with their own median.
     pub floor_back_to_back_ns: Option<f64>,
     /// Median cycle over that floor.
     pub ratio_to_floor_back_to_back: Option<f64>,

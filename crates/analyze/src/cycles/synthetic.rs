@@ -230,6 +230,11 @@ pub(crate) fn ladder(run_count: u32, cycle_count: u32) -> (RunFolder, BTreeMap<S
             hand_overs: program.hand_overs,
             hand_overs_up: 0,
             hand_over_mechanism: program.mechanism.into(),
+            // A cold first one, and others that are less than the sum of single hand-overs.
+            chain_ns: match program.hand_overs {
+                0 => Vec::new(),
+                count => [vec![90_000], vec![2_000 * u64::from(count); 9]].concat(),
+            },
             lines_of_code: 400 + 300 * program.hand_overs,
             features: program.features.iter().map(|name| (*name).into()).collect(),
             processes: program.processes.iter().map(process).collect(),

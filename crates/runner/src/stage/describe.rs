@@ -31,6 +31,7 @@ pub(crate) fn describe(plan: &Plan, variant: &Variant) -> VariantRecord {
         hand_overs: hand_overs.down + hand_overs.up,
         hand_overs_up: hand_overs.up,
         hand_over_mechanism: hand_overs.mechanism.to_owned(),
+        chain_ns: Vec::new(),
         lines_of_code: lines_of_code(variant),
         features: Vec::new(),
         processes: processes.chain(units).collect(),

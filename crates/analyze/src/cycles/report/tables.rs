@@ -147,9 +147,9 @@ fn costs(summary: &Summary) -> Table {
         .split('|');
     let rows = summary.variants.iter().map(row).collect();
     Table::new("Cost against the floor of the machine", heads, rows).with_note(
-        "Floor, µs: the number of hand-overs × the median of one hand-over of that kind, measured in this run. \
-         Hand-overs down and up each count with their own median, at the rate of the loop (the processor idle in \
-         between) and back to back (b-b). Ratios are of the median cycle. Adj.: ratio to the first program, timing \
+        "Floor, µs: the median of a chain of processes with the same hand-overs, priorities, rate and leads that do \
+         nothing else, measured in this run. Floor b-b: the number of hand-overs × the median of one, back to back, \
+         down and up each with their own. Ratios are of the median cycle. Adj.: ratio to the first program, timing \
          overhead subtracted from both. Switches: context switches in a cycle. Latency: median release latency, µs. CPU, warm-up: processor time of a cycle, and of warming up for it \
          before its release (lead), mean, µs.",
     )

@@ -51,14 +51,14 @@ Cost against the floor of the machine
 Program         Hand-overs  Floor   Ratio  Floor b-b  Ratio b-b  To first    Adj.  Switches  Latency   CPU  Warm-up
 ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 Monolithic               –      –       –          –          –    1.00 ×  1.00 ×       2.5     3.04  3.60        –
-Shared memory      1 futex   2.60  3.08 ×       2.30     3.48 ×    2.97 ×  2.99 ×       5.0     3.03  7.00        –
-Message queues        1 mq   3.10  3.37 ×          –          –    3.89 ×  3.95 ×       5.0     3.04  9.10        –
-Simplex (1)        4 futex   10.4  1.88 ×       9.20     2.12 ×    7.27 ×  7.41 ×       7.5     3.01  15.0        –
+Shared memory      1 futex   2.00  4.00 ×       2.30     3.48 ×    2.97 ×  2.99 ×       5.0     3.03  7.00        –
+Message queues        1 mq   2.00  5.23 ×          –          –    3.89 ×  3.95 ×       5.0     3.04  9.10        –
+Simplex (1)        4 futex   8.00  2.44 ×       9.20     2.12 ×    7.27 ×  7.41 ×       7.5     3.01  15.0        –
 ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-Floor, µs: the number of hand-overs × the median of one hand-over of that kind, measured in this
-run. Hand-overs down and up each count with their own median, at the rate of the loop (the processor
-idle in between) and back to back (b-b). Ratios are of the median cycle. Adj.: ratio to the first
-program, timing overhead subtracted from both. Switches: context switches in a cycle. Latency:
+Floor, µs: the median of a chain of processes with the same hand-overs, priorities, rate and leads
+that do nothing else, measured in this run. Floor b-b: the number of hand-overs × the median of one,
+back to back, down and up each with their own. Ratios are of the median cycle. Adj.: ratio to the
+first program, timing overhead subtracted from both. Switches: context switches in a cycle. Latency:
 median release latency, µs. CPU, warm-up: processor time of a cycle, and of warming up for it before
 its release (lead), mean, µs.
 
