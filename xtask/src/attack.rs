@@ -23,16 +23,9 @@ pub(crate) fn words(given: &[&str]) -> Option<Vec<String>> {
 
 /// Runs the harness with these words. True if every limit holds.
 pub(crate) fn run(root: &Path, words: &[String]) -> bool {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
+    let mut command = Command::new(crate::ci::cargo_program());
     command.args(HARNESS.split(' ')).args(words).current_dir(root);
-    match command.status() {
-        Ok(status) => status.success(),
-        Err(error) => {
-            eprintln!("{command:?}: {error}");
-            false
-        }
-    }
+    crate::succeeds(&mut command)
 }
 
 #[cfg(test)]

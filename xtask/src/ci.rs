@@ -208,7 +208,8 @@ fn cargo(root: &Path, name: &'static str, arguments: &str, variables: &[(&str, &
     run_step(name, |step| step.run(cargo))
 }
 
-fn cargo_program() -> PathBuf {
+/// The cargo that runs this command.
+pub(crate) fn cargo_program() -> PathBuf {
     std::env::var_os("CARGO").map_or_else(|| "cargo".into(), PathBuf::from)
 }
 

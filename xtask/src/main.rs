@@ -9,6 +9,8 @@
 //! * `cargo xtask mutants CRATE [--since REV] [FILTER]` lists changes of the source that no test notices.
 //! * `cargo xtask attack [NAME …] [over=tcp|shm] [--output FILE]` attacks an RTI and prints the table of the guide,
 //!   also to FILE. With the name `churn`, federates come and go for ten minutes, or `churn-minutes=N`.
+//! * `cargo xtask hostile [KIND …] [--times N] [--output FILE]` adds each kind of hostile unit N times to a real run and
+//!   prints the table of what became of them, also to FILE.
 //! * `cargo xtask dist [BINARY]` makes an archive and a Debian package, of BINARY or of a release build.
 
 #![expect(
@@ -22,12 +24,13 @@ mod ci;
 mod conformance;
 mod dist;
 mod guides;
+mod hostile;
 mod mutants;
 mod prose;
 mod tidy;
 
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 const USAGE: &str = "\
 usage: cargo xtask ci [--slow] [--require-all] [STEP]
@@ -38,6 +41,7 @@ usage: cargo xtask ci [--slow] [--require-all] [STEP]
        cargo xtask mutants CRATE [--since REV] [FILTER]
        cargo xtask attack [NAME …] [over=tcp|shm] [--output FILE] [program=PATH]
        cargo xtask attack churn [over=tcp|shm] [--output FILE] [churn-minutes=N] [program=PATH]
+       cargo xtask hostile [KIND …] [--times N] [--output FILE]
        cargo xtask dist [BINARY]";
 
 fn main() -> ExitCode {
@@ -54,6 +58,10 @@ fn main() -> ExitCode {
         },
         ["attack", ref words @ ..] => match attack::words(words) {
             Some(words) => attack::run(root, &words),
+            None => return usage(),
+        },
+        ["hostile", ref words @ ..] => match hostile::Options::parse(words) {
+            Some(options) => hostile::run(root, &options),
             None => return usage(),
         },
         ["dist"] => dist::run(root, None),
@@ -80,6 +88,17 @@ fn ci_options<'a>(words: &[&'a str]) -> Option<ci::Options<'a>> {
         }
     }
     Some(options)
+}
+
+/// Whether the command can be started and succeeds.
+fn succeeds(command: &mut Command) -> bool {
+    match command.status() {
+        Ok(status) => status.success(),
+        Err(error) => {
+            eprintln!("{command:?}: {error}");
+            false
+        }
+    }
 }
 
 fn usage() -> ExitCode {

@@ -1,5 +1,7 @@
 //! Hostile units beside healthy ones: each kind fails, or is harmless, and no other unit is failed for it.
 
+mod table;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -192,8 +194,8 @@ fn add(machine: &Machine, run: &mut Running, program: &Path, kind: &str, outcome
     said.status.success()
 }
 
-/// Runs groups of hostile units beside two healthy ones, which nothing happens to, to an orderly end of the run.
-fn beside_healthy_units(machine: &Machine, program: &Path, groups: &[&[(&str, Outcome)]]) {
+/// A long run with two healthy units.
+fn running(machine: &Machine) -> Running {
     // Losing the plant for a moment on a busy machine must not retire the healthy units of this long run.
     let edits = [
         ("rate = \"200Hz\"", "rate = \"100Hz\""),
@@ -205,6 +207,12 @@ fn beside_healthy_units(machine: &Machine, program: &Path, groups: &[&[(&str, Ou
         machine.start(&["run", "scenario.toml", "--duration", "10min", "--output", "result"]);
     until(machine, &mut run, "experimental", "active");
     run.unit(machine, &["add", "baseline", "--gain", "baseline"]).with_code(0);
+    run
+}
+
+/// Runs groups of hostile units beside two healthy ones, which nothing happens to, to an orderly end of the run.
+fn beside_healthy_units(machine: &Machine, program: &Path, groups: &[&[(&str, Outcome)]]) {
+    let mut run = running(machine);
     for group in groups {
         let mut together = Vec::new();
         for &(kind, outcome) in *group {
