@@ -130,6 +130,9 @@ struct Schedule {
     due: Vec<(u64, Due)>,
     /// The work that had been done for the session that was served last, before it was.
     served: u64,
+    /// The work that was done for all connections without a session together: many of them are owed no more than one
+    /// session.
+    served_without_session: u64,
     /// Sessions to be evicted, and why.
     evictions: VecDeque<(SessionId, &'static str)>,
     /// Sessions to be ended before the next call, because their federates have opened others.
@@ -206,6 +209,7 @@ impl Server {
                 pending: Vec::new(),
                 due: Vec::new(),
                 served: 0,
+                served_without_session: 0,
                 evictions: VecDeque::new(),
                 replaced: Vec::new(),
                 destructions: Vec::new(),

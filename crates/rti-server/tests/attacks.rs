@@ -6,7 +6,7 @@ use hemiola_rti_server::Settings;
 use hemiola_units::Span;
 
 use crate::federate::{Federate, fom, update};
-use crate::world::World;
+use crate::world::{World, host};
 
 /// Numbers of updates from here on belong to an attacker.
 const FLOOD: u32 = 1 << 20;
@@ -246,6 +246,24 @@ fn connections_that_say_nothing_do_not_lock_out_newcomers() {
     }
     Federate::join(&mut world, "Healthy");
     run(&mut world, &mut pair, 50, |_, _| {});
+    pair.check(&mut world, 2);
+}
+
+#[test]
+fn connections_that_end_together_delay_no_session() {
+    let mut world = World::new(8, settings());
+    let wave: Vec<_> = (0..2000).filter_map(|_| world.connect_from(host(2))).collect();
+    let mut pair = Pair::join(&mut world);
+    run(&mut world, &mut pair, 50, |_, _| {});
+    wave.iter().for_each(|id| world.cut(*id));
+    let open = |world: &World| wave.iter().filter(|id| world.is_open(**id)).count();
+    let mut before = wave.len();
+    run(&mut world, &mut pair, 50, |world, _| {
+        let now = open(world);
+        assert!(before - now <= 128, "{} connections are closed in one turn", before - now);
+        before = now;
+    });
+    assert_eq!(before, 0, "all are closed");
     pair.check(&mut world, 2);
 }
 

@@ -98,6 +98,7 @@ impl Server {
                 }
             }
         }
+        self.schedule.count_without_session(STEP);
         STEP
     }
 

@@ -3,7 +3,7 @@
 use hemiola_rti::{Input, SessionId};
 use hemiola_units::Instant;
 
-use super::Server;
+use super::{Schedule, Server};
 use crate::connection::Connection;
 use crate::network::{ConnectionId, Network};
 
@@ -17,6 +17,19 @@ pub(super) enum Due {
     Session(SessionId),
     /// A connection that may have bytes or room.
     Connection(ConnectionId),
+}
+
+impl Schedule {
+    /// Notes work for one for which this much was done before. Returns what has now been done for it.
+    fn count(&mut self, served: u64, spent: u64) -> u64 {
+        self.served = self.served.max(served);
+        self.served + spent
+    }
+
+    /// Notes the work that was done for a connection without a session.
+    pub(super) fn count_without_session(&mut self, spent: u64) {
+        self.served_without_session = self.count(self.served_without_session, spent);
+    }
 }
 
 impl Server {
@@ -87,23 +100,24 @@ impl Server {
         due
     }
 
-    /// The work that was done for a session. One that has rested, and a connection without a session, are not owed
+    /// The work that was done for a session, or for all connections that carry none. One that has rested is not owed
     /// anything for that.
     fn served(&self, due: Due) -> u64 {
         let session = match due {
             Due::Session(id) => Some(id),
             Due::Connection(id) => self.connections.by_id.get(&id).and_then(Connection::session),
         };
-        let session = session.and_then(|id| self.sessions.by_id.get(&id));
-        session.map_or(0, |session| session.served).max(self.schedule.served)
+        let served = match session {
+            Some(id) => self.sessions.by_id.get(&id).map_or(0, |session| session.served),
+            None => self.schedule.served_without_session,
+        };
+        served.max(self.schedule.served)
     }
 
     /// Notes the work that was done for a session.
     pub(super) fn count_service(&mut self, id: SessionId, spent: u64) {
         let Some(session) = self.sessions.by_id.get_mut(&id) else { return };
-        let from = session.served.max(self.schedule.served);
-        self.schedule.served = from;
-        session.served = from + spent;
+        session.served = self.schedule.count(session.served, spent);
     }
 
     /// Returns until when the shell may wait for events. Connections that report new bytes only on request are armed.
