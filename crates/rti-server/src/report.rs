@@ -76,6 +76,9 @@ pub struct Work {
     /// The total duration of these turns.
     #[serde(rename = "busy_ns", with = "nanos")]
     pub busy: Span,
+    /// The duration of the longest of them: nobody is served meanwhile. Zero in reports of RTIs that do not measure it.
+    #[serde(rename = "longest_turn_ns", with = "nanos", default)]
+    pub longest_turn: Span,
     /// Calls executed.
     pub calls: u64,
     /// Callbacks that these calls caused, counted once for each receiver.

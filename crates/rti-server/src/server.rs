@@ -65,6 +65,8 @@ pub struct Summary {
     pub turns: u64,
     /// Their total duration.
     pub busy: Span,
+    /// The duration of the longest.
+    pub longest_turn: Span,
 }
 
 /// The core of an RTI process: the kernel, all sessions, and all connections.
@@ -263,8 +265,10 @@ impl Server {
 
     /// The shell has worked for the server from one instant to another; this is shown in reports.
     pub fn count_turn(&mut self, from: Instant, to: Instant) {
-        self.statistics.summary.turns += 1;
-        self.statistics.summary.busy += to - from;
+        let summary = &mut self.statistics.summary;
+        summary.turns += 1;
+        summary.busy += to - from;
+        summary.longest_turn = summary.longest_turn.max(to - from);
     }
 
     /// Something happened to a connection: there are bytes to read, or room to write, or it has ended.

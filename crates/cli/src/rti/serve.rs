@@ -69,11 +69,12 @@ pub(super) fn serve(args: &RtiServe) -> Result<ExitCode, Failure> {
     if let Ok(summary) = &summary {
         // Written by the log thread, because standard error may block and this must end.
         log.print(&format!(
-            "stopped: {} sessions, {} calls, {} callbacks in {} of work",
+            "stopped: {} sessions, {} calls, {} callbacks in {} of work, at most {} at once",
             count(summary.sessions),
             count(summary.calls),
             count(summary.callbacks),
-            duration(summary.busy.nanos() as f64)
+            duration(summary.busy.nanos() as f64),
+            duration(summary.longest_turn.nanos() as f64)
         ));
     }
     log.flush();

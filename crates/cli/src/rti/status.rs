@@ -109,8 +109,9 @@ fn title(report: &Report) -> String {
 fn busy(report: &Report) -> String {
     let share = report.work.busy.secs_f64() / report.uptime.secs_f64().max(1e-9);
     format!(
-        "{} of the time, {} calls, {} callbacks",
+        "{} of the time, at most {} at once, {} calls, {} callbacks",
         percent(share),
+        duration(report.work.longest_turn.nanos() as f64),
         count(report.work.calls),
         count(report.work.callbacks)
     )

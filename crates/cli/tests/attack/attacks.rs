@@ -58,7 +58,9 @@ const fn within_64_mib(
     Attack { memory_mib: Some(64), ..attack(name, what, act) }
 }
 
-pub(crate) const ATTACKS: [Attack; 28] = [
+pub(crate) const ATTACKS: [Attack; 29] = [
+    // What the machine does to every row.
+    attack("nothing", "no attack", |_| Ok("nothing is done".into())),
     attack(
         "lists-30",
         "30 sessions pipeline listFederationExecutions, never read, then close",

@@ -107,6 +107,8 @@ pub(crate) struct Record {
     pub(crate) after: Latency,
     /// The worst lateness of the bare timer during the attack.
     pub(crate) bare: Span,
+    /// The longest turn of the RTI's loop.
+    pub(crate) turn: Span,
     pub(crate) memory: Memory,
     pub(crate) sessions: Reception,
     pub(crate) creates: Reception,
@@ -143,6 +145,7 @@ pub(crate) fn run(program: &str, attack: &Attack, transport: Transport, form: Fo
     sleep(form.quiet);
     let recovery_to = MonotonicClock.now();
     let (after, peak) = rti.memory();
+    let turn = rti.longest_turn(program);
     let course = pair.finish();
     let mut faults = course.faults.clone();
     faults.extend(rti.stop().err());
@@ -156,6 +159,7 @@ pub(crate) fn run(program: &str, attack: &Attack, transport: Transport, form: Fo
         during: Latency::of(&course.within(attack_from, attack_to)),
         after: Latency::of(&course.within(recovery_from, recovery_to)),
         bare,
+        turn,
         memory: Memory { limit, before: present, peak, after },
         sessions,
         creates,

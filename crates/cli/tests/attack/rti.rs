@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use hemiola_rt::sys::process::PidFd;
 use hemiola_rt::sys::process::Signal;
-use hemiola_units::{Bytes, RtiAddress};
+use hemiola_rtid::Report;
+use hemiola_units::{Bytes, RtiAddress, Span};
 use rustix::process::{Resource, Rlimit, setrlimit};
 
 use super::process::{Orders, PATIENCE, Process, ROLE};
@@ -93,6 +94,16 @@ impl Rti {
         let surplus = field("RssFile:").0.saturating_sub(CODE_MAX.0);
         let without = |Bytes(memory)| Bytes(memory.saturating_sub(surplus));
         (without(field("VmRSS:")), without(field("VmHWM:")))
+    }
+
+    /// Returns the longest turn of its loop so far; the maximum if it does not say.
+    pub(crate) fn longest_turn(&self, program: &str) -> Span {
+        let status = Command::new(program)
+            .args(["rti", "status", "--json"])
+            .arg(self.shm.to_string())
+            .output();
+        let report = status.ok().and_then(|out| serde_json::from_slice::<Report>(&out.stdout).ok());
+        report.map_or(Span::MAX, |report| report.work.longest_turn)
     }
 
     /// Returns how many descriptors it has open.

@@ -33,6 +33,8 @@ fn of_process(text: &mut Text, report: &Report) {
     text.one("uptime_seconds", Gauge, "Time since the RTI started.", seconds(report.uptime));
     let busy = seconds(report.work.busy);
     text.one("busy_seconds_total", Counter, "Time its loop spent on work.", busy);
+    let longest = seconds(report.work.longest_turn);
+    text.one("longest_turn_seconds", Gauge, "Duration of the longest turn of its loop.", longest);
     text.one("turns_total", Counter, "Turns of its loop that found work.", report.work.turns);
     text.one("calls_total", Counter, "Calls executed.", report.work.calls);
     let callbacks = report.work.callbacks;

@@ -26,6 +26,7 @@ impl Server {
             work: Work {
                 turns: statistics.summary.turns,
                 busy: statistics.summary.busy,
+                longest_turn: statistics.summary.longest_turn,
                 calls: statistics.summary.calls,
                 callbacks: statistics.summary.callbacks,
             },

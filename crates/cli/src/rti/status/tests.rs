@@ -65,7 +65,13 @@ fn report() -> Report {
         pid: 4711,
         uptime: seconds(100.0),
         addresses: vec!["tcp:127.0.0.1:15164".into(), "shm:15164".into()],
-        work: Work { turns: 1000, busy: seconds(12.0), calls: 64_000, callbacks: 128_000 },
+        work: Work {
+            turns: 1000,
+            busy: seconds(12.0),
+            longest_turn: Span::from_micros(1250),
+            calls: 64_000,
+            callbacks: 128_000,
+        },
         memory: MemoryReport {
             limit: 64 << 20,
             limited_by: Some("RLIMIT_AS of 128 MiB".into()),
@@ -123,7 +129,7 @@ RTI 0.1.0, process 4711, up 1 min 40 s: 1 federation, 3 federates, 4 sessions
   listens on      tcp:127.0.0.1:15164, shm:15164
   received        1 000 messages/s, 97.7 KiB/s; 64 000 messages, 6.10 MiB in all
   sent            2 000 messages/s, 195 KiB/s; 128 000 messages, 12.2 MiB in all
-  busy            12.0 % of the time, 64 000 calls, 128 000 callbacks
+  busy            12.0 % of the time, at most 1.25 ms at once, 64 000 calls, 128 000 callbacks
   memory          4 MiB of 64 MiB: federations 3 MiB, sessions 512 KiB, modules being parsed 512 KiB; limited by RLIMIT_AS of 128 MiB; calls refused by the limit of a session 2, of a federation 0, of all 1
   sessions ended  1 stalled, 1 terminated
   slow readers    9 000 messages spooled, 2 parts in files, 1 024 updates conflated, 3 times congested, 1 holds of senders
