@@ -7,6 +7,16 @@ use tikv_jemallocator::Jemalloc;
 #[global_allocator]
 static ALLOCATOR: Jemalloc = Jemalloc;
 
+/// The allocator's settings, which it reads when it starts. Its notes on pieces of memory, 128 bytes on each, never go
+/// back to the system. So pieces of small blocks have eight pages instead of one: a peak of 600 MiB leaves 2 MiB of
+/// such notes instead of 6.
+///
+/// Source: jemalloc(3), `malloc_conf` and `opt.slab_sizes`.
+#[expect(unsafe_code, reason = "the allocator finds its settings by this name")]
+// SAFETY: nothing else in the program has this name, and it points to a text that ends with 0, as the allocator expects.
+#[unsafe(export_name = "_rjem_malloc_conf")]
+static SETTINGS: &u8 = &b"slab_sizes:32-4096:8\0"[0];
+
 /// Freed memory goes back to the system over this time, in milliseconds.
 const DECAY_MS: isize = 1000;
 
@@ -25,4 +35,14 @@ pub(crate) fn give_back_in_background() -> Result<(), String> {
         background_thread::write(true)
     };
     start().map_err(|error| error.to_string())
+}
+
+/// Empties the cache of the calling thread: as many as 200 freed blocks of each size, which nobody else can use.
+///
+/// Source: jemalloc(3), `thread.tcache.enabled`.
+pub(crate) fn empty_cache() {
+    for is_enabled in [false, true] {
+        // Without a cache there is nothing to empty.
+        let _ = b"thread.tcache.enabled\0".name().write(is_enabled);
+    }
 }

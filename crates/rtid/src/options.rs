@@ -33,6 +33,9 @@ pub struct Options {
     pub stream_capacity: Bytes,
     /// Is informed of every turn of the loop.
     pub observer: Option<Box<dyn Observer + Send>>,
+    /// Empties what the allocator keeps of freed memory for the calling thread. The loop calls it when it has freed
+    /// much, the other threads after each of their jobs.
+    pub empty_cache: fn(),
 }
 
 /// On loopback only.
@@ -49,6 +52,7 @@ impl Default for Options {
             reports: None,
             stream_capacity: Bytes(64 << 10),
             observer: None,
+            empty_cache: || {},
         }
     }
 }

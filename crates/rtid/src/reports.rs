@@ -36,7 +36,7 @@ impl Reports {
     /// # Errors
     /// It is no directory in which this user can write, its name is not UTF-8, or the system provides no thread or no
     /// random number.
-    pub(crate) fn start(directory: &Path, mailbox: Arc<Mailbox>) -> io::Result<Self> {
+    pub(crate) fn start(directory: &Path, mailbox: Arc<Mailbox>, finish: fn()) -> io::Result<Self> {
         let directory = directory.canonicalize()?;
         if !directory.is_dir() {
             return Err(ErrorKind::NotADirectory.into());
@@ -50,7 +50,7 @@ impl Reports {
         let path = format!("{directory}/hemiola-{began}-{secret:016x}");
         let files = Files { path: path.clone(), begun: BTreeSet::new() };
         let files = Arc::new(Mutex::new(files));
-        Ok(Self { path, files, jobs: start("rti-reports")?, mailbox })
+        Ok(Self { path, files, jobs: start("rti-reports", finish)?, mailbox })
     }
 
     /// Returns how the names of all files begin.
@@ -144,7 +144,7 @@ mod tests {
         let directory = std::env::temp_dir().join(name);
         fs::create_dir(&directory).unwrap();
         let mailbox = Arc::new(Mailbox::new().unwrap());
-        let reports = Reports::start(&directory, Arc::clone(&mailbox)).unwrap();
+        let reports = Reports::start(&directory, Arc::clone(&mailbox), || {}).unwrap();
         (directory, mailbox, reports)
     }
 
@@ -176,13 +176,13 @@ mod tests {
             panic!("{results:?}")
         };
         assert!(reason.starts_with(&format!("cannot write {file}: No such file")), "{reason}");
-        assert!(Reports::start(&directory, mailbox).is_err());
+        assert!(Reports::start(&directory, mailbox, || {}).is_err());
     }
 
     #[test]
     fn no_process_writes_to_the_files_of_another_or_to_what_a_link_names() {
         let (directory, mailbox, reports) = directory("report-names");
-        let other = Reports::start(&directory, Arc::clone(&mailbox)).unwrap();
+        let other = Reports::start(&directory, Arc::clone(&mailbox), || {}).unwrap();
         assert_ne!(reports.path(), other.path(), "they started at once, with one process id");
         let file = report_file(reports.path(), SessionId(7));
         let foreign = directory.join("foreign");

@@ -31,9 +31,14 @@ impl Saves {
     ///
     /// # Errors
     /// The directory does not exist, or another RTI uses it, or the system provides no thread.
-    pub(crate) fn start(path: &Path, len_max: u64, mailbox: Arc<Mailbox>) -> io::Result<Self> {
+    pub(crate) fn start(
+        path: &Path,
+        len_max: u64,
+        mailbox: Arc<Mailbox>,
+        finish: fn(),
+    ) -> io::Result<Self> {
         let directory = Arc::new(Directory::take(path, len_max)?);
-        Ok(Self { directory, jobs: start("rti-saves")?, mailbox })
+        Ok(Self { directory, jobs: start("rti-saves", finish)?, mailbox })
     }
 
     pub(crate) fn store(&self, request: StorageId, name: SaveName, image: Image) {

@@ -56,6 +56,7 @@ pub struct Server {
     mailbox: Arc<Mailbox>,
     observer: Option<BoxedObserver>,
     stream_capacity: Bytes,
+    empty_cache: fn(),
     stops: bool,
 }
 
@@ -79,7 +80,7 @@ impl Server {
     pub fn bind(options: Options) -> Result<Self, ServeError> {
         let system = |what| move |source| ServeError::System { what, source };
         let mailbox = Arc::new(Mailbox::new().map_err(system("create an event counter"))?);
-        let workers = Workers::start(Arc::clone(&mailbox))
+        let workers = Workers::start(Arc::clone(&mailbox), options.empty_cache)
             .map_err(system("start the threads that read object models"))?;
         let mut network =
             Network::new(options.stream_capacity, workers).map_err(system("wait for events"))?;
@@ -95,14 +96,18 @@ impl Server {
             let refused = |source| ServeError::Saves { directory: directory.clone(), source };
             settings.limits.image_len = settings.memory_max / 4;
             let (len_max, mailbox) = (settings.limits.image_len as u64, Arc::clone(&mailbox));
-            network.saves = Some(Saves::start(directory, len_max, mailbox).map_err(refused)?);
+            network.saves = Some(
+                Saves::start(directory, len_max, mailbox, options.empty_cache).map_err(refused)?,
+            );
         } else {
             settings.limits.image_len = 0;
         }
         if let Some(directory) = &options.reports {
             let refused = |source| ServeError::Reports { directory: directory.clone(), source };
-            network.reports =
-                Some(Reports::start(directory, Arc::clone(&mailbox)).map_err(refused)?);
+            network.reports = Some(
+                Reports::start(directory, Arc::clone(&mailbox), options.empty_cache)
+                    .map_err(refused)?,
+            );
         }
         network
             .epoll
@@ -141,6 +146,7 @@ impl Server {
             mailbox,
             observer: options.observer.map(BoxedObserver),
             stream_capacity: options.stream_capacity,
+            empty_cache: options.empty_cache,
             stops: false,
         })
     }
@@ -176,6 +182,7 @@ impl Server {
             self.resume_listeners(from);
             self.core.turn(&mut self.network);
             if self.core.trim_is_due() {
+                (self.empty_cache)();
                 memory::give_back();
             }
             let to = now();

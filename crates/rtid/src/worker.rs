@@ -27,8 +27,10 @@ pub(crate) struct Workers {
 
 impl Workers {
     /// Starts the threads. They post their results to the mailbox.
-    pub(crate) fn start(mailbox: Arc<Mailbox>) -> io::Result<Self> {
-        Ok(Self { express: start("rti-models-small")?, main: start("rti-models")?, mailbox })
+    /// After each job, a thread calls `finish`.
+    pub(crate) fn start(mailbox: Arc<Mailbox>, finish: fn()) -> io::Result<Self> {
+        let [express, main] = ["rti-models-small", "rti-models"].map(|name| start(name, finish));
+        Ok(Self { express: express?, main: main?, mailbox })
     }
 
     /// Reads and merges object models for a call of this session.
@@ -62,13 +64,16 @@ impl Workers {
     }
 }
 
-/// Starts a thread that runs jobs until their sender is dropped.
-pub(crate) fn start(name: &str) -> io::Result<Sender<Job>> {
+/// Starts a thread that runs jobs until their sender is dropped, and calls `finish` after each.
+pub(crate) fn start(name: &str, finish: fn()) -> io::Result<Sender<Job>> {
     let (jobs, queue) = channel::<Job>();
     thread::Builder::new().name(name.into()).spawn(move || {
         // It is less urgent than the RTI, which may run at a real-time priority. Lowering it needs no privilege.
         let _ = sched::set_policy(None, &Policy::Other { nice: 5 });
-        queue.into_iter().for_each(|job| job());
+        for job in queue {
+            job();
+            finish();
+        }
     })?;
     Ok(jobs)
 }
@@ -86,7 +91,7 @@ mod tests {
     #[test]
     fn a_panic_is_reported_and_the_thread_goes_on() {
         let mailbox = Arc::new(Mailbox::new().unwrap());
-        let workers = Workers::start(Arc::clone(&mailbox)).unwrap();
+        let workers = Workers::start(Arc::clone(&mailbox), || {}).unwrap();
         let (sender, receiver) = channel();
         for session in 1..=2 {
             workers.run(Lane::Express, SessionId(session), || panic!("planted"));

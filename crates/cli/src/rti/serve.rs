@@ -84,6 +84,10 @@ pub(super) fn serve(args: &RtiServe) -> Result<ExitCode, Failure> {
 
 fn options(args: &RtiServe) -> Result<Options, Failure> {
     let mut options = Options::default();
+    #[cfg(feature = "jemalloc")]
+    {
+        options.empty_cache = crate::allocator::empty_cache;
+    }
     if !args.listen.is_empty() {
         options.listen.clear();
         for text in &args.listen {
