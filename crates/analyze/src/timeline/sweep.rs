@@ -94,6 +94,8 @@ impl<'t> Sweep<'t> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::super::track::State;
     use super::*;
     use hemiola_units::Random;
@@ -102,9 +104,11 @@ mod tests {
     fn long_track(random: &mut Random) -> Track {
         let mut track = Track::default();
         let mut at = 1_000;
-        for _ in 0..40_000 {
+        for number in 0..40_000 {
             at += [0, 1, 300, 90_000][random.below(4) as usize] * random.below(20);
-            track.push(at, State::ALL[random.below(7) as usize], random.below(40) as u32);
+            // At times one key alone runs, at times one of many does mostly.
+            let key = if number / 700 % 2 == 0 { 5 } else { random.below(40).saturating_sub(20) };
+            track.push(at, State::ALL[random.below(7) as usize], key as u32);
         }
         track.close(at + 5);
         track
@@ -121,15 +125,22 @@ mod tests {
             for _ in 0..50 {
                 let to = at + random.below(reach);
                 let mut slow = [0; 4];
-                let inside = all.iter().filter(|of| of.from < to && of.to > at);
-                for of in inside {
-                    if let Some(slot) = [None, Some(0), Some(1), Some(1), Some(2), Some(3), Some(2)]
-                        [of.state as usize]
-                    {
-                        slow[slot] += of.to.min(to) - of.from.max(at);
+                let mut ran = BTreeMap::<u32, u64>::new();
+                for of in all.iter().filter(|of| of.from < to && of.to > at) {
+                    let ns = of.to.min(to) - of.from.max(at);
+                    if of.state == State::Running {
+                        *ran.entry(of.key).or_default() += ns;
+                    }
+                    let slots = [None, Some(0), Some(1), Some(1), Some(2), Some(3), Some(2)];
+                    if let Some(slot) = slots[of.state as usize] {
+                        slow[slot] += ns;
                     }
                 }
-                assert_eq!(sweep.pass(to).all(), slow, "{at} to {to}");
+                let totals = sweep.pass(to);
+                assert_eq!(totals.all(), slow, "{at} to {to}");
+                if let Some((key, _)) = ran.iter().find(|(_, ns)| 2 * **ns > slow[0]) {
+                    assert_eq!(totals.top, *key, "{at} to {to}");
+                }
                 let next = all.iter().find(|of| of.to > to.max(of.from));
                 let next = next.map(|of| Segment { from: of.from.max(to), ..*of });
                 assert_eq!(sweep.segment(), next);
