@@ -50,6 +50,14 @@ pub enum ReadError {
         /// The missing field.
         missing: &'static str,
     },
+    /// Track events of another program could not be placed in the recording.
+    #[error("track events left out: {events} ({reason})")]
+    LeftOut {
+        /// How many.
+        events: u64,
+        /// The reason, and where the first one is.
+        reason: String,
+    },
     /// The file is empty: its writer wrote nothing, or was stopped first.
     #[error("the file is empty: nothing was recorded, or its writer was stopped before it wrote")]
     Empty,

@@ -6,6 +6,7 @@
 //!   meaning of its values.
 //! * [`perfetto`]: the trace file, a Perfetto trace: [`perfetto::TraceWriter`] streams entries into it,
 //!   [`perfetto::read`] returns them without loss.
+//! * [`track_event`]: slices, instants and counters of other programs in a Perfetto trace.
 //! * [`sched`]: events of the kernel's scheduler: switches, wake-ups, interrupts, gaps.
 //! * [`recording`]: kernel and programs together, from any supported file: a Perfetto trace, `trace.dat` of
 //!   trace-cmd, `perf.data` of perf, each also compressed; [`source`]: access to its bytes. The kernel's events stay in
@@ -29,6 +30,7 @@ pub mod sched;
 pub mod source;
 mod tracedat;
 mod tracepoint;
+pub mod track_event;
 
 pub use error::{ERRORS_MAX, ReadError};
 pub use event::{Entry, EventKind};

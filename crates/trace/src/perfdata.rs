@@ -22,6 +22,7 @@ use crate::recording::{Decoder, Lane, Learner, Scanned, Stream};
 use crate::sched::{Tid, What};
 use crate::source::Window;
 use crate::tracepoint::{Format, Tracepoints};
+use crate::track_event::TrackEvents;
 
 use about::{About, MONOTONIC, about};
 use record::{HEAD, Record, kind};
@@ -125,6 +126,7 @@ fn scan_records(mut window: Window<'_>, about: About, mut errors: Errors) -> Sca
         began: about.began.map(|(at, unix_ns)| (Instant::from_nanos(at), unix_ns)),
         threads: learner.threads(|at| at),
         tracks: Vec::new(),
+        track_events: TrackEvents::default(),
         lanes,
         decoder: Decoder::PerfData(records),
         errors,

@@ -53,6 +53,8 @@
 //! assert_eq!(trace.tracks[0].names.get(EventKind::Send, 0), Some("sensors"));
 //! ```
 
+mod clocks;
+mod foreign;
 pub(crate) mod kernel;
 mod packet;
 mod read;
@@ -64,6 +66,7 @@ use std::collections::BTreeMap;
 use hemiola_units::Instant;
 
 use crate::event::{Entry, EventKind};
+use crate::track_event::TrackEvents;
 
 pub use crate::error::{ERRORS_MAX, ReadError};
 pub use read::read;
@@ -78,7 +81,9 @@ pub struct Trace {
     pub began: Option<(Instant, u64)>,
     /// One track for each recording thread, in order of appearance.
     pub tracks: Vec<Track>,
-    /// Well-formed packets without content for us: events and data of other programs.
+    /// The events of other programs.
+    pub track_events: TrackEvents,
+    /// Well-formed packets without content for us: data of other programs that are neither track events nor the kernel's.
     pub foreign_packets: u64,
 }
 

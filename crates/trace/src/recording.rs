@@ -16,6 +16,7 @@ use crate::perfetto::{self, Track};
 use crate::sched::{Event, Thread, Tid};
 use crate::source::{Appended, ByteSource, Window};
 use crate::tracedat;
+use crate::track_event::TrackEvents;
 
 pub use events::Events;
 pub(crate) use events::{Decoder, Index, Lane, Stream};
@@ -35,6 +36,8 @@ pub struct Recording {
     pub threads: Vec<Thread>,
     /// The marks of programs: one track for each marking thread.
     pub tracks: Vec<Track>,
+    /// The track events of other programs in a Perfetto trace.
+    pub track_events: TrackEvents,
     /// Processors with events, ascending.
     pub cpus: Vec<u16>,
     kept: Kept,
@@ -55,6 +58,7 @@ pub(crate) struct Scanned {
     pub(crate) began: Option<(Instant, u64)>,
     pub(crate) threads: Vec<Thread>,
     pub(crate) tracks: Vec<Track>,
+    pub(crate) track_events: TrackEvents,
     /// By processor, ascending; a processor may have several whose events overlap.
     pub(crate) lanes: Vec<Lane>,
     pub(crate) decoder: Decoder,
@@ -71,6 +75,7 @@ impl Scanned {
             began: None,
             threads: Vec::new(),
             tracks: Vec::new(),
+            track_events: TrackEvents::default(),
             lanes: Vec::new(),
             decoder: Decoder::Nothing,
             errors: Errors(vec![error]),
@@ -150,8 +155,17 @@ impl Recording {
         for lane in &mut scanned.lanes {
             lane.sort(&mut scanned.errors);
         }
-        let Scanned { conditions, began, threads, tracks, lanes, decoder, errors, appended } =
-            scanned;
+        let Scanned {
+            conditions,
+            began,
+            threads,
+            tracks,
+            track_events,
+            lanes,
+            decoder,
+            errors,
+            appended,
+        } = scanned;
         let source = match appended.is_empty() {
             true => source,
             false => Arc::new(Appended { source, parts: appended }),
@@ -159,7 +173,7 @@ impl Recording {
         let mut cpus: Vec<u16> = lanes.iter().map(|lane| lane.cpu).collect();
         cpus.dedup();
         let kept = Kept::File(Arc::new(Index { source, lanes, decoder }));
-        (Self { conditions, began, threads, tracks, cpus, kept }, errors.0)
+        (Self { conditions, began, threads, tracks, track_events, cpus, kept }, errors.0)
     }
 
     /// Opens a file that is compressed as a whole.
@@ -221,6 +235,7 @@ impl fmt::Debug for Recording {
             .field("began", &self.began)
             .field("threads", &self.threads.len())
             .field("tracks", &self.tracks.len())
+            .field("track_events", &self.track_events.tracks.len())
             .field("cpus", &self.cpus)
             .finish_non_exhaustive()
     }

@@ -20,6 +20,7 @@ use crate::recording::{Decoder, Lane, Learner, Scanned, Stream};
 use crate::sched::Tid;
 use crate::source::Window;
 use crate::tracepoint::{Format, Tracepoints};
+use crate::track_event::TrackEvents;
 
 use about::{About, Data, about};
 
@@ -134,6 +135,7 @@ fn scan_pages(mut window: Window<'_>, about: About) -> Scanned {
         began: None,
         threads: learner.threads(|at| at),
         tracks: Vec::new(),
+        track_events: TrackEvents::default(),
         lanes,
         decoder: Decoder::TraceDat(pages),
         errors,

@@ -27,10 +27,13 @@ messages! {
         11 track_event: Option<TrackEvent> [message, optional];
         12 interned_data: Option<InternedData> [message, optional];
         13 sequence_flags: Option<u32> [uint32, optional];
+        41 incremental_state_cleared: Option<bool> [bool, optional];
+        42 previous_packet_dropped: Option<u32> [uint32, optional];
         45 system_info: Option<SystemInfo> [message, optional];
         58 timestamp_clock_id: Option<u32> [uint32, optional];
         59 trace_packet_defaults: Option<TracePacketDefaults> [message, optional];
         60 track_descriptor: Option<TrackDescriptor> [message, optional];
+        98 machine_id: Option<u32> [uint32, optional];
     }
 
     /// `clock_snapshot.proto`.
@@ -43,6 +46,8 @@ messages! {
     ClockReading {
         1 clock_id: Option<u32> [uint32, optional];
         2 timestamp: Option<u64> [uint64, optional];
+        3 is_incremental: Option<bool> [bool, optional];
+        4 unit_multiplier_ns: Option<u64> [uint64, optional];
     }
 
     /// `trace_packet_defaults.proto`.
@@ -54,19 +59,32 @@ messages! {
     /// `TrackEventDefaults` in `track_event.proto`.
     TrackEventDefaults {
         11 track_uuid: Option<u64> [uint64, optional];
+        31 extra_counter_track_uuids: Vec<u64> [uint64, repeated, packed = "false"];
+        45 extra_double_counter_track_uuids: Vec<u64> [uint64, repeated, packed = "false"];
     }
 
     /// `track_event.proto`.
     TrackEvent {
         3 category_iids: Vec<u64> [uint64, repeated, packed = "false"];
         4 debug_annotations: Vec<DebugAnnotation> [message, repeated];
+        6 legacy_event: Option<LegacyEvent> [message, optional];
         9 kind: Option<i32> [int32, optional];
         10 name_iid: Option<u64> [uint64, optional];
         11 track_uuid: Option<u64> [uint64, optional];
+        12 extra_counter_values: Vec<i64> [int64, repeated, packed = "false"];
         22 categories: Vec<String> [string, repeated];
         23 name: Option<String> [string, optional];
+        30 counter_value: Option<i64> [int64, optional];
+        31 extra_counter_track_uuids: Vec<u64> [uint64, repeated, packed = "false"];
+        44 double_counter_value: Option<f64> [double, optional];
         45 extra_double_counter_track_uuids: Vec<u64> [uint64, repeated, packed = "false"];
         46 extra_double_counter_values: Vec<u64> [fixed64, repeated, packed = "false"];
+    }
+
+    /// `TrackEvent.LegacyEvent`.
+    LegacyEvent {
+        1 name_iid: Option<u64> [uint64, optional];
+        2 phase: Option<i32> [int32, optional];
     }
 
     /// `interned_data.proto`.
@@ -90,6 +108,8 @@ messages! {
         4 thread: Option<ThreadDescriptor> [message, optional];
         5 parent_uuid: Option<u64> [uint64, optional];
         8 counter: Option<CounterDescriptor> [message, optional];
+        10 static_name: Option<String> [string, optional];
+        13 atrace_name: Option<String> [string, optional];
     }
 
     /// `process_descriptor.proto`.
@@ -107,6 +127,10 @@ messages! {
 
     /// `counter_descriptor.proto`.
     CounterDescriptor {
+        1 kind: Option<i32> [int32, optional];
+        3 unit: Option<i32> [int32, optional];
+        4 unit_multiplier: Option<i64> [int64, optional];
+        5 is_incremental: Option<bool> [bool, optional];
         6 unit_name: Option<String> [string, optional];
     }
 

@@ -1,26 +1,28 @@
 //! Decodes packets into entries, tolerating foreign and damaged ones.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hemiola_units::Instant;
 
+use super::clocks::{Clock, ClockKey, Clocks};
+use super::foreign::Foreign;
 use super::packet::{
     AnnotationName, AnnotationValue, DebugAnnotation, InternedData, SEQ_INCREMENTAL_STATE_CLEARED,
-    TYPE_SLICE_END, TracePacket, TrackDescriptor, TrackEvent,
+    SEQ_NEEDS_INCREMENTAL_STATE, TYPE_SLICE_END, TracePacket, TrackDescriptor, TrackEvent,
 };
 use super::{CLOCK_MONOTONIC, CLOCK_REALTIME, CONDITIONS, RAW_NAMES, Trace, Track, counters};
 use crate::error::ReadError;
 use crate::event::{Entry, EventKind, Shape, text_to_words};
+use crate::sched::{Thread, Tid};
 
 /// Reads the marks of programs from a trace, and returns them with the errors.
 ///
 /// The kernel's events are in [`Recording`](crate::Recording).
 ///
-/// Packets of other programs are counted and skipped. From a truncated file, all complete packets are read.
+/// Packets of an unknown kind are counted and skipped. From a truncated file, all complete packets are read.
 #[must_use]
 pub fn read(bytes: &[u8]) -> (Trace, Vec<ReadError>) {
-    let (reader, errors) = super::kernel::read(&bytes);
-    (reader.finish(), errors.0)
+    super::kernel::read(&bytes)
 }
 
 /// Processes packets one by one.
@@ -33,34 +35,77 @@ pub(super) struct Reader {
     tracks: BTreeMap<u64, usize>,
     /// The cycle of the open slice on each track.
     open_cycles: BTreeMap<u64, u32>,
+    /// The events of other programs.
+    foreign: Foreign,
+    clocks: Clocks,
 }
 
 /// The state of a sequence of packets.
 #[derive(Default)]
-struct Sequence {
+pub(super) struct Sequence {
+    /// Whether everything since the state was last cleared was read.
+    is_intact: bool,
     /// By category; a job's slices are stored as [`EventKind::Start`].
     kinds: BTreeMap<u64, EventKind>,
-    event_names: BTreeMap<u64, String>,
+    /// As indices of [`Foreign`].
+    pub(super) event_names: BTreeMap<u64, u32>,
     annotation_names: BTreeMap<u64, String>,
-    default_track: Option<u64>,
+    pub(super) default_track: Option<u64>,
+    /// The clock of time stamps that state none; 0 for that of the trace.
+    default_clock: u32,
+    /// The counters of extra values that state none, for whole and real values.
+    pub(super) counters: Vec<u64>,
+    pub(super) real_counters: Vec<u64>,
+    /// The values of counters whose values are differences.
+    pub(super) sums: BTreeMap<u64, i64>,
+    /// The tracks with events of this sequence, and the time of the last one, also from before its state was cleared.
+    pub(super) tracks: BTreeSet<u64>,
+    pub(super) last: Option<(u16, u64)>,
+}
+
+/// Everything that was read from a trace but the kernel's events.
+pub(super) struct Finished {
+    pub(super) trace: Trace,
+    /// The threads that descriptions of tracks name.
+    pub(super) threads: Vec<Thread>,
+    /// The conversion of the kernel's events.
+    pub(super) boot_clock: Clock,
+    pub(super) errors: Vec<ReadError>,
 }
 
 impl Reader {
-    /// Processes one packet; the error names the missing field of an event of Hemiola.
-    pub(super) fn packet(&mut self, packet: TracePacket) -> Result<(), &'static str> {
+    /// Processes the packet at that offset; the error names the missing field of an event of Hemiola.
+    pub(super) fn packet(
+        &mut self,
+        packet: TracePacket,
+        offset: usize,
+    ) -> Result<(), &'static str> {
         let mut ours = packet.process_tree.is_some() || packet.system_info.is_some();
-        let sequence =
-            self.sequences.entry(packet.trusted_packet_sequence_id.unwrap_or(0)).or_default();
-        if packet.sequence_flags.unwrap_or(0) & SEQ_INCREMENTAL_STATE_CLEARED != 0 {
-            *sequence = Sequence::default();
+        let id = packet.trusted_packet_sequence_id.unwrap_or(0);
+        let sequence = self.sequences.entry(id).or_default();
+        let flags = packet.sequence_flags.unwrap_or(0);
+        if packet.previous_packet_dropped.unwrap_or(0) != 0 {
+            self.foreign.cut(sequence);
+            sequence.forget(false);
+        }
+        if flags & SEQ_INCREMENTAL_STATE_CLEARED != 0
+            || packet.incremental_state_cleared == Some(true)
+        {
+            sequence.forget(true);
         }
         if let Some(data) = packet.interned_data {
-            ours |= sequence.intern(data);
+            ours |= sequence.intern(data, &mut self.foreign);
         }
-        if let Some(event) = packet.trace_packet_defaults.and_then(|all| all.track_event_defaults) {
-            sequence.default_track = event.track_uuid;
+        if let Some(defaults) = packet.trace_packet_defaults {
+            sequence.default_clock = defaults.timestamp_clock_id.unwrap_or(0);
+            if let Some(event) = defaults.track_event_defaults {
+                sequence.default_track = event.track_uuid;
+                sequence.counters = event.extra_counter_track_uuids;
+                sequence.real_counters = event.extra_double_counter_track_uuids;
+            }
         }
         if let Some(snapshot) = packet.clock_snapshot {
+            self.clocks.snapshot(&snapshot, id);
             let reading = |id| {
                 let clock = snapshot.clocks.iter().find(|clock| clock.clock_id == Some(id));
                 clock.and_then(|clock| clock.timestamp)
@@ -72,13 +117,20 @@ impl Reader {
                 ours = true;
             }
         }
+        let clock =
+            packet.timestamp_clock_id.filter(|id| *id != 0).unwrap_or(sequence.default_clock);
+        let time = packet.timestamp.map(|ticks| self.clocks.reading(clock, id, ticks));
         if let Some(descriptor) = packet.track_descriptor {
             self.describe(descriptor);
             ours = true;
         }
         if let Some(event) = packet.track_event {
-            let sequence = packet.trusted_packet_sequence_id.unwrap_or(0);
-            ours |= self.event(packet.timestamp, sequence, event)?;
+            match (flags & SEQ_NEEDS_INCREMENTAL_STATE, packet.machine_id.unwrap_or(0)) {
+                (_, 1..) => self.foreign.of_another_machine(offset),
+                (1.., 0) if !self.sequences[&id].is_intact => self.foreign.depends_on_lost(offset),
+                _ => self.event(packet.timestamp, id, event, time, offset)?,
+            }
+            ours = true;
         }
         self.trace.foreign_packets += u64::from(!ours);
         Ok(())
@@ -92,6 +144,7 @@ impl Reader {
                 track.entries.push(Entry { at, kind, arg: 0, cycle, a: 1, b: 0 });
             }
         }
+        self.sequences.values().for_each(|sequence| self.foreign.cut(sequence));
     }
 
     /// Whether Hemiola wrote the file, which is known from its conditions at the beginning.
@@ -99,13 +152,30 @@ impl Reader {
         self.ours
     }
 
-    /// Returns the decoded trace.
-    pub(super) fn finish(self) -> Trace {
-        self.trace
+    /// Returns what was read. `has_kernel`: the trace has events of the kernel.
+    pub(super) fn finish(self, has_kernel: bool) -> Finished {
+        let Self { mut trace, foreign, clocks, .. } = self;
+        let relations = clocks.relations(has_kernel);
+        let ours = trace.tracks.iter().map(|track| Thread {
+            tid: Tid(track.tid),
+            since: Instant::ZERO,
+            pid: track.pid,
+            name: track.name.clone(),
+            new: false,
+        });
+        let threads = ours.chain(foreign.threads()).filter(|thread| thread.tid.0 != 0).collect();
+        let errors;
+        (trace.track_events, errors) = foreign.finish(&relations);
+        Finished { trace, threads, boot_clock: relations.into_boot_clock(), errors }
     }
 
     fn describe(&mut self, descriptor: TrackDescriptor) {
-        let (Some(uuid), Some(thread)) = (descriptor.uuid, descriptor.thread) else { return };
+        self.describe_ours(&descriptor);
+        self.foreign.describe(descriptor);
+    }
+
+    fn describe_ours(&mut self, descriptor: &TrackDescriptor) {
+        let (Some(uuid), Some(thread)) = (descriptor.uuid, &descriptor.thread) else { return };
         let trace = &mut self.trace;
         let index = *self.tracks.entry(uuid).or_insert_with(|| {
             trace.tracks.push(Track::default());
@@ -114,24 +184,29 @@ impl Reader {
         let track = &mut trace.tracks[index];
         track.pid = thread.pid.unwrap_or(0).cast_unsigned();
         track.tid = thread.tid.and_then(|tid| u32::try_from(tid).ok()).unwrap_or(track.pid);
-        track.name = thread.thread_name.unwrap_or_default();
+        track.name = thread.thread_name.clone().unwrap_or_default();
     }
 
-    /// Processes an event; returns whether it is one of Hemiola.
+    /// Processes an event, of Hemiola or of another program.
     fn event(
         &mut self,
         timestamp: Option<u64>,
         sequence: u32,
         event: TrackEvent,
-    ) -> Result<bool, &'static str> {
+        time: Option<(ClockKey, u64)>,
+        offset: usize,
+    ) -> Result<(), &'static str> {
         if event.categories.iter().any(|category| category == CONDITIONS) {
             self.ours = true;
             self.trace.conditions.extend(event.debug_annotations.into_iter().filter_map(text));
-            return Ok(true);
+            return Ok(());
         }
-        let sequence = &self.sequences[&sequence];
+        let sequence = self.sequences.entry(sequence).or_default();
         let kind = match event.category_iids.iter().find_map(|iid| sequence.kinds.get(iid)) {
-            None => return Ok(false),
+            None => {
+                self.foreign.event(&event, sequence, time, offset);
+                return Ok(());
+            }
             Some(EventKind::Start) if event.kind == Some(TYPE_SLICE_END) => EventKind::Finish,
             Some(&kind) => kind,
         };
@@ -153,6 +228,7 @@ impl Reader {
 
         let track = &mut self.trace.tracks[index];
         if let Some(full) = event.name_iid.and_then(|iid| sequence.event_names.get(&iid))
+            && let full = self.foreign.text(*full)
             && matches!(kind.fields()[0], Some(field) if field.shape == Shape::Code)
             && let Some(name) =
                 full.strip_prefix(kind.named().name()).and_then(|rest| rest.strip_prefix(' '))
@@ -161,13 +237,19 @@ impl Reader {
             track.names.insert(kind, arg, name);
         }
         track.entries.push(Entry { at, kind, arg, cycle, a: values[1], b: values[2] });
-        Ok(true)
+        Ok(())
     }
 }
 
 impl Sequence {
+    /// Forgets the state that later packets may refer to.
+    fn forget(&mut self, is_intact: bool) {
+        let (tracks, last) = (std::mem::take(&mut self.tracks), self.last);
+        *self = Self { is_intact, tracks, last, ..Self::default() };
+    }
+
     /// Stores names; returns whether any is a kind of Hemiola.
-    fn intern(&mut self, data: InternedData) -> bool {
+    fn intern(&mut self, data: InternedData, foreign: &mut Foreign) -> bool {
         let mut ours = false;
         for category in data.event_categories {
             let name = category.name.as_deref();
@@ -180,7 +262,8 @@ impl Sequence {
         let pairs = |names: Vec<super::packet::InternedName>| {
             names.into_iter().filter_map(|name| Some((name.iid?, name.name?)))
         };
-        self.event_names.extend(pairs(data.event_names));
+        let names = pairs(data.event_names).map(|(iid, name)| (iid, foreign.name(&name)));
+        self.event_names.extend(names);
         self.annotation_names.extend(pairs(data.debug_annotation_names));
         ours
     }

@@ -70,7 +70,11 @@ impl<W: Write> TraceWriter<W> {
             packets: 0,
             broken: false,
         };
-        let reading = |clock, ns| ClockReading { clock_id: Some(clock), timestamp: Some(ns) };
+        let reading = |clock, ns| ClockReading {
+            clock_id: Some(clock),
+            timestamp: Some(ns),
+            ..ClockReading::default()
+        };
         writer.packet(&TracePacket {
             clock_snapshot: Some(ClockSnapshot {
                 clocks: vec![
@@ -186,6 +190,7 @@ impl<W: Write> TraceWriter<W> {
                 timestamp_clock_id: Some(CLOCK_MONOTONIC),
                 track_event_defaults: Some(TrackEventDefaults {
                     track_uuid: Some(track.thread_uuid()),
+                    ..TrackEventDefaults::default()
                 }),
             }),
             track_descriptor: Some(TrackDescriptor {
@@ -345,7 +350,10 @@ impl<W: Write> TraceWriter<W> {
                 uuid: Some(uuid),
                 parent_uuid: Some(track.uuid()),
                 name: Some(name),
-                counter: Some(CounterDescriptor { unit_name: Some(unit.into()) }),
+                counter: Some(CounterDescriptor {
+                    unit_name: Some(unit.into()),
+                    ..CounterDescriptor::default()
+                }),
                 ..TrackDescriptor::default()
             }),
             ..TracePacket::default()

@@ -5,6 +5,7 @@ use hemiola_wire::{Value, WireReader};
 
 use super::lists::{Lists, Switches, UNEQUAL, Wakes};
 use super::{Malformed, States, bundle, context, event, generic, priority, tid};
+use crate::perfetto::clocks::Clock;
 use crate::recording::{Fact, Process, Stream};
 use crate::sched::{Context, Interrupt, What};
 
@@ -12,30 +13,10 @@ use crate::sched::{Context, Interrupt, What};
 #[derive(Debug)]
 pub(crate) struct Bundles {
     pub(super) states: States,
+    /// The conversion of the file's clock to the monotonic one.
     pub(super) clock: Clock,
     /// Whether wake-ups are known only from `sched_wakeup`, without `sched_waking`.
     pub(super) wakeups_only: bool,
-}
-
-/// The conversion of the file's clock to the monotonic one.
-#[derive(Debug, Default)]
-pub(crate) struct Clock {
-    /// By time: the start of each interval, and the number to add in it (wrapping).
-    pub(super) steps: Vec<(u64, u64)>,
-}
-
-impl Clock {
-    #[inline]
-    pub(super) fn monotonic(&self, at: u64) -> u64 {
-        match *self.steps {
-            [] => at,
-            [(_, add)] => at.wrapping_add(add),
-            _ => {
-                let after = self.steps.partition_point(|&(from, _)| from <= at);
-                at.wrapping_add(self.steps[after.saturating_sub(1)].1)
-            }
-        }
-    }
 }
 
 impl Bundles {
@@ -112,7 +93,7 @@ impl Bundles {
         let mut switch = switches.time();
         let mut wake = wakes.time();
         let mut events = events.iter().peekable();
-        let time = |at| Instant::from_nanos(self.clock.monotonic(at));
+        let time = |at| Instant::from_nanos(self.clock.convert(at));
         if *lost && !parts.events.iter().any(|own| matches!(own.what, What::Lost(_))) {
             let first = switch.min(wake).min(events.peek().map_or(u64::MAX, |own| own.at));
             if first < u64::MAX {

@@ -6,13 +6,14 @@ use hemiola_units::Instant;
 use hemiola_wire::{Value, WireError, WireReader};
 use prost::Message;
 
-use super::read::{Bundles, Clock};
+use super::read::Bundles;
 use super::{States, bundle};
 use crate::error::{Errors, ReadError};
-use crate::perfetto::packet::{ClockSnapshot, ProcessTree, TracePacket};
-use crate::perfetto::read::Reader;
+use crate::perfetto::Trace;
+use crate::perfetto::clocks::Clock;
+use crate::perfetto::packet::{ProcessTree, TracePacket};
+use crate::perfetto::read::{Finished, Reader};
 use crate::perfetto::seal::{CHECKSUM, CLOSING, Seals, Soundness, soundness};
-use crate::perfetto::{CLOCK_BOOTTIME, CLOCK_MONOTONIC};
 use crate::recording::{Decoder, Lane, Learner, Scanned};
 use crate::sched::{Thread, Tid};
 use crate::source::{ByteSource, Window};
@@ -23,19 +24,17 @@ const PACKET_MAX: u64 = 256 << 20;
 /// The byte before the length of a packet: field 1, `Trace.packet`.
 const PACKET: u8 = 0x0A;
 
-/// The least disagreement of two readings of the boot clock that counts as a suspension, rather than the time between
-/// the readings.
-const SUSPENDED_NS: u64 = 1_000_000;
-
 /// Scans a trace.
 pub(crate) fn scan(window: Window<'_>) -> Scanned {
     Scan::of(window).finish()
 }
 
 /// Reads only the marks of programs.
-pub(in super::super) fn read(source: &dyn ByteSource) -> (Reader, Errors) {
-    let scan = Scan::of(Window::new(source));
-    (scan.reader, scan.errors)
+pub(in super::super) fn read(source: &dyn ByteSource) -> (Trace, Vec<ReadError>) {
+    let Scan { reader, lanes, mut errors, .. } = Scan::of(Window::new(source));
+    let Finished { trace, errors: left_out, .. } = reader.finish(!lanes.is_empty());
+    left_out.into_iter().for_each(|error| errors.push(error));
+    (trace, errors.0)
 }
 
 /// How far to search for the next sound packet after damage.
@@ -93,8 +92,6 @@ struct Scan {
     lanes: BTreeMap<u16, Lane>,
     errors: Errors,
     release: Option<String>,
-    /// Readings of the boot clock, and the number to add for the monotonic one.
-    boot: Vec<(u64, u64)>,
     /// The number to add to the bundles' clock for the boot clock, and the clock's id.
     other_clock: Option<(u64, u64)>,
     compressed: bool,
@@ -204,25 +201,8 @@ impl Scan {
         if let Some(name) = packet.system_info.as_ref().and_then(|info| info.utsname.as_ref()) {
             self.release = name.release.clone().or(self.release.take());
         }
-        if let Some(snapshot) = &packet.clock_snapshot {
-            self.snapshot(snapshot);
-        }
-        if let Err(missing) = self.reader.packet(packet) {
+        if let Err(missing) = self.reader.packet(packet, offset) {
             self.errors.push(ReadError::Event { offset, missing });
-        }
-    }
-
-    fn snapshot(&mut self, snapshot: &ClockSnapshot) {
-        let reading =
-            |id| snapshot.clocks.iter().find(|clock| clock.clock_id == Some(id))?.timestamp;
-        if let (Some(boot), Some(monotonic)) = (reading(CLOCK_BOOTTIME), reading(CLOCK_MONOTONIC)) {
-            let add = monotonic.wrapping_sub(boot);
-            let differs = |&(_, before): &(u64, u64)| {
-                add.wrapping_sub(before).cast_signed().unsigned_abs() > SUSPENDED_NS
-            };
-            if self.boot.last().is_none_or(differs) {
-                self.boot.push((boot, add));
-            }
         }
     }
 
@@ -290,10 +270,10 @@ impl Scan {
         }
     }
 
-    fn finish(self) -> Scanned {
-        let mut clock = Clock { steps: self.boot };
-        clock.steps.sort_unstable();
-        let trace = self.reader.finish();
+    fn finish(mut self) -> Scanned {
+        let Finished { trace, threads: described, boot_clock: mut clock, errors } =
+            self.reader.finish(!self.lanes.is_empty());
+        errors.into_iter().for_each(|error| self.errors.push(error));
         let mut conditions = trace.conditions;
         if clock.steps.is_empty() && !self.lanes.is_empty() {
             conditions.push((
@@ -320,27 +300,37 @@ impl Scan {
         }
         let wakeups_only = !self.learner.waking;
         let states = self.release.as_deref().map_or(States::NOW, States::of);
-        let mut threads = self.learner.threads(|at| clock.monotonic(at));
-        for track in &trace.tracks {
-            let tid = Tid(track.tid);
-            let at = threads.partition_point(|thread| thread.tid < tid);
-            if tid.0 != 0 && threads.get(at).is_none_or(|thread| thread.tid != tid) {
-                let name = track.name.clone();
-                let since = Instant::ZERO;
-                threads.insert(at, Thread { tid, since, pid: track.pid, name, new: false });
-            }
-        }
+        let mut threads = self.learner.threads(|at| clock.convert(at));
+        add_described(&mut threads, described);
         Scanned {
             conditions,
             began: trace.began,
             threads,
             tracks: trace.tracks.into_iter().filter(|track| !track.entries.is_empty()).collect(),
+            track_events: trace.track_events,
             lanes: self.lanes.into_values().collect(),
             decoder: Decoder::Perfetto(Bundles { states, clock, wakeups_only }),
             errors: self.errors,
             appended: Vec::new(),
         }
     }
+}
+
+/// Adds the threads that only descriptions of tracks name, and the processes of threads for which nothing else does.
+fn add_described(threads: &mut Vec<Thread>, described: Vec<Thread>) {
+    let mut new: BTreeMap<Tid, Thread> = BTreeMap::new();
+    for thread in described {
+        let tid = thread.tid;
+        let at = threads.partition_point(|known| known.tid < tid);
+        if threads.get(at).is_none_or(|known| known.tid != tid) {
+            new.entry(tid).or_insert(thread);
+            continue;
+        }
+        let known = threads[at..].iter_mut().take_while(|known| known.tid == tid);
+        known.filter(|known| known.pid == 0).for_each(|known| known.pid = thread.pid);
+    }
+    threads.extend(new.into_values());
+    threads.sort_by_key(|thread| (thread.tid, thread.since));
 }
 
 /// Perfetto's own limit.
