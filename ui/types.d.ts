@@ -16,7 +16,7 @@ interface Sources {
 
 interface RowInfo {
   row: number;
-  kind: "cpu" | "irq" | "thread";
+  kind: "cpu" | "irq" | "thread" | "slices";
   running_ns: number;
   waiting_ns: number;
   segments: number;
@@ -26,6 +26,9 @@ interface RowInfo {
   name?: string;
   marked?: number;
   marks?: number;
+  /** Of slices: the row below which they stand, and in how many others they are. */
+  below?: number | null;
+  depth?: number;
 }
 
 interface RecordingInfo {
@@ -86,6 +89,11 @@ interface JobAnswer {
   job: Job | null;
   median: Job | null;
   slowest: number | null;
+}
+
+interface SliceAnswer {
+  /** The name, by its place among the names, and the ends. */
+  slice: { name: number; from: number; to: number } | null;
 }
 
 interface RowDetails {

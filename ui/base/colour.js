@@ -99,6 +99,15 @@ export function table(rows, dark) {
 }
 
 /**
+ * The pixels of names.
+ * @param {string[]} names
+ * @param {boolean} dark
+ */
+export function named(names, dark) {
+  return Uint32Array.from(names, (name) => pack(...rgb(name, dark, false)));
+}
+
+/**
  * The colour of a name as a word for a style sheet.
  * @param {string} name
  * @param {boolean} dark

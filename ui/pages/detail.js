@@ -30,6 +30,7 @@ export function show(place, pane) {
   );
   if (!row) return;
   place.append(el("p", { class: "soft", text: about(pane, row) }));
+  if (row.kind === "slices" && pane.slice) place.append(slice(pane, pane.slice));
   if (row.kind !== "thread") return;
   place.append(places(pane, row));
   const { answer } = pane;
@@ -61,9 +62,21 @@ export function show(place, pane) {
  * @param {RowInfo} row
  */
 function about(pane, row) {
+  if (row.kind === "slices") return `${pane.about(row.row)}.`;
   const share = percent(row.running_ns / Math.max(1, pane.info.duration_ns));
   const who = row.kind === "thread" ? `Thread ${row.tid}${row.pid ? ` of process ${row.pid}` : ""}. ` : "";
   return `${who}${span(row.running_ns)} running (${share}), ${span(row.waiting_ns)} waiting for a processor.`;
+}
+
+/**
+ * The slice that is looked at.
+ * @param {Pane} pane
+ * @param {NonNullable<SliceAnswer["slice"]>} slice
+ */
+function slice(pane, { name, from, to }) {
+  const text = `${pane.info.names[name] ?? ""}: from ${point(from, (to - from) / 100)}, ${span(to - from)} long.`;
+  say(text);
+  return el("p", { class: "slice", text });
 }
 
 /**

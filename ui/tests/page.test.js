@@ -1,8 +1,8 @@
 // The page in a real browser: what a user does with pointer, keys and without eyes, and how fast the picture is.
 //
-//   node page.test.js ADDRESS_OF_TWO_RECORDINGS ADDRESS_OF_A_LARGE_ONE ADDRESS_OF_A_SMALL_ONE
+//   node page.test.js ADDRESS_OF_TWO_RECORDINGS ADDRESS_OF_A_LARGE_ONE ADDRESS_OF_A_SMALL_ONE ADDRESS_OF_ANOTHER_PROGRAMS
 //
-// All events of the small one are in `exact`, crates/cli/tests/view.rs.
+// All events of the small one are in `exact`, crates/cli/tests/view.rs, and those of another program's in `foreign`.
 
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
@@ -10,7 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
 
-const [two, large, exact] = process.argv.slice(2);
+const [two, large, exact, foreign] = process.argv.slice(2);
 const FLAGS = [
   "--no-sandbox",
   "--disable-gpu",
@@ -367,6 +367,43 @@ await test("marks, events and times are found, and each result leads to its plac
   await page.keyboard.press("Enter");
   await spot(2.5e6);
   assert.equal(await page.locator("#trouble").isVisible(), false);
+});
+
+await test("slices of other programs stand below their thread, with their names", foreign, {}, async (page) => {
+  await labelled(page, ["worker 700: 1 thread, 1 track", "worker", "", "", "connections"]);
+  const picture = await page.locator(".picture canvas").boundingBox();
+  const rows = await page.$eval(".pane", (pane) =>
+    [...pane.querySelectorAll(".label.slices")].map((label) => new DOMMatrix(label.style.transform).m42).sort((a, b) => a - b),
+  );
+  const at = (row, ns) => [picture.x + (ns / 10e6) * picture.width, picture.y + rows[row] + 8];
+  for (const [row, ns, words] of [
+    [0, 3e6, "request for 4.00 ms"],
+    [1, 1.5e6, "parse for 1.00 ms"],
+    [2, 6e6, "connections: open for 9.50 ms"],
+  ]) {
+    await page.mouse.move(...at(row, ns));
+    assert.equal(await page.locator(".tip").textContent(), words);
+  }
+  await page.mouse.move(...at(1, 5e6));
+  assert.equal(await page.locator(".tip").isVisible(), false);
+  await page.mouse.click(...at(1, 1.5e6));
+  await page.waitForSelector("#detail .slice");
+  assert.equal(await page.locator("#detail .slice").textContent(), "parse: from 1.00 ms, 1.00 ms long.");
+  // Two slices have two colours.
+  const colour = (row, ns) =>
+    page.$eval(
+      ".picture canvas",
+      (canvas, [share, y]) => {
+        const ratio = canvas.height / canvas.clientHeight;
+        const { data } = canvas.getContext("2d").getImageData(Math.round(share * canvas.width), Math.round(y * ratio), 1, 1);
+        return data.join(" ");
+      },
+      [ns / 10e6, rows[row] + 3],
+    );
+  assert.notEqual(await colour(0, 3.5e6), await colour(1, 1.9e6));
+  assert.notEqual(await colour(0, 3.5e6), await colour(0, 5e6));
+  await page.click("#tab-plots");
+  await page.waitForFunction(() => document.querySelector("#panel")?.textContent?.includes("worker queue (jobs)"));
 });
 
 await test("the figures of a range are those of the recording", `${exact}#range=1000000-4000000`, {}, async (page) => {

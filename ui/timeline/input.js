@@ -245,7 +245,10 @@ function hover(pane, event) {
   const whole = state >= 0 && found.shares.filter((share) => share > 0).length === 1;
   const who = pane.names.get(found.key);
   const parts = [];
-  if (whole) {
+  if (line.kind === "slices") {
+    const slice = pane.info.names[found.key] ?? "";
+    parts.push(whole ? `${slice} for ${span(found.ns)}` : `mostly ${slice}, closer: see each`);
+  } else if (whole) {
     parts.push(`${STATES[state]} for ${span(found.ns)}`);
     if (line.kind === "cpu" && state === 0 && who) parts.unshift(who);
     if (line.kind === "thread" && state === 0) parts.push(`on CPU ${found.key}`);
@@ -257,7 +260,7 @@ function hover(pane, event) {
     if (line.kind === "cpu" && who) parts.push(`mostly ${who}`);
     parts.push("closer: see each");
   }
-  pane.tip.textContent = `${line.name}: ${parts.join(", ")}`;
+  pane.tip.textContent = [line.name, parts.join(", ")].filter(Boolean).join(": ");
   pane.tip.hidden = false;
   const box = pane.element.getBoundingClientRect();
   const left = Math.min(event.clientX - box.left + 14, box.width - pane.tip.offsetWidth - 8);

@@ -10,7 +10,7 @@ const WORDS_MAX = 300;
  * @typedef {{
  *   from: number, to: number, width: number, height: number, ratio: number, lines: Line[],
  *   tiles: Map<number, import("./tiles.js").Tile>, details: Map<number, RowDetails>,
- *   colours: { plain: Uint32Array, muted: Uint32Array }, theme: import("../base/colour.js").Theme,
+ *   colours: { plain: Uint32Array, muted: Uint32Array }, named: Uint32Array, theme: import("../base/colour.js").Theme,
  *   focus: number | null, job: JobBrief | null, names: Map<number, string>, marks: string[], steps: number[],
  * }} Scene
  */
@@ -83,7 +83,7 @@ export class Painter {
     const scale = (tile.to - tile.from) / tile.pixels / unit;
     const shift = (tile.from - scene.from) / unit;
     const { floats, words } = tile;
-    const wordy = line.kind === "cpu" ? 46 * scene.ratio : Infinity;
+    const wordy = line.kind === "cpu" ? 46 * scene.ratio : line.kind === "slices" ? 24 * scene.ratio : Infinity;
     for (let n = 0, at = tile.first; n < tile.count; n++, at += 4) {
       const x = /** @type {number} */ (floats[at]) * scale + shift;
       if (x >= width) break;
@@ -121,7 +121,7 @@ export class Painter {
     const { keys, shares, pixels } = this;
     const width = shares.length;
     const { ratio, theme, colours } = scene;
-    const inset = line.kind === "cpu" ? 3 : line.kind === "irq" ? 2 : 3;
+    const inset = line.kind === "slices" ? 1 : line.kind === "irq" ? 2 : 3;
     // Below the bars of a thread is room for the brackets of its jobs.
     const below = line.kind === "thread" ? 7 : inset;
     const top = Math.round((line.y + inset) * ratio);
@@ -140,7 +140,7 @@ export class Painter {
         if (line.kind === "cpu") {
           const muted = scene.focus !== null && key !== scene.focus;
           colour = (muted ? colours.muted[key] : colours.plain[key]) ?? own;
-        }
+        } else if (line.kind === "slices") colour = scene.named[key] ?? own;
         const stop = end - column > 4 * ratio ? end - Math.round(ratio) : end;
         // From the bottom up: ran, waited, was blocked, unknown.
         let y = bottom;
@@ -179,9 +179,9 @@ export class Painter {
     for (const step of scene.steps) context.fillRect(Math.round(x(step)), 0, 1, scene.height);
     context.globalAlpha = 1;
     for (const line of scene.lines) {
-      if (line.kind !== "thread") continue;
+      if (line.kind !== "thread" && line.kind !== "slices") continue;
       context.fillStyle = theme.rule;
-      context.fillRect(0, line.y + line.height - 0.5, scene.width, 0.5);
+      if (line.kind === "thread") context.fillRect(0, line.y + line.height - 0.5, scene.width, 0.5);
       const details = scene.details.get(line.row);
       if (details) this.details(scene, line, details, x);
     }
@@ -189,9 +189,10 @@ export class Painter {
     context.font = "11px system-ui, sans-serif";
     context.textBaseline = "middle";
     for (const word of this.words) {
-      const name = scene.names.get(word.key);
+      const ofSlice = word.line.kind === "slices";
+      const name = ofSlice ? scene.marks[word.key] : scene.names.get(word.key);
       if (!name) continue;
-      const muted = scene.focus !== null && word.key !== scene.focus;
+      const muted = !ofSlice && scene.focus !== null && word.key !== scene.focus;
       const room = word.width / ratio - 8;
       const text = fit(context, name, room);
       if (!text) continue;

@@ -1,7 +1,7 @@
 // One recording's timeline: its window, its rows, what is chosen in it.
 
 import { json, Refused } from "../base/api.js";
-import { table, theme, word } from "../base/colour.js";
+import { named, table, theme, word } from "../base/colour.js";
 import { el, say } from "../base/dom.js";
 import { count, percent, point, round, span } from "../base/time.js";
 import { layer, paint as paintArrows } from "./arrows.js";
@@ -11,7 +11,7 @@ import { Painter, ruler } from "./paint.js";
 import { Tiles } from "./tiles.js";
 
 /** Row heights, pixels. */
-const HEIGHTS = { cpu: 28, irq: 16, process: 20, thread: 24 };
+const HEIGHTS = { cpu: 28, irq: 16, process: 20, thread: 24, slices: 16 };
 
 /** The shortest window, ns. */
 const SHORTEST = 200;
@@ -45,6 +45,8 @@ export class Pane {
     this.chosen = null;
     /** @type {JobAnswer | null} */
     this.answer = null;
+    /** @type {SliceAnswer["slice"]} the slice that is looked at */
+    this.slice = null;
     /** @type {Set<number>} the rows, and heads of processes, that stand before all others of their kind */
     this.pinned = new Set();
     /** @type {Set<number>} the processes whose threads are not shown */
@@ -82,6 +84,8 @@ export class Pane {
     /** @type {Map<number, string>} the names of processes by number */
     this.processes = new Map();
     this.colours = table([], this.theme.dark);
+    /** The colours of slices by the place of their name. */
+    this.named = named([], this.theme.dark);
     this.tip = el("div", { class: "tip", hidden: true });
     this.band = el("div", { class: "measured", hidden: true });
     this.line = el("div", { class: "spot", hidden: true });
@@ -137,6 +141,7 @@ export class Pane {
     this.names = new Map(info.rows.map((row) => [row.row, name(row)]));
     this.processes = processes(info.rows);
     this.colours = table(info.rows, this.theme.dark);
+    this.named = named(info.names, this.theme.dark);
     this.arrange();
     this.overview.load(this.recording, info).then(() => this.draw(), this.events.failed);
     if (follows) this.show(this.from === 0 ? 0 : info.duration_ns - length, info.duration_ns);
@@ -153,14 +158,25 @@ export class Pane {
     return about.toLowerCase().includes(wanted);
   }
 
-  /** Which rows are shown, in which order: processors, pinned threads, and processes with their threads. */
+  /**
+   * Which rows are shown, in which order: processors, pinned threads, and processes with their threads and tracks. Slices
+   * stand below the thread or the track to which they belong.
+   */
   arrange() {
     const { rows } = this.info;
-    const rank = { cpu: 0, irq: 1, thread: 2 };
-    const processors = rows.filter((row) => row.kind !== "thread");
+    const rank = { cpu: 0, irq: 1, thread: 2, slices: 3 };
+    const processors = rows.filter((row) => row.kind === "cpu" || row.kind === "irq");
     processors.sort((a, b) => rank[a.kind] - rank[b.kind] || (a.cpu ?? 0) - (b.cpu ?? 0));
-    const all = rows.filter((row) => row.kind === "thread");
-    all.sort((a, b) => marks(b) - marks(a) || b.running_ns - a.running_ns || a.row - b.row);
+    const all = rows.filter((row) => row.kind === "thread" || (row.kind === "slices" && row.below === null));
+    all.sort((a, b) => marks(b) - marks(a) || rank[a.kind] - rank[b.kind] || runs(b) - runs(a) || a.row - b.row);
+    /** @type {Map<number, RowInfo[]>} slices by the row above them */
+    const below = new Map();
+    for (const row of rows) {
+      if (typeof row.below === "number") below.set(row.below, [...(below.get(row.below) ?? []), row]);
+    }
+    const append = (/** @type {RowInfo} */ row) => {
+      for (const line of [row, ...(below.get(row.row) ?? [])]) this.append(line.row, line.kind, name(line));
+    };
     // A search for marks, events and times hides no thread.
     const found = all.filter((row) => this.matches(row));
     const threads = found.length > 0 ? found : all;
@@ -175,15 +191,15 @@ export class Pane {
     // Pinned processes, the traced program, those that mark their jobs, then the busiest.
     const first = (/** @type {number} */ key, /** @type {RowInfo[]} */ group) =>
       4 * Number(this.pinned.has(key)) + 2 * Number(key === head(traced)) + Math.max(...group.map(marks));
-    const busy = (/** @type {RowInfo[]} */ group) => group.reduce((sum, row) => sum + row.running_ns, 0);
+    const busy = (/** @type {RowInfo[]} */ group) => group.reduce((sum, row) => sum + runs(row), 0);
     const ordered = [...groups].sort(([a, one], [b, other]) => first(b, other) - first(a, one) || busy(other) - busy(one));
     this.tall = 0;
     this.all = [];
-    for (const row of [...processors, ...pinned]) this.append(row.row, row.kind, name(row));
+    for (const row of [...processors, ...pinned]) append(row);
     for (const [key, group] of ordered) {
-      if (group.length > 1) this.append(key, "process", this.title(key, group.length));
+      if (group.length > 1) this.append(key, "process", this.title(key, group));
       if (group.length > 1 && this.folded.has(key)) continue;
-      for (const row of group) this.append(row.row, row.kind, name(row));
+      for (const row of group) append(row);
     }
     this.layout();
   }
@@ -203,11 +219,15 @@ export class Pane {
   /**
    * What the head of a process says.
    * @param {number} key
-   * @param {number} threads
+   * @param {RowInfo[]} group
    */
-  title(key, threads) {
+  title(key, group) {
     const pid = process(key);
-    return `${this.processes.get(pid) ?? "process"} ${pid}: ${count(threads)} threads`;
+    const threads = group.filter((row) => row.kind === "thread").length;
+    const tracks = group.length - threads;
+    const say = (/** @type {number} */ n, /** @type {string} */ what) => `${count(n)} ${what}${n === 1 ? "" : "s"}`;
+    const said = [threads > 0 ? say(threads, "thread") : "", tracks > 0 ? say(tracks, "track") : ""];
+    return `${this.processes.get(pid) ?? "process"} ${pid}: ${said.filter(Boolean).join(", ")}`;
   }
 
   /**
@@ -244,6 +264,7 @@ export class Pane {
   repaint() {
     this.theme = theme();
     this.colours = table(this.info.rows, this.theme.dark);
+    this.named = named(this.info.names, this.theme.dark);
     this.gutter.replaceChildren();
     this.draw();
   }
@@ -280,6 +301,7 @@ export class Pane {
       tiles: this.tiles.tiles,
       details: this.tiles.details,
       colours: this.colours,
+      named: this.named,
       theme,
       focus: this.chosen,
       job: this.answer?.job ?? null,
@@ -378,6 +400,11 @@ export class Pane {
   about(row) {
     const info = this.info.rows.find((info) => info.row === row);
     if (!info) return "";
+    if (info.kind === "slices") {
+      const above = typeof info.below === "number" ? `${this.names.get(info.below) ?? ""} ` : "";
+      const depth = info.depth ? `, inside ${count(info.depth)} others` : "";
+      return `Slices of ${above}${name(info)}${depth}`.trimEnd();
+    }
     const share = percent(info.running_ns / Math.max(1, this.info.duration_ns));
     const who =
       info.kind === "thread" ? `${name(info)}, thread ${info.tid} of process ${info.pid || "unknown"}` : name(info);
@@ -457,18 +484,27 @@ export class Pane {
   async ask(row, { at, job, reveal }) {
     // Another job of the same thread takes the place of the one that is seen when it is there.
     if (row !== this.chosen) this.answer = null;
+    this.slice = null;
     this.chosen = row;
     const now = ++this.questions;
     if (row !== null && reveal) this.reveal(row);
     this.draw();
     this.canvas.setAttribute("aria-label", this.words());
     this.events.chosen(this);
-    if (row === null || this.info.rows.find((info) => info.row === row)?.kind !== "thread") {
+    const kind = this.info.rows.find((info) => info.row === row)?.kind;
+    if (row === null || (kind !== "thread" && kind !== "slices")) {
       if (row !== null) say(this.about(row));
       this.events.job(this);
       return;
     }
     try {
+      if (kind === "slices") {
+        const answer = await json("slice", { r: this.recording, row, at: Math.max(0, Math.round(at ?? 0)) });
+        if (this.questions !== now) return;
+        this.slice = answer.slice;
+        this.events.job(this);
+        return;
+      }
       const about = job === undefined ? { at: Math.max(0, Math.round(at ?? (this.from + this.to) / 2)) } : { job };
       const answer = await json("job", { r: this.recording, row, ...about });
       // Something else was chosen meanwhile.
@@ -531,6 +567,12 @@ export class Pane {
 }
 
 /**
+ * How long a thread ran, ns; the slices of a track are no processor time.
+ * @param {RowInfo} row
+ */
+const runs = (row) => (row.kind === "thread" ? row.running_ns : 0);
+
+/**
  * Whether a thread marks its jobs, as a number.
  * @param {RowInfo} row
  */
@@ -553,7 +595,7 @@ function processes(rows) {
   /** @type {Map<number, string>} */
   const names = new Map();
   for (const row of rows) {
-    if (row.pid && (row.tid === row.pid || !names.has(row.pid))) names.set(row.pid, name(row));
+    if (row.pid && name(row) && (row.tid === row.pid || !names.has(row.pid))) names.set(row.pid, name(row));
   }
   return names;
 }

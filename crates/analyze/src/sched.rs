@@ -50,6 +50,7 @@ mod explain;
 mod figures;
 pub(crate) mod follow;
 mod gaps;
+mod marked;
 mod marks;
 mod name;
 mod period;
@@ -70,7 +71,8 @@ pub use hemiola_trace::sched::Reservation;
 pub use name::Name;
 pub use report::{
     Accounting, Behind, Blocking, CpuReport, Culprit, Delay, DelayKind, Distribution, Gap, HeldUp,
-    Interference, Job, Miss, PeriodFrom, Report, TaskReport, ThreadReport, Waker,
+    Interference, Job, MarkKind, MarkReport, MarkedValues, Miss, PeriodFrom, Report, TaskReport,
+    ThreadReport, Waker,
 };
 
 /// How many missed deadlines a [`Report`] explains; all are counted.
@@ -142,6 +144,8 @@ pub(crate) struct Walk {
     pub(crate) threads: Vec<Seen>,
     /// The thread of each track, and the deadline that the caller gave for its jobs, ns.
     pub(crate) tasks: Vec<(Option<usize>, Option<u64>)>,
+    /// The thread of each track of events of other programs.
+    pub(crate) event_threads: Vec<Option<usize>>,
 }
 
 /// A thread of a walk.

@@ -31,6 +31,7 @@
 //! threads that did not run elsewhere are [`State::Unknown`].
 
 mod build;
+mod events;
 pub mod find;
 pub mod jobs;
 mod packed;
@@ -66,10 +67,12 @@ pub struct Timeline {
     pub from: Instant,
     /// The moment of its last.
     pub to: Instant,
-    /// Processors, then their interrupts, then threads in order of appearance.
+    /// Processors, then their interrupts, then threads in order of appearance, then the slices of other programs.
     pub rows: Vec<Row>,
     /// The row of the first thread.
     pub threads: usize,
+    /// The row of the first slices.
+    pub slices: usize,
     /// Stretches for which the events of a processor are missing, by time.
     pub gaps: Vec<Gap>,
     /// Events of the kernel.
@@ -78,18 +81,18 @@ pub struct Timeline {
     pub switches: u64,
     /// Events said to be lost; gaps whose number is not known count none.
     pub lost: u64,
-    /// The names that [`Mark::name`] refers to.
+    /// The names that [`Mark::name`] and the keys of slices refer to.
     pub names: Vec<String>,
-    /// The numbers that programs marked, by row and name.
+    /// The numbers that programs marked, and then the counters of other programs.
     pub counters: Vec<Counter>,
 }
 
 /// A number that a program marks again and again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Counter {
-    /// The row of the thread that marks it.
-    pub row: usize,
-    /// The names of the task and of the mark.
+    /// The row of the thread that it belongs to.
+    pub row: Option<usize>,
+    /// The names of the task or thread and of the mark, and the unit.
     pub name: String,
     /// Time, ns, and value, by time.
     pub points: Vec<(u64, f64)>,
@@ -127,6 +130,18 @@ pub enum Subject {
         /// Its name, the last it had.
         name: String,
     },
+    /// The slices of a track of another program that are in so many others: the key of a running segment is the index
+    /// of the slice's name in [`Timeline::names`]. A slice without a length is 1 ns long.
+    Slices {
+        /// The row below which it belongs: that of the thread, or the first one of the same track.
+        below: Option<usize>,
+        /// The process; 0 if it belongs to none.
+        pid: u32,
+        /// The name of the track, in its first row.
+        name: String,
+        /// In how many other slices.
+        depth: u16,
+    },
 }
 
 /// A moment worth showing on a thread's row.
@@ -141,7 +156,12 @@ pub struct Mark {
 impl Timeline {
     /// The rows of threads.
     pub fn thread_rows(&self) -> std::ops::Range<usize> {
-        self.threads..self.rows.len()
+        self.threads..self.slices
+    }
+
+    /// The rows of slices of other programs.
+    pub fn slice_rows(&self) -> std::ops::Range<usize> {
+        self.slices..self.rows.len()
     }
 
     /// The row of the thread that had this number at a moment, ns; otherwise the first that has it.

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use hemiola_analyze::sched::{
-    self, Of, Options, Report, ThreadReport, Wanted, Who, csv, gantt, tables,
+    self, MarkReport, Of, Options, Report, ThreadReport, Wanted, Who, csv, gantt, tables,
 };
 use hemiola_diagnostic::did_you_mean;
 use hemiola_model::machine::{Figure, Machine};
@@ -126,16 +126,30 @@ fn one_thread(
     report: &Report,
     name: &str,
 ) -> Result<Vec<Table>, Failure> {
-    must_exist(report, name)?;
+    let marks = tables::marks(report, |mark| is_marked_by(mark, name));
+    if marks.rows.is_empty() {
+        must_exist(report, name)?;
+    }
     let threads = report.threads.iter().filter(|thread| is_called(thread, name));
-    Ok(threads
+    let mut tables: Vec<Table> = threads
         .flat_map(|thread| {
             let wanted =
                 Wanted { of: Of::Thread(thread.tid), from_ns: 0, to_ns: u64::MAX, max: JOBS_MAX };
             let jobs = sched::jobs(recording, options, &wanted);
             tables::thread_tables(report, thread, &jobs)
         })
-        .collect())
+        .collect();
+    tables.push(marks);
+    tables.retain(|table| !table.rows.is_empty());
+    Ok(tables)
+}
+
+/// Whether a mark is of the thread or track that a user names.
+fn is_marked_by(mark: &MarkReport, name: &str) -> bool {
+    match who(name) {
+        Who::Tid(tid) => mark.tid == tid,
+        Who::Name(name) => mark.track == name,
+    }
 }
 
 fn picture(

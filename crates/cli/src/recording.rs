@@ -62,7 +62,8 @@ pub(crate) fn open(path: &Path) -> Result<Opened, Failure> {
         ))
     };
     let (recording, errors, _) = read(path).map_err(unread)?;
-    if recording.cpus.is_empty() && recording.tracks.is_empty() {
+    let is_empty = recording.tracks.is_empty() && recording.track_events.tracks.is_empty();
+    if recording.cpus.is_empty() && is_empty {
         let reason = errors.first().map_or_else(
             || "it contains no context switch and no mark".into(),
             ToString::to_string,

@@ -8,8 +8,10 @@ use hemiola_trace::perfetto::{Names, TraceWriter};
 use hemiola_trace::sched::Event;
 use hemiola_trace::{Entry, EventKind};
 use hemiola_units::Instant;
+use hemiola_wire::{put_message, put_number};
 
 use crate::machine::Machine;
+use crate::view::foreign;
 
 /// Records two tasks on one processor for a second. The slower one marks its jobs and misses some deadlines.
 fn recorded(machine: &Machine) {
@@ -105,6 +107,43 @@ fn a_thread_a_time_range_and_a_period_can_be_selected() {
         (Some(200_000), Some("given"))
     );
     assert!(urgent["missed"].as_u64().unwrap() > 100);
+}
+
+#[test]
+fn marks_of_other_programs_are_a_table_and_what_is_left_out_is_a_problem() {
+    let machine = Machine::take("analyze-foreign");
+    let path = foreign(&machine);
+    let shown = machine.hemiola(&["analyze", "foreign.pftrace"]).with_code(0).stdout;
+    for text in
+        ["Marks", "worker [701]", "request", "4.00 ms", "connections", "cache miss", "7 jobs"]
+    {
+        assert!(shown.contains(text), "{text}: {shown}");
+    }
+    let one = machine.hemiola(&["analyze", "foreign.pftrace", "--thread", "worker"]).with_code(0);
+    assert!(one.stdout.contains("parse") && !one.stdout.contains("connections"), "{}", one.stdout);
+
+    // An instant on a clock that no snapshot relates to the others.
+    let mut file = fs::read(&path).unwrap();
+    put_message(&mut file, 1, |packet| {
+        put_number(packet, 8, 5);
+        put_number(packet, 58, 5);
+        put_message(packet, 11, |event| put_number(event, 9, 3));
+    });
+    fs::write(&path, file).unwrap();
+    let json = machine.hemiola(&["analyze", "foreign.pftrace", "--json"]).with_code(0).stdout;
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let problem = json["problems"][0]["text"].as_str().unwrap();
+    assert!(problem.starts_with("track events left out: 1 (no clock snapshot"), "{problem}");
+    let of = |name: &str| {
+        let marks = json["marks"].as_array().unwrap();
+        marks.iter().find(|mark| mark["name"] == name).unwrap()
+    };
+    assert_eq!(of("request")["duration_ns"]["max"], 4_000_000);
+    assert_eq!(
+        (of("queue")["kind"].as_str(), of("queue")["values"]["mean"].as_f64()),
+        (Some("counter"), Some(4.5))
+    );
+    machine.hemiola(&["analyze", "foreign.pftrace", "--strict"]).with_code(1);
 }
 
 #[test]

@@ -11,6 +11,7 @@ use hemiola_trace::perfetto::{Names, TraceWriter};
 use hemiola_trace::sched::{Context, Event, Left, Thread, Tid, What};
 use hemiola_trace::{Entry, EventKind};
 use hemiola_units::Instant;
+use hemiola_wire::{put_bytes, put_message, put_number};
 use serde_json::{Value, json};
 
 use crate::command::PROGRAM;
@@ -82,6 +83,72 @@ fn exact(machine: &Machine) -> PathBuf {
     let mark = |(us, arg)| Entry { at: at(us), kind: EventKind::Mark, arg, cycle: 0, a: 0, b: 0 };
     writer.entries(track, &[(1_500, 0), (6_000, 1), (9_000, 0)].map(mark)).unwrap();
     writer.close().unwrap();
+    path
+}
+
+/// A trace of another program in 10 ms from the first event on: a thread with slices, an instant and a counter, and a
+/// track of its process. The tests of the page know these figures.
+pub(crate) fn foreign(machine: &Machine) -> PathBuf {
+    const BEGIN: u64 = 5_000_000_000;
+    const THREAD: u64 = 1;
+    const CONNECTIONS: u64 = 2;
+    const QUEUE: u64 = 3;
+    let mut file = Vec::new();
+    let mut packet = |field: u32, at: Option<u64>, content: &dyn Fn(&mut Vec<u8>)| {
+        put_message(&mut file, 1, |packet| {
+            put_number(packet, 10, 1);
+            at.into_iter().for_each(|us| put_number(packet, 8, BEGIN + 1_000 * us));
+            put_message(packet, field, content);
+        });
+    };
+    let describe = |uuid: u64, parent: u64, name: &'static str| {
+        move |track: &mut Vec<u8>| {
+            put_number(track, 1, uuid);
+            put_number(track, 5, parent);
+            put_bytes(track, 2, name.as_bytes());
+        }
+    };
+    packet(60, None, &|track| {
+        put_number(track, 1, THREAD);
+        put_message(track, 4, |thread| {
+            put_number(thread, 1, 700);
+            put_number(thread, 2, 701);
+            put_bytes(thread, 5, b"worker");
+        });
+    });
+    packet(60, None, &|track| {
+        put_number(track, 1, 9);
+        put_message(track, 3, |process| put_number(process, 1, 700));
+    });
+    packet(60, None, &describe(CONNECTIONS, 9, "connections"));
+    packet(60, None, &|track| {
+        describe(QUEUE, THREAD, "queue")(track);
+        put_message(track, 8, |counter| put_bytes(counter, 6, b"jobs"));
+    });
+    let event = |kind: u64, name: &'static str, track: u64| {
+        move |event: &mut Vec<u8>| {
+            put_number(event, 9, kind);
+            put_number(event, 11, track);
+            put_bytes(event, 23, name.as_bytes());
+        }
+    };
+    let [begin, end, instant] = [1, 2, 3];
+    packet(11, Some(0), &event(begin, "request", THREAD));
+    packet(11, Some(500), &event(begin, "open", CONNECTIONS));
+    packet(11, Some(1_000), &event(begin, "parse", THREAD));
+    packet(11, Some(2_000), &event(end, "", THREAD));
+    packet(11, Some(2_500), &event(instant, "cache miss", THREAD));
+    packet(11, Some(4_000), &event(end, "", THREAD));
+    for (us, jobs) in [(0, 2), (3_000, 7)] {
+        packet(11, Some(us), &|event| {
+            put_number(event, 9, 4);
+            put_number(event, 11, QUEUE);
+            put_number(event, 30, jobs);
+        });
+    }
+    packet(11, Some(10_000), &event(end, "", CONNECTIONS));
+    let path = machine.folder().join("foreign.pftrace");
+    fs::write(&path, file).unwrap();
     path
 }
 
@@ -306,6 +373,52 @@ fn a_search_and_the_wake_ups_of_rows_are_exact() {
 }
 
 #[test]
+fn slices_instants_and_counters_of_other_programs_are_shown() {
+    let machine = Machine::take("view-foreign");
+    let page = Page::serve(&[&foreign(&machine)]);
+    let recording = page.json("api/recording?r=0");
+    assert_eq!(
+        (&recording["duration_ns"], &recording["problems"]),
+        (&json!(10_000_000), &json!([]))
+    );
+    let brief = |row: &Value| {
+        let words = ["kind", "name", "below", "depth", "marks"].map(|key| row[key].clone());
+        json!(words)
+    };
+    let rows = recording["rows"].as_array().unwrap();
+    let thread = rows[0]["row"].as_u64().unwrap();
+    assert_eq!(
+        rows.iter().map(brief).collect::<Vec<_>>(),
+        [
+            json!(["thread", "worker", null, null, 1]),
+            json!(["slices", "", thread, 0, 0]),
+            json!(["slices", "", thread, 1, 0]),
+            json!(["slices", "connections", null, 0, 0]),
+        ]
+    );
+    let name = |name: &str| {
+        let names = recording["names"].as_array().unwrap();
+        names.iter().position(|known| known == name).unwrap()
+    };
+    let inner = &rows[2]["row"];
+    let slice = |at: u64| page.json(&format!("api/slice?r=0&row={inner}&at={at}"))["slice"].clone();
+    assert_eq!(
+        slice(1_500_000),
+        json!({ "name": name("parse"), "from": 1_000_000, "to": 2_000_000 })
+    );
+    assert_eq!(slice(2_500_000), Value::Null);
+    let details = page.json(&format!("api/details?r=0&from=0&to=10000000&rows={thread}"));
+    assert_eq!(details[thread.to_string()]["marks"], json!([[2_500_000, name("cache miss")]]));
+    let found = page.json("api/find?r=0&text=worker%20parse");
+    let place = json!({
+        "at": 1_000_000, "row": inner, "mark": name("parse"), "state": null, "key": null,
+    });
+    assert_eq!(found["places"], json!([place]));
+    let (_, plot) = page.get("api/plot/counters?r=0&from=0&to=10000000");
+    assert!(String::from_utf8_lossy(&plot).contains("worker queue (jobs)"));
+}
+
+#[test]
 fn an_invalid_request_is_refused_and_the_server_continues() {
     let machine = Machine::take("view-questions");
     let page = Page::serve(&[&trace(&machine, "a.trace", 2_000)]);
@@ -436,7 +549,9 @@ fn the_page_works_in_a_browser() {
     let [a, b] = [trace(&machine, "first.trace", 120_000), trace(&machine, "second.trace", 60_000)];
     let large = trace(&machine, "large.trace", many);
     let exact = exact(&machine);
-    let pages = [Page::serve(&[&a, &b]), Page::serve(&[&large]), Page::serve(&[&exact])];
+    let foreign = foreign(&machine);
+    let pages = [&[&a, &b][..], &[&large], &[&exact], &[&foreign]]
+        .map(|paths| Page::serve(&paths.iter().map(|path| path.as_path()).collect::<Vec<_>>()));
     let mut command = Command::new("node");
     command.current_dir(tests).arg("page.test.js").args(pages.iter().map(|page| &page.address));
     let output = command.output().unwrap();

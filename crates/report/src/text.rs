@@ -92,6 +92,16 @@ pub fn difference_cells(difference: Option<Difference>, whole: f64) -> [String; 
     [format!("{} ({share})", duration(value)), format!("{} … {}", duration(low), duration(high))]
 }
 
+/// A number that a program marked, in at most six decimals or as a power of ten: `"0.25"`, `"1.50e9"`.
+#[must_use]
+pub fn number(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0".into(),
+        size if !(1e-3..1e6).contains(&size) => format!("{value:.2e}"),
+        _ => ((value * 1e6).round() / 1e6).to_string(),
+    }
+}
+
 /// Whole numbers in groups of three, as `"15 617"`.
 #[must_use]
 pub fn count(value: u64) -> String {

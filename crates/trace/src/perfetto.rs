@@ -83,7 +83,7 @@ pub struct Trace {
     pub tracks: Vec<Track>,
     /// The events of other programs.
     pub track_events: TrackEvents,
-    /// Well-formed packets without content for us: data of other programs that are neither track events nor the kernel's.
+    /// Well-formed packets without content for us: other data than track events and events of the kernel.
     pub foreign_packets: u64,
 }
 

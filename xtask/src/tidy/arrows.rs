@@ -114,6 +114,8 @@ const CRATES: [(&str, Nature, &[&str]); 33] = [
             "record",
             // Its tests control a recording from Rust.
             "mark",
+            // Its tests write traces as other programs do.
+            "wire",
             "scenario",
             "runner",
             "stats",

@@ -7,6 +7,7 @@ use hemiola_trace::sched::{PRIORITY_UNKNOWN, Tid};
 use super::accounting;
 use super::engine::Engine;
 use super::explain::Explainer;
+use super::marked;
 use super::marks::Task;
 use super::name::Name;
 use super::period::about;
@@ -87,6 +88,7 @@ pub(super) fn report(engine: &mut Engine<'_>) -> Report {
         cpus,
         threads,
         tasks,
+        marks: marked::marks(engine.recording),
         misses: std::mem::take(&mut engine.misses),
         missed_deadlines: engine.missed,
         accounting: accounting::compare(
@@ -120,6 +122,11 @@ pub(super) fn walk(mut engine: Engine<'_>) -> Walk {
         (thread, task.given)
     });
     let tasks = tasks.collect();
+    let event_threads = engine.recording.track_events.tracks.iter().map(|track| {
+        let first = track.span().map_or(0, |(first, _)| first.nanos());
+        (track.tid != 0).then(|| engine.threads.at(Tid(track.tid), first))
+    });
+    let event_threads = event_threads.collect();
     let seen = |state: &State| {
         let marked = engine.recording.tracks.iter().zip(&engine.marks.tasks);
         let marked = marked.map(|(_, task)| task).find(|task| task.tid == state.tid);
@@ -134,7 +141,8 @@ pub(super) fn walk(mut engine: Engine<'_>) -> Walk {
         }
     };
     let threads = engine.threads.states.iter().map(seen).collect();
-    Walk { events: engine.from.map(|from| (engine.events, from)), report, threads, tasks }
+    let events = engine.from.map(|from| (engine.events, from));
+    Walk { events, report, threads, tasks, event_threads }
 }
 
 /// The sum of times. Those of a damaged recording may exceed all bounds.
@@ -386,6 +394,13 @@ fn notes(engine: &Engine<'_>, report: &Report) -> Vec<String> {
              before it, and no thread is known to have ended a wait"
                 .into(),
         );
+    }
+    let unmatched = total(engine.recording.track_events.tracks.iter().map(|track| track.unmatched));
+    if unmatched > 0 {
+        notes.push(format!(
+            "{} slices of other programs ended whose beginning is not in the recording: they are in no figure",
+            count(unmatched)
+        ));
     }
     if report.switches == 0 && !report.tasks.is_empty() {
         notes.push(

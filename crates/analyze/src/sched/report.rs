@@ -37,6 +37,8 @@ pub struct Report {
     pub threads: Vec<ThreadReport>,
     /// Each marked task, in the order of the recording's tracks.
     pub tasks: Vec<TaskReport>,
+    /// What programs marked besides jobs, and the track events of other programs: slices, then counters, then instants.
+    pub marks: Vec<MarkReport>,
     /// Missed deadlines in the order of their releases, the first [`MISSES_MAX`](super::MISSES_MAX).
     pub misses: Vec<Miss>,
     /// All of them.
@@ -296,6 +298,57 @@ pub struct Waker {
     pub tid: Option<u32>,
     /// How often.
     pub times: u64,
+}
+
+/// What a program marked under one name on one track.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct MarkReport {
+    /// The name of the mark; of a counter of another program, that of its track.
+    pub name: String,
+    /// The task, thread, process or other track that has it.
+    pub track: String,
+    /// Its thread; 0 if it belongs to none.
+    pub tid: u32,
+    /// Its process; 0 where unknown.
+    pub pid: u32,
+    /// Its kind.
+    pub kind: MarkKind,
+    /// How many there are; of slices, those with both ends.
+    pub count: u64,
+    /// Slices whose end is not in the recording: in no distribution.
+    pub incomplete: u64,
+    /// From the beginning to the end of a slice, ns, with everything that happened meanwhile.
+    pub duration_ns: Option<Distribution>,
+    /// The values of a counter; `None` if none is finite.
+    pub values: Option<MarkedValues>,
+}
+
+/// What a mark is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MarkKind {
+    /// A time with a beginning and an end.
+    #[default]
+    Slice,
+    /// A number that changes.
+    Counter,
+    /// A single moment.
+    Instant,
+}
+
+/// The values of a counter.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MarkedValues {
+    /// Their unit; empty if the program states none.
+    pub unit: String,
+    /// Least.
+    pub min: f64,
+    /// Arithmetic mean of the values, however long each held.
+    pub mean: f64,
+    /// Greatest.
+    pub max: f64,
+    /// The last one.
+    pub last: f64,
 }
 
 /// The figures of a marked task. Its jobs come from the program's own marks (`Start`, `Finish`), their delays from

@@ -1,9 +1,9 @@
 //! The tables of a report.
 
-use super::report::{Distribution, Interference, Job, Report, ThreadReport};
+use super::report::{Distribution, Interference, Job, MarkKind, MarkReport, Report, ThreadReport};
 use super::{explain, median_job};
 use hemiola_report::table::Table;
-use hemiola_report::text::{NONE, count, duration, percent};
+use hemiola_report::text::{NONE, count, duration, number, percent, printable};
 
 /// How many rows the tables of threads, delays and misses have; the JSON has all.
 const ROWS_MAX: usize = 24;
@@ -22,6 +22,7 @@ pub const TWO_METHODS: &str = "Processor use by two methods";
 pub fn tables(report: &Report) -> Vec<Table> {
     let mut tables = vec![
         tasks(report),
+        marks(report, |_| true),
         threads(report),
         interference(report),
         blocking(report),
@@ -189,6 +190,50 @@ fn tasks(report: &Report) -> Table {
     Table::new("Marked tasks", heads, rows.collect()).with_note(
         "Jobs as the program marks them: response from release to finish, lateness the greatest finish − deadline.",
     )
+}
+
+/// What programs marked besides jobs, as far as it is wanted.
+pub fn marks(report: &Report, is_wanted: impl Fn(&MarkReport) -> bool) -> Table {
+    let wanted: Vec<&MarkReport> = report.marks.iter().filter(|mark| is_wanted(mark)).collect();
+    let row = |mark: &&MarkReport| {
+        let track = printable(&mark.track);
+        let kind = match mark.kind {
+            MarkKind::Slice => "slice",
+            MarkKind::Counter => "counter",
+            MarkKind::Instant => "instant",
+        };
+        let figures = match (&mark.duration_ns, &mark.values) {
+            (Some(of), _) => {
+                let together = of.mean * of.count as f64;
+                [of.min as f64, of.mean, of.max as f64, together].map(duration)
+            }
+            (None, Some(of)) => {
+                let value =
+                    |value: f64| format!("{} {}", number(value), of.unit).trim_end().to_owned();
+                [value(of.min), value(of.mean), value(of.max), NONE.to_owned()]
+            }
+            (None, None) => [NONE; 4].map(str::to_owned),
+        };
+        let mut row = vec![
+            if mark.tid == 0 { track } else { named(&track, Some(mark.tid)) },
+            printable(&mark.name),
+            kind.to_owned(),
+            count(mark.count + mark.incomplete),
+        ];
+        row.extend(figures);
+        row
+    };
+    let more = match wanted.len().saturating_sub(ROWS_MAX) {
+        0 => String::new(),
+        more => format!(" {} more are in --json.", count(more as u64)),
+    };
+    let rows = wanted.iter().take(ROWS_MAX).map(row).collect();
+    Table::new("Marks", "Track|Mark|Kind|Count|Min|Mean|Max|Together".split('|'), rows)
+        .with_prose(&[1])
+        .with_note(format!(
+            "Slices: from beginning to end, with everything that happened meanwhile; those without an end count, but are in \
+             no other figure. Counters: their values.{more}"
+        ))
 }
 
 const INTERFERENCE: [&str; 6] = ["Thread", "By", "Together", "Before it began", "Times", "Longest"];

@@ -31,8 +31,10 @@ impl Timeline {
     }
 }
 
-struct Builder {
-    timeline: Timeline,
+pub(super) struct Builder {
+    pub(super) timeline: Timeline,
+    /// The place of each name.
+    names: BTreeMap<String, u32>,
     /// The row of each processor by its number.
     processors: Vec<Option<u32>>,
     page_fault: [Option<u32>; 2],
@@ -48,7 +50,7 @@ impl Builder {
         }
         let rows = rows(Subject::Processor).chain(rows(Subject::Interrupts)).map(Row::of).collect();
         let timeline = Timeline { rows, threads: 2 * recording.cpus.len(), ..Timeline::default() };
-        Self { timeline, processors, page_fault: [None; 2] }
+        Self { timeline, names: BTreeMap::new(), processors, page_fault: [None; 2] }
     }
 
     fn processor_row(&self, cpu: u16) -> Option<usize> {
@@ -56,7 +58,7 @@ impl Builder {
     }
 
     /// The row of a thread, made when the thread first does something.
-    fn row(&mut self, thread: usize) -> Option<&mut Row> {
+    pub(super) fn row(&mut self, thread: usize) -> Option<&mut Row> {
         let row = self.timeline.threads + thread;
         if row >= ROWS_MAX {
             return None;
@@ -90,6 +92,7 @@ impl Follow for Builder {
             row.track = Track::default();
         }
         self.timeline.names.clear();
+        self.names.clear();
         self.page_fault = [None; 2];
     }
 
@@ -144,7 +147,10 @@ impl Follow for Builder {
         let slot = usize::from(in_kernel);
         let name = match self.page_fault[slot] {
             Some(name) => name,
-            None => *self.page_fault[slot].insert(self.timeline.name(words[slot])),
+            None => {
+                let name = self.name(words[slot]);
+                *self.page_fault[slot].insert(name)
+            }
         };
         if let Some(row) = self.row(thread) {
             row.marks.push(Mark { at, name });
@@ -154,7 +160,7 @@ impl Follow for Builder {
 
 impl Builder {
     fn finish(mut self, recording: &Recording, walk: Walk) -> (Timeline, Report) {
-        let Walk { report, events, threads, tasks } = walk;
+        let Walk { report, events, threads, tasks, event_threads } = walk;
         let (mut from, mut to) = (events.map(|(_, from)| from), report.to_ns);
         for (thread, seen) in threads.into_iter().enumerate() {
             let Some(row) = self.row(thread) else { break };
@@ -169,6 +175,15 @@ impl Builder {
             if let Some(row) = thread.filter(|thread| self.row(*thread).is_some()) {
                 self.program(number, track, self.timeline.threads + row, given);
             }
+        }
+        self.timeline.slices = self.timeline.rows.len();
+        for (track, thread) in recording.track_events.tracks.iter().zip(event_threads) {
+            if let Some((first, last)) = track.span() {
+                let first = first.nanos();
+                (from, to) =
+                    (Some(from.map_or(first, |from| from.min(first))), to.max(last.nanos()));
+            }
+            self.events(&recording.track_events.names, track, thread);
         }
         let mut timeline = self.timeline;
         timeline.from = Instant::from_nanos(from.unwrap_or(0));
@@ -229,8 +244,19 @@ impl Builder {
             points.sort_by_key(|(at, _)| *at);
             let mark = track.names.get(EventKind::Mark, arg).unwrap_or("mark");
             let name = format!("{} {mark}", track.name);
-            self.timeline.counters.push(Counter { row, name, points });
+            self.timeline.counters.push(Counter { row: Some(row), name, points });
         }
+    }
+
+    /// Returns the number of a name.
+    pub(super) fn name(&mut self, name: &str) -> u32 {
+        if let Some(known) = self.names.get(name) {
+            return *known;
+        }
+        let number = self.timeline.names.len() as u32;
+        self.timeline.names.push(name.to_owned());
+        self.names.insert(name.to_owned(), number);
+        number
     }
 
     /// Returns the number of the name of a mark, which contains its text if it has one.
@@ -242,8 +268,8 @@ impl Builder {
             (kind, None) => kind.name().to_owned(),
         };
         match entry.text().filter(|_| self.timeline.names.len() < NAMES_MAX) {
-            Some(text) => self.timeline.name(&format!("{name}: {text}")),
-            None => self.timeline.name(&name),
+            Some(text) => self.name(&format!("{name}: {text}")),
+            None => self.name(&name),
         }
     }
 }
@@ -252,7 +278,7 @@ impl Builder {
 const NAMES_MAX: usize = 1000;
 
 impl Row {
-    fn of(subject: Subject) -> Self {
+    pub(super) fn of(subject: Subject) -> Self {
         let (track, marks, marked) = (Track::default(), Vec::new(), Vec::new());
         Self { subject, track, marks, marked, deadline: None }
     }
@@ -275,15 +301,5 @@ impl Subject {
     /// A thread of which nothing is known yet.
     const fn nobody() -> Self {
         Self::Thread { tid: 0, pid: 0, name: String::new() }
-    }
-}
-
-impl Timeline {
-    fn name(&mut self, name: &str) -> u32 {
-        let known = self.names.iter().position(|known| known == name);
-        known.unwrap_or_else(|| {
-            self.names.push(name.to_owned());
-            self.names.len() - 1
-        }) as u32
     }
 }

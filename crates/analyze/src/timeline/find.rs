@@ -1,6 +1,6 @@
 //! Searches a recording for what happened to threads and what they marked.
 
-use super::{Mark, Row, State, Subject, Timeline};
+use super::{State, Subject, Timeline};
 
 /// The words that name the beginning of a state.
 const EVENTS: [(&str, State); 6] = [
@@ -55,7 +55,7 @@ pub struct Place {
 /// A mark or event that was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum What {
-    /// A mark; its name is at this index in [`Timeline::names`].
+    /// A mark, or a slice that begins; its name is at this index in [`Timeline::names`].
     Mark(u32),
     /// The thread comes into this state; the key is as in its segments.
     Begins(State, u32),
@@ -73,8 +73,8 @@ pub fn find(timeline: &Timeline, query: &Query, from: u64, max: usize) -> (Vec<P
     let has =
         |word: &String| timeline.names.iter().map(|n| n.to_lowercase().contains(word)).collect();
     let in_names: Vec<Vec<bool>> = query.words.iter().map(has).collect();
-    for row in timeline.thread_rows() {
-        let about = about(&timeline.rows[row]);
+    for row in timeline.threads..timeline.rows.len() {
+        let about = about(timeline, row);
         let left: Vec<&Vec<bool>> = query
             .words
             .iter()
@@ -84,10 +84,17 @@ pub fn find(timeline: &Timeline, query: &Query, from: u64, max: usize) -> (Vec<P
         if query.events.is_empty() {
             let marks = &timeline.rows[row].marks;
             let marks = &marks[marks.partition_point(|mark| mark.at < from)..];
-            let is_named = |mark: &&Mark| left.iter().all(|names| names[mark.name as usize]);
-            let places = marks.iter().filter(is_named);
-            first.take(places.map(|mark| Place { at: mark.at, row, what: What::Mark(mark.name) }));
-        } else if left.is_empty() {
+            let is_named = |name: u32| left.iter().all(|names| names[name as usize]);
+            let place = |at: u64, name: u32| Place { at, row, what: What::Mark(name) };
+            let places = marks.iter().filter(|mark| is_named(mark.name));
+            first.take(places.map(|mark| place(mark.at, mark.name)));
+            if timeline.slice_rows().contains(&row) {
+                let begins = timeline.begins(row, from);
+                let slices =
+                    begins.filter(|(_, state, key)| *state == State::Running && is_named(*key));
+                first.take(slices.map(|(at, _, key)| place(at, key)));
+            }
+        } else if left.is_empty() && timeline.thread_rows().contains(&row) {
             let begins = timeline.begins(row, from);
             let wanted = begins.filter(|(_, state, _)| query.events.contains(state));
             first.take(wanted.map(|(at, state, key)| Place {
@@ -101,10 +108,14 @@ pub fn find(timeline: &Timeline, query: &Query, from: u64, max: usize) -> (Vec<P
     (first.found, first.more)
 }
 
-/// The name and the numbers of a row's thread.
-fn about(row: &Row) -> String {
-    match &row.subject {
+/// The name and the numbers of a row's thread; of slices, also those of the rows above.
+fn about(timeline: &Timeline, row: usize) -> String {
+    match &timeline.rows[row].subject {
         Subject::Thread { tid, pid, name } => format!("{name} {tid} {pid}").to_lowercase(),
+        Subject::Slices { below, pid, name, .. } => {
+            let above = below.map_or_else(String::new, |above| about(timeline, above));
+            format!("{above} {name} {pid}").to_lowercase()
+        }
         _ => String::new(),
     }
 }

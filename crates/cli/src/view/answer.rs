@@ -9,6 +9,7 @@
 //! per span        f32 x   f32 width   u32 key   4 × u8 share: running, waiting, blocked, unknown
 //! ```
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use axum::extract::{Query, State};
@@ -24,7 +25,9 @@ use hemiola_analyze::sched::compare::compare as compare_reports;
 use hemiola_analyze::sched::{self, Culprit, Explainer};
 use hemiola_analyze::timeline::find::{Place, Query as Search, What, find as find_places};
 use hemiola_analyze::timeline::jobs::{self, Job};
-use hemiola_analyze::timeline::{PIXELS_MAX, Row, State as Doing, Subject, range as ranges};
+use hemiola_analyze::timeline::{
+    PIXELS_MAX, Row, Segment, State as Doing, Subject, range as ranges,
+};
 use hemiola_model::schedulability::verdict;
 
 use super::plots;
@@ -50,6 +53,7 @@ pub(crate) fn routes() -> Router<Arc<Sources>> {
         .route("/window", answer(window))
         .route("/details", answer(details))
         .route("/job", answer(job))
+        .route("/slice", answer(slice))
         .route("/range", answer(range))
         .route("/find", answer(find))
         .route("/report", answer(report))
@@ -166,11 +170,16 @@ fn recording(sources: &Sources, of: Of) -> Result<Json<Value>, Refusal> {
 fn describe(loaded: &Loaded) -> Value {
     let timeline = &loaded.timeline;
     let from = timeline.from.nanos();
+    let below = |row: usize| match timeline.rows[row].subject {
+        Subject::Slices { below, .. } => below,
+        _ => None,
+    };
+    let above: BTreeSet<usize> = timeline.slice_rows().filter_map(below).collect();
     let rows: Vec<Value> = timeline
         .rows
         .iter()
         .enumerate()
-        .filter(|(_, row)| is_shown(row))
+        .filter(|(index, row)| is_shown(row) || above.contains(index))
         .map(|(index, row)| describe_row(index, row))
         .collect();
     let gaps: Vec<Value> = timeline
@@ -186,7 +195,7 @@ fn describe(loaded: &Loaded) -> Value {
         "version": loaded.version,
         "from_ns": from,
         "duration_ns": timeline.to.nanos().saturating_sub(from),
-        "began_unix_ms": loaded.recording.began.map(|(at, unix)| {
+        "began_unix_ms": loaded.began.map(|(at, unix)| {
             let wall = i128::from(unix) + i128::from(from) - i128::from(at.nanos());
             (wall / 1_000_000) as i64
         }),
@@ -196,7 +205,7 @@ fn describe(loaded: &Loaded) -> Value {
         "gaps": gaps,
         "gaps_all": timeline.gaps.len(),
         "names": timeline.names,
-        "conditions": loaded.recording.conditions,
+        "conditions": loaded.conditions,
         "problems": loaded.problems,
         "rows": rows,
     })
@@ -224,6 +233,10 @@ fn describe_row(index: usize, row: &Row) -> Value {
         Subject::Thread { tid, pid, name } => json!({
             "kind": "thread", "tid": tid, "pid": pid, "name": name,
             "marked": row.marked.len(), "marks": row.marks.len(),
+        }),
+        Subject::Slices { below, pid, name, depth } => json!({
+            "kind": "slices", "below": below, "pid": pid, "name": name, "depth": depth,
+            "marks": row.marks.len(),
         }),
     };
     if let (Some(value), Value::Object(more)) = (value.as_object_mut(), more) {
@@ -309,6 +322,21 @@ fn brief(job: &Job, number: usize, base: u64) -> Value {
         "cycle": job.cycle,
         "whole": job.whole,
     })
+}
+
+/// The slice of another program at a moment: its name, beginning and end.
+fn slice(sources: &Sources, moment: Moment) -> Result<Json<Value>, Refusal> {
+    let loaded = sources.loaded(moment.recording)?;
+    let base = loaded.timeline.from.nanos();
+    let row = loaded.timeline.rows.get(moment.row).ok_or_else(|| no_row(moment.row))?;
+    let index = row.track.at(base.saturating_add(moment.at));
+    let segment = index.map(|index| row.track.segment(index));
+    let is_slice = |segment: &Segment| segment.state == Doing::Running;
+    let describe = |segment: Segment| {
+        let [from, to] = [segment.from, segment.to].map(|at| at.saturating_sub(base));
+        json!({ "name": segment.key, "from": from, "to": to })
+    };
+    Ok(Json(json!({ "slice": segment.filter(is_slice).map(describe) })))
 }
 
 /// One job and the median job: how each spent its time and what delayed it.

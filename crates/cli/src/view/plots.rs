@@ -5,7 +5,7 @@ use hemiola_analyze::timeline::{Counter, State, Subject, Timeline};
 use hemiola_report::plot::{
     Anchor, Axis, Drawing, LEFT, RIGHT, Scale, WIDTH, legend_height, series,
 };
-use hemiola_report::text::{duration, percent, round_duration};
+use hemiola_report::text::{duration, number, percent, round_duration};
 
 /// Steps of a time axis.
 const STEPS: u64 = 240;
@@ -84,15 +84,6 @@ pub(crate) fn counters(timeline: &Timeline, from: u64, to: u64) -> String {
 
 /// Numbers that are plotted.
 const COUNTERS_MAX: usize = 32;
-
-/// The text of a marked number on an axis.
-fn number(value: f64) -> String {
-    match value.abs() {
-        0.0 => "0".into(),
-        size if !(1e-3..1e6).contains(&size) => format!("{value:.2e}"),
-        _ => ((value * 1e6).round() / 1e6).to_string(),
-    }
-}
 
 /// Plots one number as steps, since a value holds until the next. Points on the same pixel are drawn as one stroke
 /// from the least to the greatest of them, so that no peak is lost.
@@ -246,7 +237,7 @@ mod tests {
     fn a_number_is_plotted_as_steps_with_its_peaks() {
         let points: Vec<(u64, f64)> =
             (0..100_000).map(|n| (1000 + n, f64::from(n as u32 % 7))).collect();
-        let counter = Counter { row: 0, name: "control sensor".into(), points };
+        let counter = Counter { row: Some(0), name: "control sensor".into(), points };
         let timeline = Timeline {
             from: hemiola_units::Instant::from_nanos(1000),
             to: hemiola_units::Instant::from_nanos(101_000),

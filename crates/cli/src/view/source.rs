@@ -8,8 +8,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use hemiola_analyze::sched::{self, Report};
 use hemiola_analyze::timeline::{Timeline, jobs};
+use hemiola_trace::ReadError;
 use hemiola_trace::result::{FILE_NAME, RunFolder};
-use hemiola_trace::{ReadError, Recording};
 
 use crate::diagnostics::Failure;
 use crate::recording;
@@ -60,7 +60,10 @@ struct Held {
 pub(crate) struct Loaded {
     /// How many times the file has been read.
     pub(crate) version: u64,
-    pub(crate) recording: Recording,
+    /// The recorder and its conditions.
+    pub(crate) conditions: Vec<(String, String)>,
+    /// The start: on the monotonic clock, and in nanoseconds since 1970 UTC.
+    pub(crate) began: Option<(hemiola_units::Instant, u64)>,
     pub(crate) timeline: Timeline,
     /// The figures, from the same walk.
     pub(crate) report: Report,
@@ -245,7 +248,7 @@ impl Source {
         let problems: Vec<String> =
             errors.iter().filter(|error| !expected(error)).map(ToString::to_string).collect();
         let (timeline, report) = Timeline::with_report(&recording, &self.options);
-        if timeline.rows.is_empty() {
+        if timeline.rows.is_empty() && timeline.counters.is_empty() {
             let reason = problems.into_iter().next();
             let reason =
                 reason.unwrap_or_else(|| "it contains no scheduling events and no marks".into());
@@ -253,7 +256,8 @@ impl Source {
         }
         Ok(Loaded {
             version,
-            recording,
+            conditions: recording.conditions,
+            began: recording.began,
             timeline,
             report,
             problems,
@@ -268,7 +272,11 @@ impl Source {
 impl Loaded {
     /// The jobs of a row, listed on first use.
     pub(crate) fn jobs(&self, row: usize) -> Arc<Vec<jobs::Job>> {
-        let list = || Arc::new(self.timeline.rows.get(row).map_or_else(Vec::new, jobs::of));
+        // Only threads have jobs, and lists of no jobs would take the place of others.
+        if !self.timeline.thread_rows().contains(&row) {
+            return Arc::default();
+        }
+        let list = || Arc::new(jobs::of(&self.timeline.rows[row]));
         let mut known = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= LISTED_MAX && !known.contains_key(&row) {
             known.clear();

@@ -1,8 +1,8 @@
 //! The clocks of a trace, and how they relate to the clock of the recording.
 //!
-//! A clock snapshot contains readings of several clocks at one moment (`clock_snapshot.proto`). The recording's clock is
-//! `CLOCK_MONOTONIC` if any snapshot contains it, then `CLOCK_BOOTTIME`, then the clock of the trace. A clock that shares no
-//! snapshot with it is converted by way of one that does.
+//! A clock snapshot contains readings of several clocks at one moment (`clock_snapshot.proto`). The recording's clock
+//! is `CLOCK_MONOTONIC` if any snapshot contains it, then `CLOCK_BOOTTIME`, then the clock of the trace. A clock that
+//! shares no snapshot with it is converted by way of one that does.
 
 use std::collections::BTreeMap;
 
@@ -187,8 +187,8 @@ impl Relations {
         stated.or_else(|| self.known.get(&self.of_trace).filter(|_| key == ClockKey::OF_TRACE))
     }
 
-    /// The conversion of the boot clock, on which the kernel's events are; without steps if the trace does not relate it to
-    /// the monotonic clock.
+    /// The conversion of the boot clock, on which the kernel's events are; without steps if the trace does not relate it
+    /// to the monotonic clock.
     pub(super) fn into_boot_clock(mut self) -> Clock {
         self.known.remove(&ClockKey::BOOTTIME).unwrap_or_default()
     }

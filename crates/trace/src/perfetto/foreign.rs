@@ -1,7 +1,7 @@
 //! Collects the track events of other programs, and makes tracks of them when all packets have been read.
 //!
-//! Packets of different sequences write to the same track in any order, and a clock or a track may be described after its
-//! first event. So events are kept as they are read, and sorted, nested and named at the end.
+//! Packets of different sequences write to the same track in any order, and a clock or a track may be described after
+//! its first event. So events are kept as they are read, and sorted, nested and named at the end (decision 0058).
 //!
 //! What cannot be placed on the recording's clock is counted and reported, never guessed. Field numbers and meanings
 //! follow `track_event.proto`, `track_descriptor.proto` and `counter_descriptor.proto` in Perfetto's public repository.

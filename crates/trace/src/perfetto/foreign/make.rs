@@ -1,5 +1,5 @@
-//! Makes tracks of the events that were collected: puts them on the recording's clock, nests slices, and finds the thread or
-//! process of each track.
+//! Makes tracks of the events that were collected: puts them on the recording's clock, nests slices, and finds the
+//! thread or process of each track.
 
 use std::collections::BTreeMap;
 

@@ -1,0 +1,228 @@
+//! What programs marked, by name: slices, single moments and counters, of our own marks and of Perfetto's track events.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use hemiola_stats::Stream;
+use hemiola_trace::sched::Tid;
+use hemiola_trace::track_event::EventTrack;
+use hemiola_trace::{EventKind, Recording, perfetto};
+
+use super::report::{MarkKind, MarkReport, MarkedValues};
+
+/// The marks of a recording: slices first, those that took longest before all others, then counters and instants, by
+/// how often they occur.
+pub(super) fn marks(recording: &Recording) -> Vec<MarkReport> {
+    let ours = recording.tracks.iter().flat_map(of_program);
+    let names = &recording.track_events.names;
+    let foreign = &recording.track_events.tracks;
+    let mut all: Vec<MarkReport> = ours
+        .chain(foreign.iter().flat_map(|track| of_slices(track, names)))
+        .chain(foreign.iter().flat_map(|track| of_instants(track, names)))
+        .chain(foreign.iter().filter_map(|track| of_counter(track, recording)))
+        .collect();
+    all.sort_by_cached_key(|mark| {
+        let together = mark.duration_ns.as_ref().map(|of| of.mean * of.count as f64);
+        let rank = Reverse((together.unwrap_or(0.0) as u64, mark.count));
+        (mark.kind, rank, mark.track.clone(), mark.tid, mark.name.clone())
+    });
+    all
+}
+
+/// The marks of one of our tracks. A mark that is always 0 is a plain event.
+fn of_program(track: &perfetto::Track) -> Vec<MarkReport> {
+    let mut found = BTreeMap::<u16, (u64, Values)>::new();
+    for entry in track.entries.iter().filter(|entry| entry.kind.named() == EventKind::Mark) {
+        let (count, values) = found.entry(entry.arg).or_default();
+        *count += 1;
+        entry.value().into_iter().for_each(|value| values.add(value));
+    }
+    let mark = |(arg, (count, values)): (u16, (u64, Values))| {
+        let values = Some(values).filter(|values| values.min != 0.0 || values.max != 0.0);
+        let values = values.and_then(|values| values.report(""));
+        MarkReport {
+            name: track.names.get(EventKind::Mark, arg).unwrap_or("mark").to_owned(),
+            track: track.name.clone(),
+            tid: if track.tid == 0 { track.pid } else { track.tid },
+            pid: track.pid,
+            kind: if values.is_some() { MarkKind::Counter } else { MarkKind::Instant },
+            count,
+            values,
+            ..MarkReport::default()
+        }
+    };
+    found.into_iter().map(mark).collect()
+}
+
+fn of_slices(track: &EventTrack, names: &[String]) -> Vec<MarkReport> {
+    let mut found = BTreeMap::<u32, (Stream, u64)>::new();
+    for slice in &track.slices {
+        let (lengths, incomplete) = found.entry(slice.name).or_default();
+        match slice.is_whole {
+            true => lengths.push(slice.to.nanos() - slice.from.nanos()),
+            false => *incomplete += 1,
+        }
+    }
+    let mark = |(name, (lengths, incomplete)): (u32, (Stream, u64))| MarkReport {
+        count: lengths.count(),
+        incomplete,
+        duration_ns: lengths.distribution(),
+        ..of_track(track, &names[name as usize], MarkKind::Slice)
+    };
+    found.into_iter().map(mark).collect()
+}
+
+fn of_instants(track: &EventTrack, names: &[String]) -> Vec<MarkReport> {
+    let mut found = BTreeMap::<u32, u64>::new();
+    track.instants.iter().for_each(|instant| *found.entry(instant.name).or_default() += 1);
+    let mark = |(name, count): (u32, u64)| MarkReport {
+        count,
+        ..of_track(track, &names[name as usize], MarkKind::Instant)
+    };
+    found.into_iter().map(mark).collect()
+}
+
+/// The counter of a track that is one; its name is that of the track.
+fn of_counter(track: &EventTrack, recording: &Recording) -> Option<MarkReport> {
+    let mut values = Values::default();
+    track.values.iter().for_each(|(_, value)| values.add(*value));
+    let (first, _) = track.values.first()?;
+    let thread = recording.thread(Tid(track.tid), *first).filter(|_| track.tid != 0);
+    Some(MarkReport {
+        track: thread.map_or_else(String::new, |thread| thread.name.clone()),
+        count: track.values.len() as u64,
+        values: values.report(&track.unit),
+        ..of_track(track, &track.name, MarkKind::Counter)
+    })
+}
+
+fn of_track(track: &EventTrack, name: &str, kind: MarkKind) -> MarkReport {
+    MarkReport {
+        name: name.to_owned(),
+        track: track.name.clone(),
+        tid: track.tid,
+        pid: track.pid,
+        kind,
+        ..MarkReport::default()
+    }
+}
+
+/// The values of a counter, as far as they are finite.
+#[derive(Clone, Copy, Debug)]
+struct Values {
+    count: u64,
+    min: f64,
+    max: f64,
+    sum: f64,
+    last: f64,
+}
+
+impl Default for Values {
+    fn default() -> Self {
+        Self { count: 0, min: f64::INFINITY, max: f64::NEG_INFINITY, sum: 0.0, last: 0.0 }
+    }
+}
+
+impl Values {
+    fn add(&mut self, value: f64) {
+        if value.is_finite() {
+            self.count += 1;
+            (self.min, self.max) = (self.min.min(value), self.max.max(value));
+            (self.sum, self.last) = (self.sum + value, value);
+        }
+    }
+
+    fn report(self, unit: &str) -> Option<MarkedValues> {
+        let Self { count, min, max, sum, last } = self;
+        let mean = sum / count as f64;
+        (count > 0).then(|| MarkedValues { unit: unit.to_owned(), min, mean, max, last })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hemiola_trace::Entry;
+    use hemiola_trace::track_event::{Moment, Slice, TrackEvents};
+    use hemiola_units::Instant;
+
+    use super::*;
+
+    fn at(nanos: u64) -> Instant {
+        Instant::from_nanos(nanos)
+    }
+
+    #[test]
+    fn slices_instants_and_counters_are_counted_by_track_and_name() {
+        let slice = |from, to, name, is_whole| Slice {
+            from: at(from),
+            to: at(to),
+            name,
+            depth: 0,
+            is_whole,
+        };
+        let frames = EventTrack {
+            pid: 5,
+            tid: 6,
+            is_own: true,
+            name: "main".into(),
+            slices: vec![slice(0, 40, 0, true), slice(50, 60, 0, true), slice(70, 90, 1, false)],
+            instants: vec![Moment { at: at(3), name: 1 }, Moment { at: at(4), name: 1 }],
+            ..EventTrack::default()
+        };
+        let memory = EventTrack {
+            pid: 5,
+            name: "memory".into(),
+            values: [3.0, f64::NAN, 5.0].map(|value| (at(1), value)).into(),
+            unit: "B".into(),
+            ..EventTrack::default()
+        };
+        let track_events = TrackEvents {
+            names: vec!["frame".into(), "jank".into()],
+            tracks: vec![memory, frames],
+        };
+        let mut recording = Recording::new(Vec::new(), Vec::new(), Vec::new());
+        recording.track_events = track_events;
+        let found = marks(&recording);
+        let brief = |mark: &MarkReport| (mark.kind, mark.name.clone(), mark.count, mark.incomplete);
+        assert_eq!(
+            found.iter().map(brief).collect::<Vec<_>>(),
+            [
+                (MarkKind::Slice, "frame".into(), 2, 0),
+                (MarkKind::Slice, "jank".into(), 0, 1),
+                (MarkKind::Counter, "memory".into(), 3, 0),
+                (MarkKind::Instant, "jank".into(), 2, 0),
+            ]
+        );
+        let lengths = found[0].duration_ns.as_ref().unwrap();
+        assert_eq!((lengths.min, lengths.mean, lengths.max), (10, 25.0, 40));
+        let values = MarkedValues { unit: "B".into(), min: 3.0, mean: 4.0, max: 5.0, last: 5.0 };
+        assert_eq!(found[2].values, Some(values));
+        assert_eq!((found[0].tid, found[0].track.as_str(), found[2].tid), (6, "main", 0));
+    }
+
+    #[test]
+    fn our_own_marks_are_counters_if_they_have_numbers_and_instants_otherwise() {
+        let entry = |kind, arg, a| Entry { at: at(1), kind, arg, cycle: 0, a, b: 0 };
+        let entries = vec![
+            entry(EventKind::MarkUnsigned, 0, 0),
+            entry(EventKind::MarkUnsigned, 1, 4),
+            entry(EventKind::MarkSigned, 1, u64::MAX),
+            entry(EventKind::MarkText, 2, 0x6b6f),
+            entry(EventKind::Start, 0, 0),
+        ];
+        let mut track =
+            perfetto::Track { pid: 9, name: "loop".into(), entries, ..perfetto::Track::default() };
+        track.names.insert_all(EventKind::Mark, &[(0, "tick"), (1, "depth"), (2, "state")]);
+        let found = marks(&Recording::new(Vec::new(), Vec::new(), vec![track]));
+        let brief = |mark: &MarkReport| (mark.kind, mark.name.clone(), mark.count, mark.tid);
+        assert_eq!(
+            found.iter().map(brief).collect::<Vec<_>>(),
+            [
+                (MarkKind::Counter, "depth".into(), 2, 9),
+                (MarkKind::Instant, "state".into(), 1, 9),
+                (MarkKind::Instant, "tick".into(), 1, 9),
+            ]
+        );
+        assert_eq!(found[0].values.as_ref().map(|of| (of.min, of.max)), Some((-1.0, 4.0)));
+    }
+}
