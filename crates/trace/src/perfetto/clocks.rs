@@ -187,8 +187,8 @@ impl Relations {
         stated.or_else(|| self.known.get(&self.of_trace).filter(|_| key == ClockKey::OF_TRACE))
     }
 
-    /// The conversion of the boot clock, on which the kernel's events are; without steps if the trace does not relate it
-    /// to the monotonic clock.
+    /// The conversion of the boot clock, on which the kernel's events are; without steps if the trace does not relate
+    /// it to the monotonic clock.
     pub(super) fn into_boot_clock(mut self) -> Clock {
         self.known.remove(&ClockKey::BOOTTIME).unwrap_or_default()
     }
