@@ -291,7 +291,12 @@ impl Federation {
     /// Whether anything is left to be done without a further input.
     pub(crate) fn has_work(&self) -> bool {
         let is_time_due = self.time_changed && !self.saving.is_frozen();
-        !self.jobs.is_empty() || is_time_due || self.is_due() || self.saving.has_work()
+        let is_reporting = mom::has_reports(self);
+        !self.jobs.is_empty()
+            || is_time_due
+            || is_reporting
+            || self.is_due()
+            || self.saving.has_work()
     }
 
     /// Whether the time has come for something that no input asks for. It does not come during a save or a restore.

@@ -247,7 +247,8 @@ impl Kernel {
         reports.chain(values).min().filter(|due| *due < Instant::MAX)
     }
 
-    /// Whether the next call of this session must wait until its unfinished work is done.
+    /// Whether the next call of this session must wait until its unfinished work is done, and the reports on service
+    /// invocations in its federation are sent.
     #[must_use]
     pub fn is_busy(&self, session: SessionId) -> bool {
         // Almost always so, and every call asks.
@@ -255,7 +256,10 @@ impl Kernel {
             return false;
         }
         let member = self.sessions.get(&session).and_then(|state| state.member);
-        member.is_some_and(|one| self.federations[&one.federation].is_busy(one.federate))
+        member.is_some_and(|one| {
+            let federation = &self.federations[&one.federation];
+            federation.is_busy(one.federate) || mom::has_reports(federation)
+        })
     }
 
     /// Notes which federations have unfinished work.

@@ -73,7 +73,8 @@ pub(crate) struct Mom {
     inbox: VecDeque<Letter>,
     /// Federates whose state may have changed.
     touched: BTreeSet<FederateHandle>,
-    /// Reports on service invocations that are to be sent.
+    /// Reports on service invocations that are to be sent. They are those of one input or slice: no federate makes its
+    /// next call before they are sent.
     invocations: VecDeque<Invocation>,
     /// Whether such a report is being sent. Callbacks that deliver it are not reported.
     is_reporting: bool,
@@ -168,11 +169,15 @@ impl Mom {
 
     /// Checks its charges. Returns what is charged.
     pub(crate) fn check_memory(&self) -> usize {
-        assert_eq!(self.charge.len(), Self::LEN + self.members.len() * Self::MEMBER_LEN);
+        let members = self.members.len() * Self::MEMBER_LEN;
+        let invocations = self.invocations.len() * Invocation::LEN;
+        assert_eq!(self.charge.len(), Self::LEN + members + invocations);
         assert_eq!(self.rti.charge.len(), self.rti.counted_len(0));
-        assert!(self.touched.is_empty() && self.invocations.is_empty());
+        assert!(self.touched.is_empty());
         let inbox = self.inbox.iter().map(|letter| letter.charge.len());
-        self.charge.len() + self.rti.charge.len() + inbox.sum::<usize>()
+        let records: BTreeMap<_, usize> = self.invocations.iter().map(Invocation::record).collect();
+        let waiting = inbox.chain(records.into_values()).sum::<usize>();
+        self.charge.len() + self.rti.charge.len() + waiting
     }
 }
 
@@ -443,7 +448,7 @@ pub(crate) fn observe(federation: &mut Federation, me: FederateHandle, call: Cal
 
 /// A callback was sent to a federate.
 #[cold]
-pub(crate) fn delivered(federation: &mut Federation, to: FederateHandle, notice: &Notice) {
+pub(crate) fn delivered(federation: &mut Federation, to: FederateHandle, notice: &Arc<Notice>) {
     if let Some((instance, kind)) = notice.reflection()
         && let Ok((_, class)) = federation.known(to, instance)
     {
@@ -452,7 +457,7 @@ pub(crate) fn delivered(federation: &mut Federation, to: FederateHandle, notice:
     let is_reporting = federation.mom.as_ref().is_some_and(|mom| mom.is_reporting);
     // A frozen federation gets no reports.
     if !is_reporting && !federation.saving.is_frozen() {
-        invocation::callback(federation, to, notice.callback());
+        invocation::callback(federation, to, notice);
     }
 }
 
@@ -487,9 +492,12 @@ pub(crate) fn work(federation: &mut Federation) -> bool {
     let Some(mom) = &mut federation.mom else { return false };
     if let Some(federate) = mom.touched.pop_first() {
         tell_changes(federation, federate);
+    } else if federation.budget == 0 && !mom.invocations.is_empty() {
+        return false;
     } else if let Some(invocation) = mom.invocations.pop_front() {
+        mom.charge.shrink(Invocation::LEN);
         mom.is_reporting = true;
-        invocation::send(federation, invocation);
+        invocation::send(federation, &invocation);
         self::mom(federation).is_reporting = false;
     } else if let Some(letter) = next_letter(federation) {
         handle(federation, letter.notice.callback());
@@ -499,6 +507,11 @@ pub(crate) fn work(federation: &mut Federation) -> bool {
         return false;
     }
     true
+}
+
+/// Whether reports on service invocations are still to be sent.
+pub(crate) fn has_reports(federation: &Federation) -> bool {
+    federation.mom.as_deref().is_some_and(|mom| !mom.invocations.is_empty())
 }
 
 /// Whether nothing waits to be handled.

@@ -29,20 +29,83 @@ pub(super) struct Argument {
     pub(super) value: String,
 }
 
+/// The greatest length of the texts of all arguments of a report, in bytes: a value or a list may have millions of them.
+const ARGUMENTS_LEN: usize = 12 << 10;
+
+/// The same of the returned value and the exception.
+const RESULT_LEN: usize = 4 << 10;
+
+/// Makes the texts of a report, with the times of this implementation, and ends them where they would become too long.
+pub(super) struct Texts {
+    time: TimeImplementation,
+    /// The greatest length of all texts, and what is left of it, in bytes.
+    most: usize,
+    room: usize,
+}
+
+impl Texts {
+    pub(super) const fn of_arguments(time: TimeImplementation) -> Self {
+        Self { time, most: ARGUMENTS_LEN, room: ARGUMENTS_LEN }
+    }
+
+    pub(super) const fn of_result(time: TimeImplementation) -> Self {
+        Self { time, most: RESULT_LEN, room: RESULT_LEN }
+    }
+
+    /// Returns the length of the texts so far, in bytes.
+    pub(super) const fn len(&self) -> usize {
+        self.most - self.room
+    }
+
+    /// Returns a value as text. Nothing behind the end of the text is formatted.
+    pub(super) fn shown<V: Display>(&mut self, value: &V) -> String {
+        self.text(format_args!("{value}"))
+    }
+
+    fn text(&mut self, value: fmt::Arguments<'_>) -> String {
+        let mut text = Text { kept: String::new(), room: self.room };
+        // An error means that the text is cut.
+        let _ = text.write_fmt(value);
+        text.kept.shrink_to_fit();
+        self.room = text.room;
+        text.kept
+    }
+}
+
+/// A text that ends where there is no more room.
+struct Text {
+    kept: String,
+    room: usize,
+}
+
+impl Write for Text {
+    fn write_str(&mut self, part: &str) -> fmt::Result {
+        let fits = part.floor_char_boundary(self.room);
+        self.kept.push_str(&part[..fits]);
+        if fits == part.len() {
+            self.room -= fits;
+            return Ok(());
+        }
+        self.kept.push('…');
+        self.room = 0;
+        Err(fmt::Error)
+    }
+}
+
 /// A value that can be an argument.
 trait Value {
     /// Its value of `HLAargumentType`.
     const KIND: i32;
 
-    /// Returns it as text. Times depend on the federation's implementation.
-    fn text(&self, time: TimeImplementation) -> String;
+    /// Returns it as text.
+    fn text(&self, texts: &mut Texts) -> String;
 }
 
 /// The value of `HLAargumentType` for no value.
 const NULL: i32 = 34;
 
-fn argument<V: Value>(name: &'static str, value: &V, time: TimeImplementation) -> Argument {
-    Argument { kind: V::KIND, name, value: value.text(time) }
+fn argument<V: Value>(name: &'static str, value: &V, texts: &mut Texts) -> Argument {
+    Argument { kind: V::KIND, name, value: value.text(texts) }
 }
 
 macro_rules! values {
@@ -50,52 +113,25 @@ macro_rules! values {
         impl Value for $type {
             const KIND: i32 = $kind;
 
-            fn text(&self, _time: TimeImplementation) -> String {
-                let text: fn(&Self) -> String = $text;
-                text(self)
+            fn text(&self, texts: &mut Texts) -> String {
+                let text: fn(&Self, &mut Texts) -> String = $text;
+                text(self, texts)
             }
         }
     )*};
 }
 
-/// The greatest length of a text, in bytes: a value or a list may have millions of them.
-const TEXT_LEN: usize = 16 << 10;
-
-/// A text that ends where it would become too long. Nothing behind that place is formatted.
-#[derive(Default)]
-struct Text(String);
-
-impl Write for Text {
-    fn write_str(&mut self, part: &str) -> fmt::Result {
-        let room = TEXT_LEN - self.0.len();
-        let fits = part.floor_char_boundary(room);
-        self.0.push_str(&part[..fits]);
-        if fits == part.len() {
-            return Ok(());
-        }
-        self.0.push('…');
-        Err(fmt::Error)
-    }
+fn shown<V: Display>(value: &V, texts: &mut Texts) -> String {
+    texts.shown(value)
 }
 
-fn limited(value: fmt::Arguments<'_>) -> String {
-    let mut text = Text::default();
-    // An error means that the text is cut.
-    let _ = text.write_fmt(value);
-    text.0
-}
-
-fn shown<V: Display>(value: &V) -> String {
-    limited(format_args!("{value}"))
-}
-
-fn debug<V: Debug>(value: &V) -> String {
-    limited(format_args!("{value:?}"))
+fn debug<V: Debug>(value: &V, texts: &mut Texts) -> String {
+    texts.text(format_args!("{value:?}"))
 }
 
 /// A list of values in brackets.
-fn list<V: Display>(values: &[V]) -> String {
-    shown(&List(values.iter()))
+fn list<V: Display>(values: &[V], texts: &mut Texts) -> String {
+    texts.shown(&List(values.iter()))
 }
 
 struct List<I>(I);
@@ -111,21 +147,26 @@ impl<V: Display, I: Iterator<Item = V> + Clone> Display for List<I> {
 }
 
 /// Bytes in hexadecimal digits.
-fn bytes(data: &Data) -> String {
-    shown(&Hexadecimal(data))
+fn bytes(data: &Data, texts: &mut Texts) -> String {
+    texts.shown(&Hexadecimal(data))
 }
 
 struct Hexadecimal<'a>(&'a Data);
 
 impl Display for Hexadecimal<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let digits = |byte: &u8| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]];
+        self.0.chunks(64).try_for_each(|part| {
+            let part: String = part.iter().flat_map(digits).map(char::from).collect();
+            f.write_str(&part)
+        })
     }
 }
 
 /// Pairs of a handle and its value.
-fn pairs<H: Display>(values: &[(H, Data)]) -> String {
-    shown(&List(values.iter().map(|(handle, value)| Pair(handle, value))))
+fn pairs<H: Display>(values: &[(H, Data)], texts: &mut Texts) -> String {
+    texts.shown(&List(values.iter().map(|(handle, value)| Pair(handle, value))))
 }
 
 struct Pair<'a, H>(&'a H, &'a Data);
@@ -143,24 +184,24 @@ fn module(module: &FomModule) -> &str {
 
 values! {
     AttributeHandle: 0 shown;
-    Vec<AttributeHandle>: 1 |all| list(all);
-    AttributeValues: 2 |all| pairs(all);
+    Vec<AttributeHandle>: 1 |all, to| list(all, to);
+    AttributeValues: 2 |all, to| pairs(all, to);
     Vec<AttributeRegions>: 4 debug;
     bool: 6 shown;
     // The data of credentials is a secret.
-    Credentials: 9 |one| shown(&one.kind);
+    Credentials: 9 |one, to| to.shown(&one.kind);
     DimensionHandle: 10 shown;
-    Vec<DimensionHandle>: 11 |all| list(all);
+    Vec<DimensionHandle>: 11 |all, to| list(all, to);
     FederateHandle: 15 shown;
     Vec<FederateSaveStatus>: 17 debug;
-    Vec<FederateHandle>: 18 |all| list(all);
+    Vec<FederateHandle>: 18 |all, to| list(all, to);
     Vec<FederateRestoreStatus>: 20 debug;
     Vec<FederationExecutionInformation>: 22 debug;
     Vec<FederationExecutionMember>: 24 debug;
-    FomModule: 25 |one| shown(&module(one));
-    Vec<FomModule>: 26 |all| shown(&List(all.iter().map(module)));
+    FomModule: 25 |one, to| to.shown(&module(one));
+    Vec<FomModule>: 26 |all, to| to.shown(&List(all.iter().map(module)));
     InteractionClassHandle: 27 shown;
-    Vec<InteractionClassHandle>: 28 |all| list(all);
+    Vec<InteractionClassHandle>: 28 |all, to| list(all, to);
     MessageRetractionHandle: 33 shown;
     u32: 35 shown;
     f64: 35 shown;
@@ -168,10 +209,10 @@ values! {
     ObjectInstanceHandle: 37 shown;
     OrderType: 38 shown;
     ParameterHandle: 39 shown;
-    ParameterValues: 40 |all| pairs(all);
+    ParameterValues: 40 |all, to| pairs(all, to);
     RangeBounds: 41 debug;
     RegionHandle: 42 shown;
-    Vec<RegionHandle>: 43 |all| list(all);
+    Vec<RegionHandle>: 43 |all, to| list(all, to);
     Vec<ConveyedRegion>: 43 debug;
     ResignAction: 44 shown;
     RestoreFailureReason: 45 shown;
@@ -179,7 +220,7 @@ values! {
     SaveFailureReason: 48 shown;
     ServiceGroup: 50 shown;
     String: 53 shown;
-    Vec<String>: 54 |all| list(all);
+    Vec<String>: 54 |all, to| list(all, to);
     SynchronizationPointFailureReason: 56 shown;
     TransportationTypeHandle: 59 shown;
     Data: 60 bytes;
@@ -188,16 +229,22 @@ values! {
 impl Value for EncodedTime {
     const KIND: i32 = 31;
 
-    fn text(&self, time: TimeImplementation) -> String {
-        self.decode(time).map_or_else(|error| error.to_string(), |time| time.to_string())
+    fn text(&self, texts: &mut Texts) -> String {
+        match self.decode(texts.time) {
+            Ok(time) => texts.shown(&time),
+            Err(error) => texts.shown(&error),
+        }
     }
 }
 
 impl Value for EncodedInterval {
     const KIND: i32 = 32;
 
-    fn text(&self, time: TimeImplementation) -> String {
-        self.decode(time).map_or_else(|error| error.to_string(), |interval| interval.to_string())
+    fn text(&self, texts: &mut Texts) -> String {
+        match self.decode(texts.time) {
+            Ok(interval) => texts.shown(&interval),
+            Err(error) => texts.shown(&error),
+        }
     }
 }
 
@@ -205,25 +252,25 @@ impl Value for EncodedInterval {
 impl<V: Value> Value for Option<V> {
     const KIND: i32 = V::KIND;
 
-    fn text(&self, time: TimeImplementation) -> String {
-        self.as_ref().map_or_else(String::new, |value| value.text(time))
+    fn text(&self, texts: &mut Texts) -> String {
+        self.as_ref().map_or_else(String::new, |value| value.text(texts))
     }
 }
 
 /// A call or callback of one clause.
 trait Arguments {
     /// Returns its arguments in the standard's order.
-    fn arguments(&self, time: TimeImplementation) -> Vec<Argument>;
+    fn arguments(&self, texts: &mut Texts) -> Vec<Argument>;
 }
 
 macro_rules! arguments {
     ($enum:ident $($number:literal $name:ident { $($field:ident)* })*) => {
         impl Arguments for $enum {
-            fn arguments(&self, time: TimeImplementation) -> Vec<Argument> {
-                let _ = time;
+            fn arguments(&self, texts: &mut Texts) -> Vec<Argument> {
+                let _ = &texts;
                 match self {
                     $(Self::$name { $($field),* } => {
-                        vec![$(argument(stringify!($field), $field, time)),*]
+                        vec![$(argument(stringify!($field), $field, texts)),*]
                     })*
                 }
             }
@@ -241,50 +288,50 @@ hemiola_hla::support_calls!(arguments);
 hemiola_hla::callbacks!(arguments);
 
 /// Returns the arguments of a call.
-pub(super) fn of_call(call: &Call, time: TimeImplementation) -> Vec<Argument> {
+pub(super) fn of_call(call: &Call, texts: &mut Texts) -> Vec<Argument> {
     match call {
-        Call::Federation(call) => call.arguments(time),
-        Call::Declaration(call) => call.arguments(time),
-        Call::Object(call) => call.arguments(time),
-        Call::Ownership(call) => call.arguments(time),
-        Call::Time(call) => call.arguments(time),
-        Call::Distribution(call) => call.arguments(time),
-        Call::Support(call) => call.arguments(time),
+        Call::Federation(call) => call.arguments(texts),
+        Call::Declaration(call) => call.arguments(texts),
+        Call::Object(call) => call.arguments(texts),
+        Call::Ownership(call) => call.arguments(texts),
+        Call::Time(call) => call.arguments(texts),
+        Call::Distribution(call) => call.arguments(texts),
+        Call::Support(call) => call.arguments(texts),
     }
 }
 
 /// Returns the arguments of a callback.
-pub(super) fn of_callback(callback: &Callback, time: TimeImplementation) -> Vec<Argument> {
-    callback.arguments(time)
+pub(super) fn of_callback(callback: &Callback, texts: &mut Texts) -> Vec<Argument> {
+    callback.arguments(texts)
 }
 
 /// Returns the value that a call returned.
-pub(super) fn of_reply(reply: Option<&Reply>, time: TimeImplementation) -> Argument {
+pub(super) fn of_reply(reply: Option<&Reply>, texts: &mut Texts) -> Argument {
     use Reply as R;
     const NAME: &str = "returned";
     match reply {
-        Some(R::ObjectInstance(value)) => argument(NAME, value, time),
-        Some(R::Retraction(value)) => argument(NAME, value, time),
-        Some(R::Flag(value)) => argument(NAME, value, time),
-        Some(R::Name(value)) => argument(NAME, value, time),
-        Some(R::Number(value)) => argument(NAME, value, time),
-        Some(R::Rate(value)) => argument(NAME, value, time),
-        Some(R::Attributes(value)) => argument(NAME, value, time),
-        Some(R::Dimensions(value)) => argument(NAME, value, time),
-        Some(R::OptionalTime(value)) => argument(NAME, value, time),
-        Some(R::Time(value)) => argument(NAME, value, time),
-        Some(R::Interval(value)) => argument(NAME, value, time),
-        Some(R::ObjectClass(value)) => argument(NAME, value, time),
-        Some(R::Region(value)) => argument(NAME, value, time),
-        Some(R::Federate(value)) => argument(NAME, value, time),
-        Some(R::Attribute(value)) => argument(NAME, value, time),
-        Some(R::InteractionClass(value)) => argument(NAME, value, time),
-        Some(R::Parameter(value)) => argument(NAME, value, time),
-        Some(R::Order(value)) => argument(NAME, value, time),
-        Some(R::TransportationType(value)) => argument(NAME, value, time),
-        Some(R::Dimension(value)) => argument(NAME, value, time),
-        Some(R::Range(value)) => argument(NAME, value, time),
-        Some(R::Directive(value)) => argument(NAME, value, time),
+        Some(R::ObjectInstance(value)) => argument(NAME, value, texts),
+        Some(R::Retraction(value)) => argument(NAME, value, texts),
+        Some(R::Flag(value)) => argument(NAME, value, texts),
+        Some(R::Name(value)) => argument(NAME, value, texts),
+        Some(R::Number(value)) => argument(NAME, value, texts),
+        Some(R::Rate(value)) => argument(NAME, value, texts),
+        Some(R::Attributes(value)) => argument(NAME, value, texts),
+        Some(R::Dimensions(value)) => argument(NAME, value, texts),
+        Some(R::OptionalTime(value)) => argument(NAME, value, texts),
+        Some(R::Time(value)) => argument(NAME, value, texts),
+        Some(R::Interval(value)) => argument(NAME, value, texts),
+        Some(R::ObjectClass(value)) => argument(NAME, value, texts),
+        Some(R::Region(value)) => argument(NAME, value, texts),
+        Some(R::Federate(value)) => argument(NAME, value, texts),
+        Some(R::Attribute(value)) => argument(NAME, value, texts),
+        Some(R::InteractionClass(value)) => argument(NAME, value, texts),
+        Some(R::Parameter(value)) => argument(NAME, value, texts),
+        Some(R::Order(value)) => argument(NAME, value, texts),
+        Some(R::TransportationType(value)) => argument(NAME, value, texts),
+        Some(R::Dimension(value)) => argument(NAME, value, texts),
+        Some(R::Range(value)) => argument(NAME, value, texts),
+        Some(R::Directive(value)) => argument(NAME, value, texts),
         Some(R::Done | R::Configured(_) | R::Joined(_)) | None => {
             Argument { kind: NULL, name: "", value: String::new() }
         }
@@ -295,27 +342,42 @@ pub(super) fn of_reply(reply: Option<&Reply>, time: TimeImplementation) -> Argum
 mod tests {
     use super::*;
 
+    const LONG: usize = 1 << 18;
+
+    fn texts() -> Texts {
+        Texts::of_arguments(TimeImplementation::Integer64)
+    }
+
     #[test]
     fn long_values_and_lists_are_shown_up_to_a_length() {
-        let long = [
-            bytes(&vec![0xab; 15 << 20].into()),
-            shown(&"é".repeat(1 << 20)),
-            list(&vec![AttributeHandle::new(7); 1 << 18]),
-            pairs(&[(AttributeHandle::new(7), Data::from(vec![7; 15 << 20]))]),
-            debug(&vec![RangeBounds::default(); 1 << 18]),
-        ];
-        for text in long {
+        let of_data = bytes(&vec![0xab; 15 << 20].into(), &mut texts());
+        let of_text = shown(&"é".repeat(LONG), &mut texts());
+        let of_list = list(&vec![AttributeHandle::new(7); LONG], &mut texts());
+        let of_pair = pairs(&[(AttributeHandle::new(7), vec![7; 15 << 20].into())], &mut texts());
+        let of_ranges = debug(&vec![RangeBounds::default(); LONG], &mut texts());
+        for text in [of_data, of_text, of_list, of_pair, of_ranges] {
             assert!(text.ends_with('…'), "{}", &text[..40]);
-            assert!(text.len() <= TEXT_LEN + '…'.len_utf8(), "{} bytes", text.len());
+            assert!(text.len() <= ARGUMENTS_LEN + '…'.len_utf8(), "{} bytes", text.len());
         }
+    }
+
+    #[test]
+    fn the_arguments_of_a_report_share_the_length() {
+        let mut texts = texts();
+        let part: Data = vec![0xab; ARGUMENTS_LEN / 2 - 1].into();
+        assert_eq!(bytes(&part, &mut texts).len(), ARGUMENTS_LEN - 2);
+        assert_eq!(bytes(&part, &mut texts), "ab…");
+        assert_eq!(bytes(&part, &mut texts), "…");
+        assert_eq!((texts.len(), shown(&"", &mut texts).as_str()), (ARGUMENTS_LEN, ""));
     }
 
     #[test]
     fn short_values_are_shown_as_a_whole() {
         let data = |bytes: &'static [u8]| Data::from_static(bytes);
-        assert_eq!(bytes(&data(&[0, 0xab, 0x7f])), "00ab7f");
-        assert_eq!(list::<u32>(&[]), "[]");
-        assert_eq!(list(&[1, 22, 3]), "[1, 22, 3]");
-        assert_eq!(pairs(&[(1, data(b"")), (2, data(&[16, 1]))]), "[1=, 2=1001]");
+        assert_eq!(bytes(&data(&[0, 0xab, 0x7f]), &mut texts()), "00ab7f");
+        assert_eq!(list::<u32>(&[], &mut texts()), "[]");
+        assert_eq!(list(&[1, 22, 3], &mut texts()), "[1, 22, 3]");
+        let pair = [(1, data(b"")), (2, data(&[16, 1]))];
+        assert_eq!(pairs(&pair, &mut texts()), "[1=, 2=1001]");
     }
 }

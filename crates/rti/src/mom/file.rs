@@ -13,24 +13,26 @@ use std::fmt::Write as _;
 use hemiola_hla::{FederateHandle, Switch};
 
 use super::argument::Argument;
-use super::invocation::Invocation;
+use super::invocation::Record;
 use super::value::VERSION;
 use crate::federation::Federation;
-use crate::input::Effect;
+use crate::input::{Effect, SessionId};
 
 /// Bytes of a text in a line: one update may have millions.
 const TEXT_LEN: usize = 4096;
 
-/// Whether a federate wants its reports in a file, and can have one.
-fn is_wanted(federation: &Federation, federate: FederateHandle) -> bool {
-    let is_on = |switch| federation.federate(federate).is_on(switch);
+/// Returns the session whose file gets the reports of a federate, if the federate wants one and can have it.
+pub(super) fn of(federation: &Federation, federate: FederateHandle) -> Option<SessionId> {
+    let federate = federation.joined_federate(federate)?;
     let switches = [Switch::ServiceReporting, Switch::SendServiceReportsToFile];
-    federation.report_files.is_some() && switches.into_iter().all(is_on)
+    let is_wanted = switches.into_iter().all(|switch| federate.is_on(switch));
+    (is_wanted && federation.report_files.is_some()).then_some(federate.session)
 }
 
 /// Begins the file of a federate if it is wanted now and was not before. From then on, the model observes its calls.
 pub(crate) fn begin_report_file(federation: &mut Federation, federate: FederateHandle) {
-    if federation.federate(federate).has_report_file || !is_wanted(federation, federate) {
+    let Some(session) = of(federation, federate) else { return };
+    if federation.federate(federate).has_report_file {
         return;
     }
     federation.federate_mut(federate).has_report_file = true;
@@ -48,19 +50,12 @@ pub(crate) fn begin_report_file(federation: &mut Federation, federate: FederateH
         let _ = write!(line, ",\"{key}\":{}", quoted(value));
     }
     let _ = write!(line, ",\"handle\":{},\"rti\":{}}}", federate.number(), quoted(VERSION));
-    append(federation, federate, line);
+    append(federation, session, line);
 }
 
-/// Writes a report to the file of its federate, if that is wanted.
-pub(super) fn write(federation: &mut Federation, invocation: &Invocation) {
-    let federate = invocation.federate;
-    let is_here = federation.joined_federate(federate).is_some();
-    if !is_here || !is_wanted(federation, federate) {
-        return;
-    }
-    // A federation that was restored may have switches of another time.
-    begin_report_file(federation, federate);
-    let Invocation { service, group, supplied, returned, exception, serial, .. } = invocation;
+/// Writes a report to the file of a session.
+pub(super) fn write(federation: &mut Federation, session: SessionId, record: &Record, serial: i32) {
+    let Record { service, group, supplied, returned, exception, .. } = record;
     let supplied: Vec<String> = supplied.iter().map(argument).collect();
     let exception = exception.as_deref().map_or_else(|| "null".into(), quoted);
     let line = format!(
@@ -71,12 +66,11 @@ pub(super) fn write(federation: &mut Federation, invocation: &Invocation) {
         supplied.join(","),
         argument(returned),
     );
-    append(federation, federate, line);
+    append(federation, session, line);
 }
 
-fn append(federation: &mut Federation, federate: FederateHandle, mut line: String) {
+fn append(federation: &mut Federation, session: SessionId, mut line: String) {
     line.push('\n');
-    let session = federation.federate(federate).session;
     federation.outbox.push(Effect::Report(session, line.into_bytes()));
 }
 

@@ -3,29 +3,90 @@
 //! The reports on a federate are numbered without gaps, in the order of its calls and callbacks. A call is reported
 //! after it has been carried out, so callbacks that it causes to its own federate come before it.
 
-use hemiola_hla::data::Data;
+use std::sync::{Arc, Weak};
+
 use hemiola_hla::encoding::{
     HLAboolean, HLAfixedRecord, HLAinteger16BE, HLAinteger32BE, HLAunicodeString,
 };
-use hemiola_hla::{Call, Callback, FederateHandle, Refusal, ServiceGroup, Switch};
+use hemiola_hla::{Call, FederateHandle, ServiceGroup, Switch};
 
-use super::argument::{self, Argument};
+use super::argument::{self, Argument, Texts};
 use super::file;
 use super::report::{self, Values};
 use super::value::{array, data, integer, text};
 use crate::federation::Federation;
+use crate::input::SessionId;
+use crate::memory::{ALLOCATION, Charge};
+use crate::notice::Notice;
 use crate::services::Answer;
 
-/// A report that will be sent after the present call has been answered.
+/// Bytes of text that cost as much as a unit of work: once when they are made, and whenever they are sent.
+const BYTES_PER_UNIT: usize = 32;
+
+/// A report that will be sent after the present call has been answered, when the budget allows it.
 #[derive(Debug)]
 pub(super) struct Invocation {
-    pub(super) federate: FederateHandle,
+    federate: FederateHandle,
+    record: Arc<Record>,
+    serial: i32,
+    /// The session whose file gets it.
+    file: Option<SessionId>,
+}
+
+impl Invocation {
+    /// The memory besides its record, in bytes.
+    pub(super) const LEN: usize = size_of::<Self>();
+
+    /// The record, to recognise it, and its memory.
+    pub(super) fn record(&self) -> (*const Record, usize) {
+        (Arc::as_ptr(&self.record), self.record.charge.len())
+    }
+}
+
+/// A call or a callback as text. All federates that receive the callback share it.
+#[derive(Debug)]
+pub(super) struct Record {
     pub(super) service: String,
     pub(super) group: ServiceGroup,
     pub(super) supplied: Vec<Argument>,
     pub(super) returned: Argument,
     pub(super) exception: Option<String>,
-    pub(super) serial: i32,
+    /// The length of these texts, in bytes.
+    len: usize,
+    /// The callback, to recognise it.
+    notice: Weak<Notice>,
+    charge: Charge,
+}
+
+impl Record {
+    fn of_callback(federation: &mut Federation, notice: &Arc<Notice>) -> Arc<Self> {
+        let mut texts = Texts::of_arguments(federation.implementation);
+        let (callback, entry) = (notice.callback(), notice.callback().entry());
+        let supplied = argument::of_callback(callback, &mut texts);
+        let returned = argument::of_reply(None, &mut texts);
+        federation.spend(work(texts.len()));
+        Arc::new(Self {
+            service: clause_title(entry.method),
+            group: group(entry.clause),
+            charge: Charge::new(&federation.account, memory(texts.len(), supplied.len())),
+            supplied,
+            returned,
+            exception: None,
+            len: texts.len(),
+            notice: Arc::downgrade(notice),
+        })
+    }
+}
+
+/// The units of work to make or to send texts of this length.
+const fn work(len: usize) -> u64 {
+    1 + (len / BYTES_PER_UNIT) as u64
+}
+
+/// The memory of a record with texts of this length in so many arguments.
+const fn memory(len: usize, arguments: usize) -> usize {
+    let each = size_of::<Argument>() + ALLOCATION;
+    size_of::<Record>() + 2 * ALLOCATION + len + arguments * each
 }
 
 /// A call about to be carried out, if its federate reports.
@@ -33,119 +94,115 @@ pub(super) struct Invocation {
 pub(super) struct Pending {
     service: &'static str,
     group: ServiceGroup,
-    /// The arguments, if the federate reports service invocations.
+    /// The arguments, if the federate reports service invocations, and the length of their texts.
     supplied: Option<Vec<Argument>>,
+    len: usize,
     /// Whether it reports exceptions.
     exceptions: bool,
 }
 
 impl Pending {
     /// Notes what the reports on a call need, before it is carried out. Returns `None` if there will be no report.
-    pub(super) fn of(federation: &Federation, me: FederateHandle, call: &Call) -> Option<Self> {
+    pub(super) fn of(federation: &mut Federation, me: FederateHandle, call: &Call) -> Option<Self> {
         let federate = federation.federate(me);
         let services = federate.is_on(Switch::ServiceReporting);
         let exceptions = federate.is_on(Switch::ExceptionReporting);
-        let time = federation.implementation;
-        (services || exceptions).then(|| Self {
-            service: call.entry().method,
-            group: call.group(),
-            supplied: services.then(|| argument::of_call(call, time)),
-            exceptions,
-        })
+        if !services && !exceptions {
+            return None;
+        }
+        let mut texts = Texts::of_arguments(federation.implementation);
+        let supplied = services.then(|| argument::of_call(call, &mut texts));
+        federation.spend(work(texts.len()));
+        let (service, group) = (call.entry().method, call.group());
+        Some(Self { service, group, supplied, len: texts.len(), exceptions })
     }
 
     /// The call has been carried out.
     pub(super) fn ended(self, federation: &mut Federation, me: FederateHandle, answer: &Answer) {
-        let service = clause_title(self.service);
-        if let (true, Err(refusal)) = (self.exceptions, answer) {
-            exception(federation, me, &service, refusal);
+        let Self { service, group, supplied, len, exceptions } = self;
+        let service = clause_title(service);
+        let mut texts = Texts::of_result(federation.implementation);
+        let exception = answer.as_ref().err().map(|refusal| texts.shown(refusal));
+        if let (true, Some(exception)) = (exceptions, &exception) {
+            let values = vec![("HLAservice", text(&service)), ("HLAexception", text(exception))];
+            report::of_federate(federation, me, "HLAreportException", values);
         }
-        let Some(supplied) = self.supplied else { return };
-        let returned = argument::of_reply(answer.as_ref().ok(), federation.implementation);
-        let exception = answer.as_ref().err().map(ToString::to_string);
-        note(
-            federation,
-            me,
-            Invocation {
-                federate: me,
-                service,
-                group: self.group,
-                supplied,
-                returned,
-                exception,
-                serial: 0,
-            },
-        );
+        let returned = argument::of_reply(answer.as_ref().ok(), &mut texts);
+        federation.spend(work(texts.len()));
+        let Some(supplied) = supplied else { return };
+        let (len, notice) = (len + texts.len(), Weak::new());
+        let charge = Charge::new(&federation.account, memory(len, supplied.len()));
+        let record = Record { service, group, supplied, returned, exception, len, notice, charge };
+        note(federation, me, Arc::new(record));
     }
 }
 
 /// Notes a callback to a federate that reports service invocations.
-pub(super) fn callback(federation: &mut Federation, to: FederateHandle, callback: &Callback) {
+pub(super) fn callback(federation: &mut Federation, to: FederateHandle, notice: &Arc<Notice>) {
     if !federation.federate(to).is_on(Switch::ServiceReporting) {
         return;
     }
-    let entry = callback.entry();
-    let time = federation.implementation;
-    let invocation = Invocation {
-        federate: to,
-        service: clause_title(entry.method),
-        group: group(entry.clause),
-        supplied: argument::of_callback(callback, time),
-        returned: argument::of_reply(None, time),
-        exception: None,
-        serial: 0,
-    };
-    note(federation, to, invocation);
+    let record = recorded(federation, notice);
+    let record = record.unwrap_or_else(|| Record::of_callback(federation, notice));
+    note(federation, to, record);
+}
+
+/// Returns the record of a callback that other federates have just received. A message becomes few different callbacks,
+/// so if there is a record, it is among the last ones.
+fn recorded(federation: &Federation, notice: &Arc<Notice>) -> Option<Arc<Record>> {
+    const LAST: usize = 8;
+    let last = federation.mom.as_ref()?.invocations.iter().rev().take(LAST);
+    let mut records = last.map(|one| &one.record);
+    records.find(|one| one.notice.as_ptr() == Arc::as_ptr(notice)).cloned()
 }
 
 /// Numbers a report and keeps it until the present call has been answered.
-fn note(federation: &mut Federation, federate: FederateHandle, invocation: Invocation) {
+fn note(federation: &mut Federation, federate: FederateHandle, record: Arc<Record>) {
+    let file = file::of(federation, federate);
     let Some(mom) = &mut federation.mom else { return };
     let Some(member) = mom.members.get_mut(&federate) else { return };
     let serial = member.serial;
     member.serial = serial.wrapping_add(1) & i32::MAX;
-    mom.invocations.push_back(Invocation { serial, ..invocation });
+    mom.charge.grow(Invocation::LEN);
+    mom.invocations.push_back(Invocation { federate, record, serial, file });
 }
 
-/// Sends a report on a service invocation.
-pub(super) fn send(federation: &mut Federation, invocation: Invocation) {
+/// Sends a report on a service invocation, and writes it to its file.
+pub(super) fn send(federation: &mut Federation, invocation: &Invocation) {
     const REPORT: &str = "HLAreportServiceInvocation";
-    file::write(federation, &invocation);
-    let Invocation { federate, service, group, supplied, returned, exception, serial } = invocation;
+    let Invocation { federate, record, serial, file } = invocation;
+    federation.spend(work(record.len));
+    if let Some(session) = file {
+        file::write(federation, *session, record, *serial);
+    }
+    let Record { service, group, supplied, returned, exception, .. } = &**record;
     let of_2010 = report::is_for_2010(federation, &format!("HLAfederate.HLAreport.{REPORT}"));
     let mut values: Values = vec![
-        ("HLAservice", text(&service)),
+        ("HLAservice", text(service)),
         ("HLAserviceType", data(&HLAinteger16BE(group.number() as i16))),
         ("HLAsuccessIndicator", data(&HLAboolean(exception.is_none()))),
         ("HLAexception", text(exception.as_deref().unwrap_or_default())),
-        ("HLAserialNumber", integer(serial)),
+        ("HLAserialNumber", integer(*serial)),
     ];
     if of_2010 {
         let value = |one: &Argument| HLAunicodeString::from(one.value.as_str());
-        let returned_values = (!returned.value.is_empty()).then(|| value(&returned));
+        let returned_values = (!returned.value.is_empty()).then(|| value(returned));
         values.push(("HLAsuppliedArguments", array(supplied.iter().map(value))));
         values.push(("HLAreturnedArguments", array(returned_values)));
     } else {
-        values.push(("HLAsuppliedArguments", array(supplied.iter().map(record))));
-        values.push(("HLAreturnedArgument", data(&record(&returned))));
+        values.push(("HLAsuppliedArguments", array(supplied.iter().map(record_of))));
+        values.push(("HLAreturnedArgument", data(&record_of(returned))));
     }
-    report::of_federate(federation, federate, REPORT, values);
+    report::of_federate(federation, *federate, REPORT, values);
 }
 
 /// An argument as an `HLAargument`.
-fn record(
+fn record_of(
     argument: &Argument,
 ) -> HLAfixedRecord<(HLAinteger32BE, HLAunicodeString, HLAunicodeString)> {
     let Argument { kind, name, value } = argument;
     let text = |text: &str| HLAunicodeString::from(text);
     HLAfixedRecord((HLAinteger32BE(*kind), text(name), text(value)))
-}
-
-/// Reports the exception of a call.
-fn exception(federation: &mut Federation, me: FederateHandle, service: &str, refusal: &Refusal) {
-    let values: Vec<(&'static str, Data)> =
-        vec![("HLAservice", text(service)), ("HLAexception", text(&refusal.to_string()))];
-    report::of_federate(federation, me, "HLAreportException", values);
 }
 
 /// The service group of a clause.

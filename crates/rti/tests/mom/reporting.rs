@@ -1,11 +1,12 @@
 //! Reports on service invocations, exceptions and lost federates (clause 11.5).
 
 use hemiola_hla::call::{DeclarationCall, ObjectCall, SupportCall, TimeCall};
+use hemiola_hla::data::Data;
 use hemiola_hla::encoding::{
     HLAboolean, HLAfixedRecord, HLAinteger16BE, HLAinteger32BE, HLAunicodeString, HLAvariableArray,
 };
-use hemiola_hla::{Exception, FederateHandle, ObjectInstanceHandle};
-use hemiola_rti::Limits;
+use hemiola_hla::{Callback, Exception, FederateHandle, ObjectInstanceHandle};
+use hemiola_rti::{CallId, Effect, Input, Limits};
 
 use super::{INTERACTIONS, Received, editions, encoded, model};
 use crate::world::{Fed, MODEL, World};
@@ -286,4 +287,123 @@ fn the_object_model_can_have_reports_of_all_federates_in_files() {
     world.ok(car, TimeCall::QueryLogicalTime);
     let all = world.report_lines(car);
     assert_eq!(World::reported(&all), ["initial", "Query Logical Time"]);
+}
+
+/// A federation in which this many federates have their services reported to files. Returns the call of a federate that
+/// sends all of them a large value.
+fn crowd(federates: usize) -> (World, Fed, Input) {
+    let mut world = World::writing_reports(MODEL);
+    let car = world.federate("car");
+    world.publish(car, "Vehicle.Car", "Position");
+    let object_instance = world.register(car, "Vehicle.Car");
+    for number in 0..federates {
+        let viewer = world.federate(&format!("viewer {number}"));
+        world.subscribe(viewer, "Vehicle.Car", "Position");
+        world.ok(viewer, SupportCall::SetSendServiceReportsToFileSwitch { value: true });
+        world.ok(viewer, SupportCall::SetServiceReportingSwitch { value: true });
+    }
+    let update = ObjectCall::UpdateAttributeValues {
+        object_instance,
+        attribute_values: vec![(world.attribute("Position"), vec![7; 1 << 20].into())],
+        user_supplied_tag: Data::new(),
+    };
+    (world, car, Input::Called(car.session, CallId(u32::MAX), update.into()))
+}
+
+/// Carries out an input in slices of 1,000 units of work. Returns how many effects of each are these.
+fn counted_in_slices(
+    world: &mut World,
+    input: Input,
+    is_counted: impl Fn(&Effect) -> bool,
+) -> Vec<usize> {
+    const SLICE: u64 = 1000;
+    let mut out = Vec::new();
+    world.kernel.handle_within(input, SLICE, &mut out);
+    let mut slices = vec![out.drain(..).filter(&is_counted).count()];
+    while world.kernel.has_work() {
+        world.kernel.work(SLICE, &mut out);
+        world.kernel.check_invariants();
+        slices.push(out.drain(..).filter(&is_counted).count());
+    }
+    slices
+}
+
+/// A report of a large value is 12 KiB of text, which are 384 units of work.
+const REPORTS_PER_SLICE: usize = 3;
+
+#[test]
+fn reports_on_a_large_update_to_many_are_written_in_slices() {
+    let (mut world, car, call) = crowd(100);
+    let slices = counted_in_slices(&mut world, call, |effect| matches!(effect, Effect::Report(..)));
+    assert_eq!(slices.iter().sum::<usize>(), 100);
+    assert!(slices.iter().all(|lines| *lines <= REPORTS_PER_SLICE), "{slices:?}");
+    assert!(!world.kernel.is_busy(car.session));
+}
+
+#[test]
+fn reports_on_a_large_update_to_many_are_sent_in_slices() {
+    let (mut world, _, call) = crowd(10);
+    let manager = world.federate("manager");
+    world.listen_to_reports(manager);
+    let is_report = |effect: &Effect| {
+        let Effect::Callback(session, notice) = effect else { return false };
+        *session == manager.session
+            && matches!(notice.callback(), Callback::ReceiveInteraction { .. })
+    };
+    let slices = counted_in_slices(&mut world, call, is_report);
+    assert_eq!(slices.iter().sum::<usize>(), 10);
+    assert!(slices.iter().all(|reports| *reports <= REPORTS_PER_SLICE), "{slices:?}");
+}
+
+#[test]
+fn reports_on_a_callback_share_its_text_until_they_are_sent() {
+    let (mut world, _, call) = crowd(100);
+    let mut out = Vec::new();
+    // The first one finds the receivers.
+    world.kernel.handle(call.clone(), &mut out);
+    let before = world.kernel.memory_len();
+    world.kernel.handle_within(call, 1, &mut out);
+    world.kernel.check_invariants();
+    let waiting = world.kernel.memory_len() - before;
+    assert!((12 << 10..24 << 10).contains(&waiting), "{waiting} bytes");
+    while world.kernel.has_work() {
+        world.kernel.work(1, &mut out);
+    }
+    assert_eq!(world.kernel.memory_len(), before);
+}
+
+#[test]
+fn a_federate_waits_with_its_next_call_until_the_reports_are_written() {
+    let (mut world, car, call) = crowd(100);
+    let mut out = Vec::new();
+    world.kernel.handle_within(call, 1, &mut out);
+    assert!(world.kernel.is_busy(car.session));
+    assert!(matches!(out[0], Effect::Reply(..)), "it has its answer");
+    let is_report = |effect: &&Effect| matches!(effect, Effect::Report(..));
+    assert_eq!(out.iter().filter(is_report).count(), 0);
+    let query = Input::Called(car.session, CallId(0), TimeCall::QueryLogicalTime.into());
+    world.kernel.handle_within(query, 1, &mut out);
+    let reply = out.iter().rposition(|one| matches!(one, Effect::Reply(..))).unwrap();
+    assert_eq!(out[..reply].iter().filter(is_report).count(), 100);
+}
+
+#[test]
+fn the_last_reports_of_a_federate_that_is_lost_are_written() {
+    let (mut world, _, call) = crowd(2);
+    let mut out = Vec::new();
+    world.kernel.handle_within(call, 1, &mut out);
+    let receivers = out.iter().filter_map(|one| match one {
+        Effect::Callback(session, _) => Some(*session),
+        _ => None,
+    });
+    let receivers: Vec<_> = receivers.collect();
+    world.kernel.handle_within(Input::Lost(receivers[0]), 1, &mut out);
+    while world.kernel.has_work() {
+        world.kernel.work(1, &mut out);
+    }
+    let written = out.iter().filter_map(|one| match one {
+        Effect::Report(session, _) => Some(*session),
+        _ => None,
+    });
+    assert_eq!(written.collect::<Vec<_>>(), receivers);
 }

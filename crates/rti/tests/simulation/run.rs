@@ -200,6 +200,7 @@ impl Run {
         let to_lost =
             |output: &Effect| matches!(output, Effect::Callback(to, _) if Some(*to) == lost);
         assert!(!out.iter().any(to_lost), "a lost session gets no callback");
+        self.check_reports(budget, &out);
         self.effects(out)
     }
 
@@ -229,6 +230,7 @@ impl Run {
         }
         self.slices += 1;
         self.kernel.work(budget, &mut out);
+        self.check_reports(budget, &out);
         self.effects(out)
     }
 
@@ -812,7 +814,10 @@ impl Run {
         let attributes = self.attributes(class);
         let stamp = self.stamp(at);
         let tag = self.tag();
-        let value = |one: &AttributeHandle| (*one, Data::from_static(b"value"));
+        // Where services are reported, some values have long texts.
+        let is_long = self.manager.is_some() && self.next_message.is_multiple_of(8);
+        let value = Data::from(vec![7; if is_long { 20_000 } else { 5 }]);
+        let value = |one: &AttributeHandle| (*one, value.clone());
         let attribute_values = attributes.iter().map(value).collect();
         let call = match stamp {
             None => ObjectCall::UpdateAttributeValues {

@@ -11,7 +11,7 @@ use hemiola_hla::encoding::{
     HLAvariableArray, decode, encode,
 };
 use hemiola_hla::{Callback, FederateHandle, ObjectInstanceHandle, Reply};
-use hemiola_rti::{FederateStatus, Notice, SessionId};
+use hemiola_rti::{Effect, FederateStatus, Notice, SessionId};
 
 use super::Run;
 
@@ -68,6 +68,30 @@ impl Run {
     /// Whether these callbacks are the manager's.
     pub(super) fn is_manager(&self, session: SessionId) -> bool {
         self.manager.as_ref().is_some_and(|manager| manager.session == session)
+    }
+
+    /// Checks that a slice has sent no more of reports on services than its budget covers: a unit is 32 bytes of text,
+    /// which become two bytes each, and the last report may have all the text that a report can have.
+    pub(super) fn check_reports(&self, budget: u64, out: &[Effect]) {
+        const TEXT_MAX: u64 = 16 << 10;
+        const NAMES: u64 = 1024;
+        let class = format!("{INTERACTIONS}.HLAreport.HLAreportServiceInvocation");
+        let class = self.model.interaction_class_named(&class);
+        let len = |effect: &Effect| {
+            let Effect::Callback(_, notice) = effect else { return 0 };
+            match notice.callback() {
+                Callback::ReceiveInteraction { interaction_class, parameter_values, .. }
+                    if Some(*interaction_class) == class =>
+                {
+                    parameter_values.iter().map(|(_, value)| value.len() as u64).sum()
+                }
+                _ => 0,
+            }
+        };
+        let sent: u64 = out.iter().map(len).sum();
+        let last = 2 * TEXT_MAX + NAMES;
+        let covered = budget.saturating_mul(2 * 32 + NAMES).saturating_add(last);
+        assert!(sent <= covered, "{sent} bytes of reports for {budget} units of work");
     }
 
     /// The manager notes a callback.
