@@ -136,7 +136,7 @@ fn main() {
         reads.push(read);
         replacements.push(replaced);
         if saves.len() == ROUNDS {
-            println!("an image of {} bytes", image.as_ref().len());
+            println!("an image of {} bytes", image.bytes().len());
         }
     }
     report("write", &saves);

@@ -406,7 +406,7 @@ impl Federation {
         held += self.mom.as_ref().map_or(0, |mom| mom.check_memory());
         held += self.negotiations.values().map(Negotiation::charged_len).sum::<usize>();
         held += parcels.values().sum::<usize>();
-        held += self.saving.charged_len();
+        held += self.saving.check_memory();
         assert_eq!(self.account.federation_held(), held, "what is charged is held");
     }
 

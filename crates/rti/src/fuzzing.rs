@@ -126,7 +126,7 @@ pub fn image(bytes: &[u8]) {
     let stored = call(&mut kernel, FederationCall::FederateSaveComplete);
     let Some(Effect::Store(id, _, real)) = stored else { panic!("{stored:?}") };
     feed(&mut kernel, Input::Stored(id, Ok(())), u64::MAX);
-    let changed = changed(real.as_ref(), bytes);
+    let changed = changed(&real.bytes().clone().into_data(), bytes);
     let restore = FederationCall::RequestFederationRestore { label: label.into() };
     let Some(Effect::Load(id, _)) = call(&mut kernel, restore) else { panic!("nothing is loaded") };
     feed(&mut kernel, Input::Loaded(id, Ok(changed.into())), 100);

@@ -21,15 +21,24 @@ use std::sync::Arc;
 
 use hemiola_fom::Model;
 use hemiola_hla::data::Data;
-use hemiola_hla::{InteractionClassHandle, ObjectClassHandle, TimeImplementation};
+use hemiola_hla::{Body, InteractionClassHandle, ObjectClassHandle, TimeImplementation};
 
 use crate::federation::Federation;
+use codec::PIECE_LEN;
 pub(crate) use codec::{Reader, SharedContent, Stored, Taken, Writer, stored};
 use sections::Cursor;
 
-/// The bytes of an image, which only the kernel interprets.
+/// The bytes of an image, which only the kernel interprets. They are written in pieces and read as one.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Image(Data);
+pub struct Image(Body);
+
+impl Image {
+    /// Returns its bytes.
+    #[must_use]
+    pub const fn bytes(&self) -> &Body {
+        &self.0
+    }
+}
 
 impl fmt::Debug for Image {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -37,15 +46,9 @@ impl fmt::Debug for Image {
     }
 }
 
-impl AsRef<[u8]> for Image {
-    fn as_ref(&self) -> &[u8] {
-        &self.0
-    }
-}
-
 impl From<Vec<u8>> for Image {
     fn from(bytes: Vec<u8>) -> Self {
-        Self(bytes.into())
+        Self(Data::from(bytes).into())
     }
 }
 
@@ -56,9 +59,6 @@ const VERSION: u32 = 2;
 
 /// The bytes before the content.
 pub(crate) const HEADER_LEN: usize = MAGIC.len() + 4 + 8 + 8;
-
-/// Bytes whose checksum is computed in one step.
-const SUMMED: usize = 16 << 10;
 
 /// A checksum of bytes that arrive in pieces: FNV-1a with 64 bits. It finds every change of a single byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,7 +141,12 @@ impl Writing {
 
     /// The number of bytes so far.
     pub(crate) const fn len(&self) -> usize {
-        self.writer.bytes.len()
+        self.writer.len()
+    }
+
+    /// The memory that it takes, in bytes.
+    pub(crate) fn held(&self) -> usize {
+        self.writer.held()
     }
 
     /// The bytes that have been looked at: written, and summed.
@@ -161,24 +166,25 @@ impl Writing {
             return None;
         }
         let (from, sum) = &mut self.summed;
-        let rest = &self.writer.bytes[*from..];
-        if !rest.is_empty() {
-            let len = rest.len().min(SUMMED);
-            sum.add(&rest[..len]);
-            *from += len;
+        if *from < self.writer.len() {
+            let piece = self.writer.from(*from);
+            sum.add(piece);
+            *from += piece.len();
             return None;
         }
-        let sum = *sum;
-        let mut image = std::mem::take(&mut self.writer.bytes);
-        complete_header(&mut image, sum);
-        Some(Image(image.into()))
+        let (len, sum) = (self.writer.len(), *sum);
+        let mut pieces = self.writer.take_pieces();
+        complete_header(&mut pieces[0], len, sum);
+        Some(Image(Body::from_pieces(pieces.into_iter().map(Data::from).collect())))
     }
 
     fn begin(&mut self, federation: &Federation, fingerprint: u64) {
         let writer = &mut self.writer;
-        writer.bytes.extend_from_slice(MAGIC);
+        writer.append(MAGIC);
         VERSION.put(writer);
-        writer.bytes.resize(HEADER_LEN, 0);
+        // The length and the checksum come at the end.
+        0_u64.put(writer);
+        0_u64.put(writer);
         federation.name.put(writer);
         self.label.put(writer);
         u8::from(federation.implementation == TimeImplementation::Float64).put(writer);
@@ -210,6 +216,7 @@ impl Reading {
         label: &str,
         Image(image): Image,
     ) -> Result<Self, Reason> {
+        let image = image.into_data();
         let expected = header(&image)?;
         let mut reader = Reader::new(image.clone(), federation.now);
         reader.at = HEADER_LEN;
@@ -238,7 +245,7 @@ impl Reading {
         let (from, sum) = &mut self.summed;
         let rest = &self.image[*from..];
         if !rest.is_empty() {
-            let len = rest.len().min(SUMMED);
+            let len = rest.len().min(PIECE_LEN);
             sum.add(&rest[..len]);
             *from += len;
             return Ok(false);
@@ -306,18 +313,18 @@ impl Reading {
     }
 }
 
-/// Enters the length and the checksum of the content.
-fn complete_header(image: &mut [u8], Checksum(sum): Checksum) {
-    let len = (image.len() - HEADER_LEN) as u64;
-    image[12..20].copy_from_slice(&len.to_le_bytes());
-    image[20..28].copy_from_slice(&sum.to_le_bytes());
+/// Enters the length of the content of an image of this length, and its checksum.
+fn complete_header(first: &mut [u8], len: usize, Checksum(sum): Checksum) {
+    let len = (len - HEADER_LEN) as u64;
+    first[12..20].copy_from_slice(&len.to_le_bytes());
+    first[20..28].copy_from_slice(&sum.to_le_bytes());
 }
 
 /// Completes the header of an image that was made for a test.
 pub(crate) fn seal(image: &mut [u8]) {
     let mut sum = Checksum::new();
     sum.add(&image[HEADER_LEN..]);
-    complete_header(image, sum);
+    complete_header(image, image.len(), sum);
 }
 
 /// Checks the header of an image. Returns the checksum of its content.

@@ -131,11 +131,16 @@ impl Saving {
         }
     }
 
-    /// The charge for an image.
-    pub(crate) fn charged_len(&self) -> usize {
+    /// Checks the charge for an image. Returns it.
+    pub(crate) fn check_memory(&self) -> usize {
         match &self.progress {
             Progress::Nothing => 0,
-            Progress::Save(save) => save.charge.len(),
+            Progress::Save(save) => {
+                if let SavePhase::Writing(writing) = &save.phase {
+                    assert_eq!(save.charge.len(), writing.held(), "what is written is charged");
+                }
+                save.charge.len()
+            }
             Progress::Restore(restore) => restore.charge.len(),
         }
     }
@@ -387,12 +392,14 @@ fn proceed_save(federation: &mut Federation, mut save: Box<Save>) -> bool {
         }
         SavePhase::Federates if have_saved => {
             let writing = Writing::new(federation, &save.label);
+            save.charge.grow(writing.held());
             save.phase = SavePhase::Writing(Box::new(writing));
         }
         SavePhase::Writing(writing) if federation.budget > 0 => {
             let image = write(federation, writing);
-            let len = image.as_ref().map_or(writing.len(), |image| image.as_ref().len());
-            save.charge.change(save.charge.len(), len);
+            let written = image.as_ref().map(|image| image.bytes().len());
+            let len = written.unwrap_or(writing.len());
+            save.charge.change(save.charge.len(), written.unwrap_or(writing.held()));
             let limit = federation.limits.image_len;
             if len > limit || !can_hold(federation, 0) {
                 let reason =
@@ -487,8 +494,9 @@ pub(crate) fn loaded(federation: &mut Federation, id: StorageId, result: Result<
     }
     let label = restore.label.clone();
     let reading = result.and_then(|image| {
-        let needed = image.as_ref().len().saturating_mul(EXPANSION);
-        if image.as_ref().len() > federation.limits.image_len || !can_hold(federation, needed) {
+        let len = image.bytes().len();
+        let needed = len.saturating_mul(EXPANSION);
+        if len > federation.limits.image_len || !can_hold(federation, needed) {
             return Err(format!("it needs {needed} bytes of memory, more than is left"));
         }
         Ok((Reading::new(federation, &label, image)?, needed))

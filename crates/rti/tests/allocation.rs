@@ -1,6 +1,7 @@
 //! The kernel's account compared with its allocations: for each kind of thing that federates make it keep, the estimate
 //! lies between 0.8 and 1.5 times what is allocated, and all of it is given back. Also how often slices of bulk work
-//! call the allocator, how large the blocks of long queues are, and what instances keep when federates have left.
+//! call the allocator, how large the blocks of long queues are, what saves hold, and what instances keep when federates
+//! have left.
 
 #![expect(unsafe_code, reason = "an allocator that counts can be written in no other way")]
 
@@ -22,6 +23,8 @@ mod support;
 mod instances;
 #[path = "allocation/queues.rs"]
 mod queues;
+#[path = "allocation/saves.rs"]
+mod saves;
 #[path = "allocation/slices.rs"]
 mod slices;
 

@@ -161,7 +161,7 @@ impl World {
                 Input::Loaded(id, Err((*reason).into()))
             }
             (Effect::Store(id, name, image), _) => {
-                self.saves.insert(name, Data::copy_from_slice(image.as_ref()));
+                self.saves.insert(name, image.bytes().clone().into_data());
                 Input::Stored(id, Ok(()))
             }
             (Effect::Load(id, name), _) => {

@@ -43,7 +43,8 @@ impl Saves {
 
     pub(crate) fn store(&self, request: StorageId, name: SaveName, image: Image) {
         self.give(move |directory| {
-            let stored = directory.store(&name, image.as_ref());
+            let pieces = image.bytes().pieces().map(|piece| &**piece);
+            let stored = directory.store(&name, pieces);
             let failed =
                 |error| format!("cannot write {}: {error}", directory.path(&name).display());
             Command::ImageStored(request, stored.map_err(failed))
@@ -102,7 +103,11 @@ impl Directory {
         path
     }
 
-    fn store(&self, name: &SaveName, image: &[u8]) -> io::Result<()> {
+    fn store<'i>(
+        &self,
+        name: &SaveName,
+        image: impl IntoIterator<Item = &'i [u8]>,
+    ) -> io::Result<()> {
         let path = self.path(name);
         let parent = path.parent().expect("it is below the root");
         fs::create_dir_all(parent)?;
@@ -125,15 +130,19 @@ impl Directory {
             let most = self.len_max;
             return Err(io::Error::other(format!("it has {len} bytes, and {most} are allowed")));
         }
-        let mut image = Vec::new();
-        file.take(self.len_max).read_to_end(&mut image)?;
+        // A list that grows would take up to twice its length.
+        let mut image = Vec::with_capacity(len as usize);
+        file.take(len).read_to_end(&mut image)?;
         Ok(image)
     }
 }
 
-fn write_synchronized(path: &Path, bytes: &[u8]) -> io::Result<()> {
+fn write_synchronized<'p>(
+    path: &Path,
+    pieces: impl IntoIterator<Item = &'p [u8]>,
+) -> io::Result<()> {
     let mut file = File::create(path)?;
-    file.write_all(bytes)?;
+    pieces.into_iter().try_for_each(|piece| file.write_all(piece))?;
     file.sync_all()
 }
 
@@ -179,7 +188,7 @@ mod tests {
         names.push(name("..", "a"));
         names.push(name("", &long[1..]));
         for (number, name) in names.iter().enumerate() {
-            saves.store(name, format!("{number}").as_bytes()).unwrap();
+            saves.store(name, [format!("{number}").as_bytes()]).unwrap();
         }
         for (number, name) in names.iter().enumerate() {
             assert_eq!(saves.load(name).unwrap(), format!("{number}").as_bytes());
@@ -199,14 +208,14 @@ mod tests {
         let root = directory("killed");
         let saves = Directory::take(&root, 100).unwrap();
         let name = name("Yard", "a");
-        saves.store(&name, b"old").unwrap();
+        saves.store(&name, [b"old".as_slice()]).unwrap();
         let mut beside = saves.path(&name);
         beside.as_mut_os_string().push(".new");
         for len in 0..4 {
             fs::write(&beside, &b"new "[..len]).unwrap();
             assert_eq!(saves.load(&name).unwrap(), b"old");
         }
-        saves.store(&name, b"new").unwrap();
+        saves.store(&name, [b"n".as_slice(), b"ew"]).unwrap();
         assert_eq!(saves.load(&name).unwrap(), b"new");
         assert!(!beside.exists());
         fs::remove_dir_all(&root).unwrap();
@@ -219,7 +228,7 @@ mod tests {
         assert_eq!(Directory::take(&root, 3).unwrap_err().to_string(), "another RTI uses it");
         let name = name("Yard", "a");
         assert_eq!(saves.load(&name).unwrap_err().kind(), ErrorKind::NotFound);
-        saves.store(&name, b"long").unwrap();
+        saves.store(&name, [b"long".as_slice()]).unwrap();
         assert!(saves.load(&name).unwrap_err().to_string().contains("4 bytes, and 3 are allowed"));
         drop(saves);
         assert!(Directory::take(&root.join("nowhere"), 3).is_err());

@@ -115,8 +115,9 @@ mod tests {
         let (mut kept, mut same) = (Writer::new(Instant::ZERO), Writer::new(Instant::ZERO));
         table.put(&mut kept);
         map.put(&mut same);
-        assert_eq!(kept.bytes, same.bytes);
-        let restored = ByClass::take(&mut Reader::new(kept.bytes.into(), Instant::ZERO));
+        let [kept, same] = [kept, same].map(|mut one| one.take_pieces().concat());
+        assert_eq!(kept, same);
+        let restored = ByClass::take(&mut Reader::new(kept.into(), Instant::ZERO));
         assert_eq!(restored.map(|one| one.entries), Ok(table.entries));
     }
 

@@ -14,6 +14,7 @@ use hemiola_hla::{
 use hemiola_units::{Instant, Span};
 
 use crate::backlog::Parcel;
+use crate::memory::{ALLOCATION, entry_len};
 use crate::message::Message;
 use crate::notice::Notice;
 
@@ -26,10 +27,15 @@ pub(crate) trait Stored: Sized {
     fn take(from: &mut Reader) -> Taken<Self>;
 }
 
+/// Bytes of a piece of an image that is written. Its pieces are never moved, so they take the memory of their lengths.
+pub(super) const PIECE_LEN: usize = 16 << 10;
+
 /// Writes values.
 #[derive(Debug)]
 pub(crate) struct Writer {
-    pub(crate) bytes: Vec<u8>,
+    /// The pieces that are full, and the one that is being filled.
+    pieces: Vec<Vec<u8>>,
+    last: Vec<u8>,
     /// The present time, from which ages count.
     now: Instant,
     /// The contents of messages that have been written, by their address. Others refer to them by number.
@@ -37,8 +43,53 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    pub(crate) const fn new(now: Instant) -> Self {
-        Self { bytes: Vec::new(), now, contents: BTreeMap::new() }
+    pub(crate) fn new(now: Instant) -> Self {
+        let last = Vec::with_capacity(PIECE_LEN);
+        Self { pieces: Vec::new(), last, now, contents: BTreeMap::new() }
+    }
+
+    /// The number of bytes so far.
+    pub(super) const fn len(&self) -> usize {
+        self.pieces.len() * PIECE_LEN + self.last.len()
+    }
+
+    /// The memory that it takes, in bytes.
+    pub(super) fn held(&self) -> usize {
+        let pieces = (self.pieces.len() + 1) * (PIECE_LEN + ALLOCATION + size_of::<Vec<u8>>());
+        pieces + self.contents.len() * entry_len::<usize, u32>()
+    }
+
+    /// Appends bytes.
+    pub(super) fn append(&mut self, mut bytes: &[u8]) {
+        while self.last.len() + bytes.len() > PIECE_LEN {
+            let (fitting, rest) = bytes.split_at(PIECE_LEN - self.last.len());
+            self.last.extend_from_slice(fitting);
+            let full = std::mem::replace(&mut self.last, Vec::with_capacity(PIECE_LEN));
+            self.pieces.push(full);
+            bytes = rest;
+        }
+        self.last.extend_from_slice(bytes);
+    }
+
+    /// Takes back what was written behind a place.
+    pub(super) fn truncate(&mut self, len: usize) {
+        while self.pieces.len() * PIECE_LEN > len {
+            self.last = self.pieces.pop().expect("there are some");
+        }
+        self.last.truncate(len - self.pieces.len() * PIECE_LEN);
+    }
+
+    /// Returns the bytes from a place up to the end of its piece.
+    pub(super) fn from(&self, at: usize) -> &[u8] {
+        let piece = self.pieces.get(at / PIECE_LEN).unwrap_or(&self.last);
+        &piece[at % PIECE_LEN..]
+    }
+
+    /// Takes the pieces.
+    pub(crate) fn take_pieces(&mut self) -> Vec<Vec<u8>> {
+        let mut pieces = std::mem::take(&mut self.pieces);
+        pieces.push(std::mem::take(&mut self.last));
+        pieces
     }
 
     /// Writes a content that several queued messages share: the first time its number and itself, then its number.
@@ -132,7 +183,7 @@ macro_rules! numbers {
     ($($type:ty)*) => {$(
         impl Stored for $type {
             fn put(&self, to: &mut Writer) {
-                to.bytes.extend_from_slice(&self.to_le_bytes());
+                to.append(&self.to_le_bytes());
             }
 
             fn take(from: &mut Reader) -> Taken<Self> {
@@ -185,7 +236,7 @@ macro_rules! times {
     ($($type:ty)*) => {$(
         impl Stored for $type {
             fn put(&self, to: &mut Writer) {
-                to.bytes.extend_from_slice(&self.to_bytes());
+                to.append(&self.to_bytes());
             }
 
             fn take(from: &mut Reader) -> Taken<Self> {
@@ -200,7 +251,7 @@ times! { LogicalTime LogicalInterval }
 
 impl Stored for EncodedTime {
     fn put(&self, to: &mut Writer) {
-        to.bytes.extend_from_slice(&self.bytes());
+        to.append(&self.bytes());
     }
 
     fn take(from: &mut Reader) -> Taken<Self> {
@@ -254,7 +305,7 @@ impl Stored for Instant {
 
 fn put_bytes(bytes: &[u8], to: &mut Writer) {
     (bytes.len() as u32).put(to);
-    to.bytes.extend_from_slice(bytes);
+    to.append(bytes);
 }
 
 impl Stored for Data {

@@ -130,10 +130,10 @@ impl Cursor {
     pub(super) fn put(&mut self, federation: &Federation, to: &mut Writer) -> bool {
         let Some(section) = SECTIONS.get(self.section) else { return false };
         let whose = self.federate.unwrap_or(FederateHandle::INVALID);
-        let at = to.bytes.len();
+        let at = to.len();
         true.put(to);
         if !(section.put)(federation, whose, &mut self.key, to) {
-            to.bytes.truncate(at);
+            to.truncate(at);
             false.put(to);
             self.go_on(federation);
         }

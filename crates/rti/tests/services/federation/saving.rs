@@ -792,7 +792,7 @@ fn an_image_is_written_and_read_in_slices() {
         _ => None,
     });
     assert!(slices > 100, "{slices} slices");
-    assert!(image.unwrap().as_ref() == whole);
+    assert!(image.unwrap().bytes().clone().into_data() == whole);
 }
 
 #[test]
