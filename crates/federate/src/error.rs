@@ -94,6 +94,7 @@ impl Error {
             Self::Exception { refusal, .. } | Self::Earlier { refusal, .. } => {
                 Some(refusal.exception)
             }
+            Self::WithinHandler => Some(Exception::CallNotAllowedFromWithinCallback),
             _ => None,
         }
     }

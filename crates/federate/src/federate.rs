@@ -171,14 +171,23 @@ impl Federate {
         if let Reply::Joined(joined) = &reply {
             self.names.clear();
             if self.mirror.member().is_none() {
-                let name = &joined.logical_time_implementation;
-                let refusal = Exception::CouldNotCreateLogicalTimeFactory.because(format!(
-                    "the federation uses {name}, which this crate does not support"
-                ));
-                return Err(Error::Exception { call: call.name(), refusal });
+                return Err(self.undo_join(call, &joined.logical_time_implementation));
             }
         }
         Ok(reply)
+    }
+
+    /// Resigns from a federation whose representation of time this crate does not have: a call that raises an exception
+    /// has no effect. Returns the exception.
+    #[cold]
+    fn undo_join(&mut self, join: &Call, time: &str) -> Error {
+        let resign_action = Some(ResignAction::NoAction);
+        let call = Call::from(FederationCall::ResignFederationExecution { resign_action });
+        // The RTI refuses nothing of a federate that owns nothing; if it is lost, the next call says so.
+        let _ = self.driver.ask(call.entry(), message::encode_call(&call));
+        let details = format!("the federation uses {time}, which this crate does not support");
+        let refusal = Exception::CouldNotCreateLogicalTimeFactory.because(details);
+        Error::Exception { call: join.name(), refusal }
     }
 
     /// Makes a call without waiting for the reply. If it is certain that the RTI would refuse it, returns the exception

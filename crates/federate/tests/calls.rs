@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use hemiola_federate::hla::call::{ObjectCall, SupportCall, TimeCall};
+use hemiola_federate::hla::call::{FederationCall, ObjectCall, SupportCall, TimeCall};
 use hemiola_federate::hla::data::{ConfigurationResult, JoinResult};
 use hemiola_federate::hla::{
     AttributeHandle, Call, Callback, Exception, FederateHandle, LogicalInterval, LogicalTime,
@@ -64,6 +64,29 @@ fn a_call_returns_the_reply_of_the_rti() {
     ];
     assert_eq!(names, expected);
     assert_eq!(seen.end, Some(hemiola_federate::End::Terminated));
+}
+
+#[test]
+fn a_federate_that_does_not_know_the_time_of_a_federation_has_not_joined_it() {
+    let peer = Peer::start(|call| match call {
+        Call::Federation(FederationCall::JoinFederationExecutionWithModules { .. }) => {
+            let federate = FederateHandle::new(1);
+            let logical_time_implementation = "Fortnights".into();
+            let joined = JoinResult { federate, logical_time_implementation };
+            vec![Act::Reply(Ok(Reply::Joined(joined)))]
+        }
+        call => usual(call),
+    });
+    let mut federate = Federate::connect(&peer.address, options()).unwrap();
+    let error = federate.join_federation_execution(Joining::new("Viewer", "Demo")).unwrap_err();
+    assert_eq!(error.exception(), Some(Exception::CouldNotCreateLogicalTimeFactory), "{error}");
+    assert_eq!(federate.federate(), None);
+    federate.disconnect().unwrap();
+    let seen = peer.seen();
+    let names: Vec<&str> = seen.calls.iter().map(Call::name).collect();
+    let join = "JoinFederationExecutionWithModules";
+    let expected = ["ConnectWithConfiguration", join, "ResignFederationExecution", "Disconnect"];
+    assert_eq!(names, expected);
 }
 
 #[test]

@@ -4,9 +4,9 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use hemiola_federate::hla::call::FederationCall;
-use hemiola_federate::hla::{Call, Callback};
 use hemiola_federate::{Error, Federate};
+use hemiola_federate::hla::call::FederationCall;
+use hemiola_federate::hla::{Call, Callback, Exception};
 
 use crate::calls::{options, usual};
 use crate::peer::{Act, Peer};
@@ -92,7 +92,8 @@ fn a_call_of_the_ambassador_in_its_own_handler_fails_instead_of_blocking() {
     give.send(ambassador.clone()).unwrap();
     ambassador.with(Federate::list_federation_executions).unwrap().unwrap();
     let answer = receiver.recv_timeout(SOON).unwrap();
-    assert!(matches!(answer, Err(Error::WithinHandler)));
+    let exception = answer.unwrap_err().exception();
+    assert_eq!(exception, Some(Exception::CallNotAllowedFromWithinCallback));
     drop(ambassador);
     peer.seen();
 }
