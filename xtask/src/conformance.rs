@@ -20,11 +20,10 @@ Protocol, the callbacks its 62. Federates of HLA Evolved (1516-2010) use the sam
 names the exceptions that differ there.
 
 `cargo xtask conformance` makes this page from what the tests of the kernel do; CI compares it with them. *Not offered*
-means that the RTI refuses the service with `RTIinternalError`. An exception in *italics* has no test, for a reason that
-[a table](#without-a-test) gives; the check fails for every other exception, service and callback without a test.
-`CallNotAllowedFromWithinCallback` is raised by the client; every service may raise `RTIinternalError`, for example beyond one of
-the RTI's limits.
-";
+means that the RTI refuses the service with `RTIinternalError`. An exception in *italics* cannot come from the kernel, for a
+reason that [a table](#without-a-test) gives; the check fails for every other exception, service and callback without a test.
+Every service may raise `RTIinternalError`, for example beyond one of the RTI's limits, and
+`CallNotAllowedFromWithinCallback`, which clients raise";
 
 const CLAUSES: [(&str, &str); 7] = [
     ("4", "Federation management"),
@@ -39,13 +38,24 @@ const CLAUSES: [(&str, &str); 7] = [
 /// Exceptions that no test of a single service provokes.
 const GENERAL: [&str; 2] = ["CallNotAllowedFromWithinCallback", "RTIinternalError"];
 
-/// A reason why services have no test for an exception, or callbacks no test at all.
+/// A reason why the kernel's tests show no exception of services.
 struct Excuse {
-    /// The exception, or [`MADE`] for callbacks.
     exception: &'static str,
-    /// The services or callbacks; all that have the exception, if there are none.
+    /// The services; all that have the exception, if there are none.
     entries: &'static [&'static str],
     reason: &'static str,
+    proof: Proof,
+}
+
+/// The proof that the reason of an [`Excuse`] is true.
+#[derive(Clone, Copy)]
+enum Proof {
+    /// The forms that bring what the exception is about have this word in their names, and the services do not.
+    Form(&'static str),
+    /// This test, in this file.
+    Test(&'static str, &'static str),
+    /// Nothing to check: there is no such value in the interface of the client.
+    Interface,
 }
 
 /// What the evidence says of a callback that was made.
@@ -57,24 +67,43 @@ const CREATE_WITHOUT_MIM: &[&str] =
 const JOIN_WITHOUT_MODULES: &[&str] =
     &["JoinFederationExecution", "JoinFederationExecutionWithName"];
 
-const WITHOUT_MIM: &str = "this form brings no management module";
-const WITHOUT_MODULES: &str = "this form brings no modules";
-const AT_ONCE: &str = "the RTI makes the change at once, so none is pending";
+const WITHOUT_MIM: (&str, Proof) = ("this form brings no management module", Proof::Form("MIM"));
+const WITHOUT_MODULES: (&str, Proof) = ("this form brings no modules", Proof::Form("Modules"));
+const AT_ONCE: (&str, Proof) = (
+    "the RTI makes the change at once, so none is pending",
+    Proof::Test(
+        "crates/rti/tests/services/object/transportation.rs",
+        "a_change_is_made_at_once_so_that_the_next_one_is_not_refused",
+    ),
+);
+const BY_THE_CLIENT: Proof = Proof::Test(
+    "crates/federate/tests/calls.rs",
+    "a_federate_that_does_not_know_the_time_of_a_federation_has_not_joined_it",
+);
+/// The test of the exception that every service may raise and only clients do.
+const WITHIN_CALLBACK: Proof = Proof::Test(
+    "crates/federate/tests/immediate.rs",
+    "a_call_of_the_ambassador_in_its_own_handler_fails_instead_of_blocking",
+);
 
 const fn excuse(
     exception: &'static str,
     entries: &'static [&'static str],
-    reason: &'static str,
+    (reason, proof): (&'static str, Proof),
 ) -> Excuse {
-    Excuse { exception, entries, reason }
+    Excuse { exception, entries, reason, proof }
 }
 
-const EXCUSES: [Excuse; 14] = [
-    excuse("UnsupportedCallbackModel", &[], "the client evokes the callbacks and raises this"),
+const EXCUSES: [Excuse; 13] = [
+    excuse(
+        "UnsupportedCallbackModel",
+        &[],
+        ("the client evokes the callbacks and raises this; ours has both models", Proof::Interface),
+    ),
     excuse(
         "CouldNotCreateLogicalTimeFactory",
         &["CreateFederationExecution", "CreateFederationExecutionWithModules"],
-        "this form names no representation of time",
+        ("this form names no representation of time", Proof::Form("Time")),
     ),
     excuse(
         "CouldNotCreateLogicalTimeFactory",
@@ -84,7 +113,7 @@ const EXCUSES: [Excuse; 14] = [
             "JoinFederationExecutionWithName",
             "JoinFederationExecutionWithNameAndModules",
         ],
-        "the client creates the factory and raises this",
+        ("the client creates the factory and raises this", BY_THE_CLIENT),
     ),
     excuse("InvalidMIM", CREATE_WITHOUT_MIM, WITHOUT_MIM),
     excuse("ErrorReadingMIM", CREATE_WITHOUT_MIM, WITHOUT_MIM),
@@ -96,8 +125,35 @@ const EXCUSES: [Excuse; 14] = [
     excuse("CouldNotOpenFOM", JOIN_WITHOUT_MODULES, WITHOUT_MODULES),
     excuse("AttributeAlreadyBeingChanged", &[], AT_ONCE),
     excuse("InteractionClassAlreadyBeingChanged", &[], AT_ONCE),
-    excuse(MADE, &["ConnectionLost"], "the client makes it when its connection breaks"),
 ];
+
+impl Proof {
+    /// Returns why it does not prove anything of these services.
+    fn fault(self, entries: &[&str], root: &Path) -> Option<String> {
+        match self {
+            Self::Form(word) => {
+                let brings = entries.iter().find(|name| name.contains(word));
+                brings.map(|name| {
+                    format!("{name} is a form with \"{word}\", and is excused as one without")
+                })
+            }
+            Self::Test(file, name) => {
+                let text = fs::read_to_string(root.join(file)).unwrap_or_default();
+                let is_there = text.contains(&format!("#[test]\nfn {name}()"));
+                (!is_there).then(|| format!("{file} has no test {name}, which an excuse names"))
+            }
+            Self::Interface => None,
+        }
+    }
+
+    /// The test, in parentheses.
+    fn shown(self) -> String {
+        match self {
+            Self::Test(file, name) => format!(" (`{name}` in `{file}`)"),
+            Self::Form(_) | Self::Interface => String::new(),
+        }
+    }
+}
 
 impl Excuse {
     fn row(&self) -> String {
@@ -105,9 +161,8 @@ impl Excuse {
             [] => "every service that has it".to_owned(),
             entries => entries.iter().map(|name| code(name)).collect::<Vec<_>>().join(", "),
         };
-        let exception =
-            if self.exception == MADE { "(a callback)".to_owned() } else { code(self.exception) };
-        format!("| {exception} | {entries} | {} |\n", self.reason)
+        let (exception, reason, shown) = (self.exception, self.reason, self.proof.shown());
+        format!("| `{exception}` | {entries} | {reason}{shown} |\n")
     }
 
     fn is_for(&self, entry: &Entry, exception: &str) -> bool {
@@ -184,7 +239,8 @@ impl Evidence {
 
     /// The page, and what it does not show of services that are offered.
     fn page(&self) -> String {
-        let mut page = format!("{INTRODUCTION}\n{}", self.summary());
+        let shown = WITHIN_CALLBACK.shown();
+        let mut page = format!("{INTRODUCTION}{shown}.\n\n{}", self.summary());
         for (number, title) in CLAUSES {
             let _ = writeln!(page, "\n## {number} {title}\n");
             let calls: Vec<&Entry> = within(&self.calls, number).collect();
@@ -340,7 +396,9 @@ fn make(root: &Path) -> Result<String, String> {
     }
     let text = fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
     let evidence = Evidence::read(&text)?;
-    let faults = evidence.faults(&EXCUSES);
+    let mut faults = evidence.faults(&EXCUSES);
+    faults.extend(EXCUSES.iter().filter_map(|one| one.proof.fault(one.entries, root)));
+    faults.extend(WITHIN_CALLBACK.fault(&[], root));
     if !faults.is_empty() {
         return Err(faults.join("\n"));
     }
@@ -398,16 +456,30 @@ callback\t1\t10.1\tGone\t
     #[test]
     fn everything_without_a_test_needs_an_excuse_and_every_excuse_a_use() {
         let evidence = Evidence::read(LINES).unwrap();
-        let action = excuse("InvalidAction", &["Resign"], "because");
-        let gone = excuse(MADE, &["Gone"], "because");
+        let action = excuse("InvalidAction", &["Resign"], ("because", Proof::Interface));
+        let gone = excuse(MADE, &["Gone"], ("because", Proof::Interface));
         assert_eq!(evidence.faults(&[action, gone]), Vec::<String>::new());
-        let joined = excuse("NotJoined", &[], "because");
+        let joined = excuse("NotJoined", &[], ("because", Proof::Interface));
         let expected = [
             "no test of Resign shows: InvalidAction",
             "no test of Gone shows: made",
             "tests show everything that is excused with: NotJoined, because",
         ];
         assert_eq!(evidence.faults(&[joined]), expected);
+    }
+
+    #[test]
+    fn what_shows_a_reason_is_checked() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let (file, entries) = ("src/conformance.rs", &["CreateWithTime"][..]);
+        assert_eq!(Proof::Form("MIM").fault(entries, root), None);
+        let fault = Proof::Form("Time").fault(entries, root).unwrap();
+        assert!(fault.starts_with("CreateWithTime is a form with \"Time\""), "{fault}");
+        assert_eq!(
+            Proof::Test(file, "nothing").fault(entries, root).unwrap(),
+            "src/conformance.rs has no test nothing, which an excuse names"
+        );
+        assert_eq!(WITHIN_CALLBACK.fault(&[], root.parent().unwrap()), None);
     }
 
     #[test]

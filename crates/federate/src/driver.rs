@@ -80,6 +80,8 @@ pub(crate) struct Driver {
     callbacks: Inbox,
     callbacks_len_max: usize,
     end: Option<End>,
+    /// Why the RTI has ended the session, as it said.
+    fault: Option<String>,
     /// Why the last attempt to connect failed.
     failure: Option<std::io::Error>,
     is_connected: bool,
@@ -128,6 +130,7 @@ impl Driver {
             callbacks: Inbox::default(),
             callbacks_len_max,
             end: None,
+            fault: None,
             failure: None,
             is_connected: false,
             answers_later: false,
@@ -369,7 +372,7 @@ impl Driver {
         self.session.terminate(self.now);
         self.is_urgent = true;
         match self.work(Instant::MAX, Wake::Any, |driver| driver.end.is_some()) {
-            Ok(_) | Err(Error::Lost(End::Terminated)) => Ok(()),
+            Ok(_) | Err(Error::Lost(End::Terminated) | Error::ConnectionLost(_)) => Ok(()),
             Err(error) => Err(error),
         }
     }
@@ -386,7 +389,8 @@ impl Driver {
     }
 
     fn lost(&self) -> Error {
-        Error::Lost(self.end.unwrap_or(End::Closed))
+        let lost = || Error::Lost(self.end.unwrap_or(End::Closed));
+        self.fault.clone().map_or_else(lost, Error::ConnectionLost)
     }
 
     /// Drives the session until `done` holds or the deadline has passed. Returns whether `done` holds.
@@ -467,10 +471,10 @@ impl Driver {
                     self.is_connected = true;
                     self.is_urgent = true;
                 }
-                Event::Request { id, body } => self.callbacks.push(Some(id), body),
+                Event::Request { id, body } => self.arrived(Some(id), body),
                 Event::Requests { id, mut bodies } => {
                     while let Some(body) = bodies.next() {
-                        self.callbacks.push(bodies.is_empty().then_some(id), body);
+                        self.arrived(bodies.is_empty().then_some(id), body);
                     }
                 }
                 Event::Response { to, body } => {
@@ -485,6 +489,23 @@ impl Driver {
                 }
                 Event::Disconnect => self.close(),
             }
+        }
+    }
+
+    /// Keeps a callback until it is evoked. Of those that share a frame, the last one has the request to answer.
+    fn arrived(&mut self, id: Option<RequestId>, body: Data) {
+        if message::is_connection_lost(&body) {
+            self.dismissed(&body);
+        }
+        self.callbacks.push(id, body);
+    }
+
+    /// The RTI has sent the last callback. The session need not be resumed when its connection closes.
+    #[cold]
+    fn dismissed(&mut self, body: &Data) {
+        if let Ok(Callback::ConnectionLost { fault_description }) = message::decode_callback(body) {
+            self.fault = Some(fault_description);
+            self.session.close(self.now);
         }
     }
 
@@ -505,6 +526,18 @@ impl Driver {
                 self.end = Some(End::Unreachable);
             }
         }
+    }
+
+    /// The connection takes nothing more. What arrived before is still to be read: it may say why.
+    #[cold]
+    fn broken(&mut self) {
+        while let Ok(len) = self.link.read(&mut self.buffer)
+            && len > 0
+        {
+            self.session.receive(self.now, &self.buffer[..len]);
+            self.take_events();
+        }
+        self.disconnected();
     }
 
     fn disconnected(&mut self) {
@@ -593,7 +626,7 @@ impl Driver {
             match self.link.write(&self.out[self.written..]) {
                 Ok(0) => return,
                 Ok(len) => self.written += len,
-                Err(_) => return self.disconnected(),
+                Err(_) => return self.broken(),
             }
         }
     }

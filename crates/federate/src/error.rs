@@ -40,9 +40,12 @@ pub enum Error {
         /// Why the connection failed.
         reason: String,
     },
-    /// The session with the RTI has ended, and the federate with it. Connect again.
+    /// The session with the RTI has ended, and the federate with it; the RTI has not said why. Connect again.
     #[error("the session with the RTI has ended: {0}")]
     Lost(End),
+    /// The RTI has ended the session, and said why in the callback `ConnectionLost`. Connect again.
+    #[error("the connection is lost: {0}")]
+    ConnectionLost(String),
     /// Too many callbacks wait to be evoked. Evoke them before the next call.
     #[error("{0} callbacks wait to be evoked; evoke them before the next call")]
     Backlog(usize),
@@ -102,7 +105,10 @@ impl Error {
     /// Whether there is no longer a session with an RTI.
     #[must_use]
     pub const fn is_lost(&self) -> bool {
-        matches!(self, Self::Lost(_) | Self::Unreachable { .. } | Self::Stopped)
+        matches!(
+            self,
+            Self::Lost(_) | Self::ConnectionLost(_) | Self::Unreachable { .. } | Self::Stopped
+        )
     }
 
     /// The refusal of an earlier call with this name is the method's own exception.

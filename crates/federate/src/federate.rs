@@ -6,7 +6,7 @@ use hemiola_fedpro::frame::BLOCK_LEN;
 use hemiola_fedpro::{SessionId, message};
 use hemiola_hla::call::FederationCall;
 use hemiola_hla::data::{
-    ANSWERS_GATHERED, ANSWERS_LATER, CALLBACKS_TOGETHER, REPLACES, RESUME_WINDOW,
+    ANSWERS_GATHERED, ANSWERS_LATER, CALLBACKS_TOGETHER, REPLACES, RESUME_WINDOW, TOLD_OF_LOSS,
 };
 use hemiola_hla::{
     Call, Callback, Data, EncodedInterval, EncodedTime, Exception, FederateHandle, LogicalInterval,
@@ -90,8 +90,10 @@ impl Federate {
         let takes_together = is_pipelined && options.session.frame_len_max >= BLOCK_LEN as u32;
         let (mirror, names) = (Mirror::default(), BTreeMap::new());
         let mut federate = Self { driver, is_pipelined, mirror, names };
-        let mut configuration = options.configuration;
+        let mut rti_configuration = options.configuration.unwrap_or_default();
+        let settings = &mut rti_configuration.additional_settings;
         let lines = [
+            Some(TOLD_OF_LOSS.to_owned()),
             is_pipelined.then(|| ANSWERS_LATER.to_owned()),
             is_pipelined.then(|| ANSWERS_GATHERED.to_owned()),
             takes_together.then(|| CALLBACKS_TOGETHER.to_owned()),
@@ -99,7 +101,6 @@ impl Federate {
             options.resume_window.map(|window| format!("{RESUME_WINDOW}={window}")),
         ];
         for line in lines.into_iter().flatten() {
-            let settings = &mut configuration.get_or_insert_default().additional_settings;
             if !settings.is_empty() {
                 settings.push('\n');
             }
@@ -108,18 +109,12 @@ impl Federate {
         if is_pipelined {
             federate.driver.accept_shared_frames();
         }
-        federate.call(match (configuration, options.credentials) {
-            (None, None) => FederationCall::Connect,
-            (None, Some(credentials)) => FederationCall::ConnectWithCredentials { credentials },
-            (Some(rti_configuration), None) => {
-                FederationCall::ConnectWithConfiguration { rti_configuration }
-            }
-            (Some(rti_configuration), Some(credentials)) => {
-                FederationCall::ConnectWithConfigurationAndCredentials {
-                    rti_configuration,
-                    credentials,
-                }
-            }
+        federate.call(match options.credentials {
+            None => FederationCall::ConnectWithConfiguration { rti_configuration },
+            Some(credentials) => FederationCall::ConnectWithConfigurationAndCredentials {
+                rti_configuration,
+                credentials,
+            },
         })?;
         federate.driver.answers_later = is_pipelined;
         Ok(federate)

@@ -1,11 +1,12 @@
 //! Connections that cannot be opened, that break, and that are resumed.
 
 use std::net::TcpListener;
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use hemiola_federate::hla::{Call, Callback, Reply};
-use hemiola_federate::{End, Error, Federate, Options, RtiAddress, Settings, Span};
+use hemiola_federate::hla::{AttributeHandle, Call, Callback, ObjectInstanceHandle, Reply};
+use hemiola_federate::{End, Error, Federate, Joining, Options, RtiAddress, Settings, Span};
 
 use crate::calls::{options, usual};
 use crate::peer::{Act, Peer, settings};
@@ -131,6 +132,55 @@ fn callbacks_received_before_the_rti_was_lost_can_be_evoked() {
     assert!(federate.evoke(Span::MAX).unwrap_err().is_lost());
     assert!(federate.get_auto_provide_switch().unwrap_err().is_lost());
     peer.seen();
+}
+
+#[test]
+fn the_reason_for_which_the_rti_ends_a_session_arrives_once_and_is_in_later_errors() {
+    let fault_description = "the RTI has ended the session: it is Monday".to_owned();
+    let lost = Callback::ConnectionLost { fault_description };
+    let last = [Act::Callback(label(1)), Act::Callback(lost.clone()), Act::Close];
+    let mut last = Some(last);
+    let peer = Peer::start(move |call| match call.name() {
+        "GetAutoProvideSwitch" => last.take().unwrap().into(),
+        _ => usual(call),
+    });
+    let mut federate = Federate::connect(&peer.address, options()).unwrap();
+    let expected = "the connection is lost: the RTI has ended the session: it is Monday";
+    assert_eq!(federate.get_auto_provide_switch().unwrap_err().to_string(), expected);
+    assert_eq!(federate.evoke(Span::MAX).unwrap(), Some(label(1)));
+    assert_eq!(federate.evoke(Span::MAX).unwrap(), Some(lost));
+    let error = federate.evoke(Span::MAX).unwrap_err();
+    assert!(error.is_lost() && error.to_string() == expected, "{error}");
+    assert_eq!(federate.get_auto_provide_switch().unwrap_err().to_string(), expected);
+    drop(federate);
+    assert_eq!(peer.seen().connections, 1, "it does not try to resume the session");
+}
+
+#[test]
+fn a_federate_that_sends_when_its_connection_closes_learns_the_reason_too() {
+    let lost = Callback::ConnectionLost { fault_description: "it is Monday".into() };
+    let (all_sent, wait) = mpsc::channel::<()>();
+    let mut last = Some(vec![Act::Callback(lost.clone()), Act::Close]);
+    let peer = Peer::start(move |call| match call.name() {
+        "UpdateAttributeValues" => last.take().map_or_else(Vec::new, |last| {
+            wait.recv().unwrap();
+            last
+        }),
+        _ => usual(call),
+    });
+    let mut federate = Federate::connect(&peer.address, options()).unwrap();
+    federate.join_federation_execution(Joining::new("Viewer", "Demo")).unwrap();
+    for _ in 0..100 {
+        let values = [(AttributeHandle::new(1), vec![0; 2 << 10].into())];
+        federate.update_attribute_values(ObjectInstanceHandle::new(1), &values, "").unwrap();
+    }
+    federate.flush().unwrap();
+    all_sent.send(()).unwrap();
+    // The peer has closed its socket without reading everything, so writing to it fails at once.
+    peer.seen();
+    let error = federate.get_auto_provide_switch().unwrap_err();
+    assert_eq!(error.to_string(), "the connection is lost: it is Monday");
+    assert_eq!(federate.evoke(Span::MAX).unwrap(), Some(lost));
 }
 
 #[test]

@@ -264,6 +264,23 @@ fn a_dropped_federate_resigns_at_once() {
     }
 }
 
+fn lost(fault_description: &str) -> Callback {
+    Callback::ConnectionLost { fault_description: fault_description.into() }
+}
+
+#[test]
+fn every_transport_reports_that_the_operator_evicted_a_federate() {
+    for transport in Transport::ALL {
+        let rti = Rti::start();
+        let mut vehicle = Vehicle::join(&rti, transport, Options::default());
+        rti.evict(1);
+        let fault = "the RTI has ended the session: evicted by the operator";
+        assert_eq!(vehicle.federate.evoke(Span::MAX).unwrap(), Some(lost(fault)), "{transport:?}");
+        let error = vehicle.federate.evoke(Span::MAX).unwrap_err();
+        assert_eq!(error.to_string(), format!("the connection is lost: {fault}"), "{transport:?}");
+    }
+}
+
 #[test]
 fn every_transport_reports_that_the_rti_stopped() {
     for transport in Transport::ALL {
@@ -273,6 +290,8 @@ fn every_transport_reports_that_the_rti_stopped() {
         options.session.retry_every = Span::from_millis(50);
         let mut vehicle = Vehicle::join(&rti, transport, options);
         drop(rti);
+        let lost = lost("the RTI has ended the session: the RTI stops");
+        assert_eq!(vehicle.federate.evoke(Span::MAX).unwrap(), Some(lost), "{transport:?}");
         assert!(vehicle.federate.evoke(Span::MAX).unwrap_err().is_lost(), "{transport:?}");
         assert!(vehicle.federate.query_logical_time().unwrap_err().is_lost(), "{transport:?}");
     }

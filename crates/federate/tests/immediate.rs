@@ -4,9 +4,9 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use hemiola_federate::{Error, Federate};
 use hemiola_federate::hla::call::FederationCall;
 use hemiola_federate::hla::{Call, Callback, Exception};
+use hemiola_federate::{Error, Federate};
 
 use crate::calls::{options, usual};
 use crate::peer::{Act, Peer};
@@ -114,5 +114,25 @@ fn the_last_event_of_a_handler_is_the_loss_of_the_rti() {
     // The ambassador still answers.
     assert!(ambassador.with(Federate::get_auto_provide_switch).unwrap().unwrap_err().is_lost());
     drop(ambassador);
+    peer.seen();
+}
+
+#[test]
+fn a_handler_is_told_once_why_the_rti_ends_the_session() {
+    let fault_description = "the RTI has ended the session: it is Monday".to_owned();
+    let lost = Callback::ConnectionLost { fault_description };
+    let mut last = Some(vec![Act::Callback(lost.clone()), Act::Close]);
+    let peer = Peer::start(move |call| match call.name() {
+        "GetAutoProvideSwitch" => last.take().unwrap(),
+        _ => usual(call),
+    });
+    let federate = Federate::connect(&peer.address, options()).unwrap();
+    let (sender, receiver) = mpsc::channel();
+    let ambassador = federate.immediate(move |_, callback| sender.send(callback).unwrap()).unwrap();
+    assert!(ambassador.with(Federate::get_auto_provide_switch).unwrap().unwrap_err().is_lost());
+    assert_eq!(receiver.recv_timeout(SOON).unwrap().unwrap(), lost);
+    assert!(receiver.recv_timeout(SOON).unwrap().unwrap_err().is_lost());
+    drop(ambassador);
+    assert_eq!(receiver.try_iter().count(), 0);
     peer.seen();
 }

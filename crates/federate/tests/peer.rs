@@ -18,7 +18,7 @@ pub(crate) enum Act {
     Callback(Callback),
     /// Cuts the connection.
     Cut,
-    /// Ends the session.
+    /// Ends the session behind what was sent.
     Close,
 }
 
@@ -85,12 +85,14 @@ struct Play {
     listener: TcpListener,
     script: Script,
     session: Option<Session<Server>>,
+    /// The bytes that are sent before the session ends.
+    last: Vec<u8>,
     seen: Seen,
 }
 
 impl Play {
     fn new(listener: TcpListener, script: Script) -> Self {
-        Self { listener, script, session: None, seen: Seen::default() }
+        Self { listener, script, session: None, last: Vec::new(), seen: Seen::default() }
     }
 
     fn run(mut self) -> Seen {
@@ -135,7 +137,7 @@ impl Play {
                 session.disconnected(now());
                 return;
             }
-            let mut out = Vec::new();
+            let mut out = std::mem::take(&mut self.last);
             session.transmit(now(), &mut out, usize::MAX);
             if stream.write_all(&out).is_err() || session.has_ended() {
                 break;
@@ -166,7 +168,10 @@ impl Play {
                                 session.request(now, message::encode_callback(&callback));
                             }
                             Act::Cut => is_cut = true,
-                            Act::Close => session.close(now),
+                            Act::Close => {
+                                session.transmit(now, &mut self.last, usize::MAX);
+                                session.close(now);
+                            }
                         }
                     }
                     self.seen.calls.push(call);

@@ -1,6 +1,7 @@
 //! Calls that do not wait for their replies.
 
 use hemiola_federate::hla::call::{FederationCall, ObjectCall, SupportCall, TimeCall};
+use hemiola_federate::hla::data::{RtiConfiguration, TOLD_OF_LOSS};
 use hemiola_federate::hla::{Call, Callback, Exception, LogicalTime, ObjectInstanceHandle, Reply};
 use hemiola_federate::{Bytes, Calls, Error, Federate, Joining, Options, Span};
 
@@ -93,7 +94,10 @@ fn a_federate_whose_calls_wait_gets_each_exception_from_its_own_call() {
     let error = update(&mut federate, 7).unwrap_err();
     assert!(matches!(error, Error::Exception { call: "UpdateAttributeValues", .. }), "{error}");
     federate.disconnect().unwrap();
-    assert_eq!(peer.seen().calls[0], FederationCall::Connect.into(), "it asks for nothing special");
+    let rti_configuration =
+        RtiConfiguration { additional_settings: TOLD_OF_LOSS.into(), ..Default::default() };
+    let connect = FederationCall::ConnectWithConfiguration { rti_configuration };
+    assert_eq!(peer.seen().calls[0], connect.into(), "it asks for nothing else");
 }
 
 #[test]

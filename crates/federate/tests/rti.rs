@@ -1,5 +1,8 @@
 //! An RTI in this process, and the transports that reach it.
 
+use std::io::{Read, Write};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixStream};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::{self, JoinHandle};
@@ -49,6 +52,17 @@ impl Rti {
                 Federate::over(self.stopper.connect().unwrap(), options).unwrap()
             }
         }
+    }
+
+    /// Ends a session by its number, as an operator does.
+    pub(crate) fn evict(&self, session: u64) {
+        let RtiAddress::SharedMemory(name) = &self.shared_memory else { unreachable!() };
+        let address = SocketAddr::from_abstract_name(RtiAddress::socket_name(name)).unwrap();
+        let mut operator = UnixStream::connect_addr(&address).unwrap();
+        operator.write_all(format!("evict 1 {session}\n").as_bytes()).unwrap();
+        let mut answer = String::new();
+        operator.read_to_string(&mut answer).unwrap();
+        assert_eq!(answer, format!("ok session {session}\n"));
     }
 }
 

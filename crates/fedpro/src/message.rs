@@ -124,6 +124,13 @@ pub fn callback_number(body: &Body) -> Option<u32> {
     u32::try_from(key >> 3).ok()
 }
 
+/// Whether an encoded callback is `ConnectionLost`. Every callback to a federate passes here.
+#[must_use]
+pub fn is_connection_lost(body: &[u8]) -> bool {
+    // Its case is the first one, with the key 1 << 3 | 2; all other keys begin differently.
+    body.first() == Some(&0x0A)
+}
+
 /// Encodes the reply to the call with this number. The session puts the number of the request in front. An exception is
 /// encoded the same way for every call, so `call_number` may be anything for a call that could not be decoded.
 #[must_use]

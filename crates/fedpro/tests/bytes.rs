@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use hemiola_fedpro::message::{
     Failure, decode_call, decode_callback, decode_reply, decode_taken, encode_call,
-    encode_callback, encode_reply, encode_taken,
+    encode_callback, encode_reply, encode_taken, is_connection_lost,
 };
 use hemiola_fedpro::{ELEMENTS_MAX, MessageError, WireError};
 use hemiola_hla::call::{FederationCall, ObjectCall, Shape, SupportCall, TimeCall};
@@ -144,6 +144,7 @@ fn every_callback_has_the_encoding_of_the_standard() {
         check("CallbackRequest", entry.number, &message, |body| {
             let callback = decode_callback(body).unwrap();
             assert_eq!(callback.number(), entry.number);
+            assert_eq!(is_connection_lost(body), name == "ConnectionLost");
             encode_callback(&callback).into_data()
         });
     }

@@ -81,6 +81,10 @@ pub const ANSWERS_GATHERED: &str = "Hemiola.answers=gathered";
 /// The additional setting by which a federate accepts several callbacks in one frame, with one answer for all of them.
 pub const CALLBACKS_TOGETHER: &str = "Hemiola.callbacks=together";
 
+/// The additional setting by which a federate asks to be told why the RTI ends its session: the last callback is
+/// `ConnectionLost` then. Clients that make this callback themselves when their connection breaks do not ask for it.
+pub const TOLD_OF_LOSS: &str = "Hemiola.loss=told";
+
 /// The name of the additional setting by which a federate that has crashed ends the session it had before. Its value is
 /// the secret name of that session, in hexadecimal digits.
 pub const REPLACES: &str = "Hemiola.replaces";

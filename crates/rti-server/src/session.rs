@@ -203,7 +203,7 @@ pub(crate) enum PendingOutput {
 /// The steps by which a session ends.
 #[derive(Debug, Default)]
 pub(crate) struct Ending {
-    /// The kernel wants it to end.
+    /// It ends once its connection has taken what it takes without waiting.
     pub(crate) is_dismissed: bool,
     /// Why the server evicts it.
     pub(crate) eviction: Option<&'static str>,

@@ -1,7 +1,7 @@
 //! Federates that are gone: nothing that they held stays held for longer than their window.
 
 use hemiola_hla::call::{FederationCall, TimeCall};
-use hemiola_hla::data::{REPLACES, RESUME_WINDOW, RtiConfiguration};
+use hemiola_hla::data::{REPLACES, RESUME_WINDOW, RtiConfiguration, TOLD_OF_LOSS};
 use hemiola_hla::{Callback, LogicalInterval, LogicalTime, Reply};
 use hemiola_rti_server::Settings;
 use hemiola_units::Span;
@@ -60,6 +60,88 @@ fn a_federate_that_presents_the_secret_of_its_dead_session_has_its_name_at_once(
         assert_eq!(report.federations[0].federates.len(), 1);
         assert_eq!(report.sessions_ended["its federate has replaced it"], 1);
     }
+}
+
+/// What the RTI has told a federate of the reasons for which it ends sessions, once everything has arrived.
+fn told(world: &mut World, federate: &mut Federate) -> Vec<String> {
+    federate.appetite = 1 << 20;
+    for _ in 0..10 {
+        federate.step(world);
+        world.turn();
+    }
+    let log = federate.log.iter().flatten();
+    let told = log.filter_map(|callback| match callback {
+        Callback::ConnectionLost { fault_description } => {
+            fault_description.strip_prefix("the RTI has ended the session: ")
+        }
+        _ => None,
+    });
+    told.map(str::to_owned).collect()
+}
+
+/// A federate that is told why its session ends, and notes all its callbacks.
+fn asking(world: &mut World, name: &str) -> Federate {
+    let mut federate = joined(world, TOLD_OF_LOSS, name);
+    federate.log = Some(Vec::new());
+    federate
+}
+
+fn evict(world: &mut World, name: &str) {
+    let operator = world.connect_locally().unwrap();
+    world.send(operator, format!("evict 1 {name}\n").as_bytes());
+    world.turns(2);
+    assert_eq!(world.take(operator, 3), Some(b"ok ".to_vec()));
+}
+
+#[test]
+fn a_federate_that_asked_for_it_is_told_once_why_its_session_ends() {
+    let mut world = World::new(6, Settings::default());
+    let mut asks = asking(&mut world, "Asks");
+    let mut other = joined(&mut world, "", "Other");
+    other.log = Some(Vec::new());
+    evict(&mut world, "Asks");
+    assert_eq!(told(&mut world, &mut asks), ["evicted by the operator"]);
+    let last = asks.log.as_ref().unwrap().last();
+    assert!(matches!(last, Some(Callback::ConnectionLost { .. })), "{last:?}");
+    evict(&mut world, "Other");
+    assert_eq!(told(&mut world, &mut other), [""; 0]);
+    assert!(asks.end.is_some() && other.end.is_some(), "neither can resume its session");
+    let report = world.server.report();
+    assert_eq!(report.sessions_ended["evicted by the operator"], 2);
+    assert_eq!((report.sessions.len(), report.federations[0].federates.len()), (0, 0));
+}
+
+#[test]
+fn federates_are_told_that_another_session_replaces_theirs_and_that_the_rti_stops() {
+    let mut world = World::new(7, Settings::default());
+    let mut first = asking(&mut world, "Phoenix");
+    let secret = first.session.id().secret();
+    let mut second = Federate::new(&world);
+    let settings = format!("{REPLACES}={secret}\n{TOLD_OF_LOSS}");
+    second.call(&mut world, connect_with(settings)).unwrap();
+    second.log = Some(Vec::new());
+    assert_eq!(told(&mut world, &mut first), ["its federate has replaced it"]);
+    world.stop();
+    assert_eq!(told(&mut world, &mut second), ["the RTI stops"]);
+    assert_eq!(world.server.report().sessions.len(), 0);
+}
+
+#[test]
+fn nothing_is_kept_to_tell_a_federate_that_does_not_read() {
+    let mut world = World::new(8, Settings::default());
+    let mut federate = asking(&mut world, "Busy");
+    federate.appetite = 0;
+    for _ in 0..20_000 {
+        federate.send(&world, FederationCall::ListFederationExecutions);
+    }
+    for _ in 0..200 {
+        federate.step(&mut world);
+        world.turn();
+    }
+    assert!(world.server.report().sessions[0].backlog_bytes > 0, "its connection takes no more");
+    evict(&mut world, "Busy");
+    assert_eq!(world.server.report().sessions.len(), 0);
+    assert_eq!(told(&mut world, &mut federate), [""; 0]);
 }
 
 #[test]

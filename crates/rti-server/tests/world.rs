@@ -306,6 +306,12 @@ impl World {
         assert!(calls <= 2 * 257 * (sessions.len() as u64 + 2), "{calls} calls in one turn");
     }
 
+    /// The process of the server is about to end.
+    pub(crate) fn stop(&mut self) {
+        self.server.stop(&mut self.links);
+        self.server.check_invariants();
+    }
+
     /// The virtual threads read on. Either may be interrupted, so they finish in any order.
     fn read_models(&mut self) {
         for lane in [Lane::Express, Lane::Main] {

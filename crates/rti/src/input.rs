@@ -55,6 +55,9 @@ pub enum Input {
     Answered(SessionId, Milestone),
     /// A session has ended, whatever its federate was doing.
     Lost(SessionId),
+    /// The shell ends a session, for this reason. A connected federate that asked for it is told by `ConnectionLost`;
+    /// nothing follows that callback. Everything else is as for [`Lost`](Self::Lost).
+    Dismissed(SessionId, String),
     /// An image is on durable storage, or could not be stored, with the reason.
     Stored(StorageId, Result<(), String>),
     /// The image of a save, or why there is none.

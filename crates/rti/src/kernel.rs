@@ -142,19 +142,15 @@ impl Kernel {
             Input::Prepared(prepared) => self.prepared = Some(prepared),
             Input::Room(room) => self.room = room,
             Input::Lost(session) => {
-                let gone = self.sessions.remove(&session);
-                if let Some(Member { federation: id, federate }) = gone.and_then(|gone| gone.member)
-                {
-                    let federation = self.federations.get_mut(&id);
-                    let federation = federation.expect("a federation with members exists");
-                    federation.budget = self.budget;
-                    mom::lost(federation, federate, "the connection to the federate was lost");
-                    services::federation::resign_lost(federation, federate);
-                    services::follow_up(federation, &mut self.sessions, out);
-                    self.note_work();
-                    self.note_memory();
+                self.lose(session, "the connection to the federate was lost", out);
+            }
+            Input::Dismissed(session, reason) => {
+                let fault = format!("the RTI has ended the session: {reason}");
+                let state = self.sessions.get(&session);
+                if let Some(farewell) = state.and_then(|state| state.farewell(&fault)) {
+                    out.push(Effect::Callback(session, Arc::new(farewell)));
                 }
-                self.forget_creator(session);
+                self.lose(session, &fault, out);
             }
             Input::Tick(now) => {
                 self.now = now;
@@ -170,6 +166,22 @@ impl Kernel {
             out.append(&mut self.after_reply);
             self.after_reply.shrink_to(SPARE_EFFECTS);
         }
+    }
+
+    /// Forgets a session. Its federate is resigned, and the management object model reports this fault.
+    fn lose(&mut self, session: SessionId, fault: &str, out: &mut Vec<Effect>) {
+        let gone = self.sessions.remove(&session);
+        if let Some(Member { federation: id, federate }) = gone.and_then(|gone| gone.member) {
+            let federation = self.federations.get_mut(&id);
+            let federation = federation.expect("a federation with members exists");
+            federation.budget = self.budget;
+            mom::lost(federation, federate, fault);
+            services::federation::resign_lost(federation, federate);
+            services::follow_up(federation, &mut self.sessions, out);
+            self.note_work();
+            self.note_memory();
+        }
+        self.forget_creator(session);
     }
 
     /// Passes an answer of the storage to its federation, if that still exists.

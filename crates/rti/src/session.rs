@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use hemiola_hla::{Exception, FederateHandle};
+use hemiola_hla::{Callback, Exception, FederateHandle};
 
 use crate::authority::Permit;
 use crate::creation::Owner;
 use crate::federate::Edition;
 use crate::input::{CallId, Effect, SessionId};
 use crate::memory::SessionAccounts;
+use crate::notice::Notice;
 use crate::services::Answer;
 
 /// The state of a session.
@@ -17,6 +18,8 @@ use crate::services::Answer;
 pub(crate) struct Session {
     /// The edition the client connected with, if it is connected.
     pub(crate) connected: Option<Edition>,
+    /// Whether the client asked to be told why the RTI ends the session.
+    pub(crate) told_of_loss: bool,
     /// What its credentials allow, if there are permits.
     pub(crate) permit: Option<Arc<Permit>>,
     pub(crate) member: Option<Member>,
@@ -28,6 +31,13 @@ pub(crate) struct Session {
 }
 
 impl Session {
+    /// The last callback to it if the RTI ends it for this reason and the client asked for that (clause 4.4).
+    pub(crate) fn farewell(&self, fault_description: &str) -> Option<Notice> {
+        let is_told = self.connected.is_some() && self.told_of_loss;
+        let fault_description = fault_description.to_owned();
+        is_told.then(|| Notice::new(Callback::ConnectionLost { fault_description }))
+    }
+
     /// Its federate.
     pub(crate) fn member(&self) -> Result<Member, Exception> {
         self.connected.ok_or(Exception::NotConnected)?;

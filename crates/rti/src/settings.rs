@@ -4,7 +4,7 @@ use hemiola_hla::Call;
 use hemiola_hla::call::FederationCall;
 use hemiola_hla::data::{
     ANSWERS_GATHERED, ANSWERS_LATER, CALLBACKS_TOGETHER, Credentials, PASSWORD, REPLACES,
-    RESUME_WINDOW, RtiConfiguration,
+    RESUME_WINDOW, RtiConfiguration, TOLD_OF_LOSS,
 };
 use hemiola_hla::encoding::{HLAunicodeString, encode};
 use hemiola_units::Span;
@@ -15,7 +15,8 @@ pub(crate) const PLAIN_TEXT_PASSWORD: &str = "HLAplainTextPassword";
 /// The first setting that clients of 1516-2010 send.
 const SETTING_OF_2010: &str = "API.version=IEEE 1516-2010";
 
-/// The additional settings that this RTI knows. The kernel applies the edition, the shell all others.
+/// The additional settings that this RTI knows. The kernel applies the edition, the credentials and `told_of_loss`, the
+/// shell all others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConnectSettings {
     /// The client speaks IEEE 1516-2010.
@@ -26,6 +27,8 @@ pub struct ConnectSettings {
     pub answers_gathered: bool,
     /// One frame may hold several callbacks to it ([`CALLBACKS_TOGETHER`]).
     pub callbacks_together: bool,
+    /// It is told why the RTI ends its session ([`TOLD_OF_LOSS`]).
+    pub told_of_loss: bool,
     /// The secret name of a session of the same federate, which ends ([`REPLACES`]).
     pub replaces: Option<u64>,
     /// How long its session is kept without a connection ([`RESUME_WINDOW`]).
@@ -86,6 +89,10 @@ impl ConnectSettings {
             self.callbacks_together = true;
             return Some(());
         }
+        if line == TOLD_OF_LOSS {
+            self.told_of_loss = true;
+            return Some(());
+        }
         let (name, value) = line.split_once('=')?;
         match name.trim() {
             REPLACES => self.replaces = Some(u64::from_str_radix(value.trim(), 16).ok()?),
@@ -110,7 +117,7 @@ mod tests {
     #[test]
     fn settings_are_read_line_by_line_and_values_are_never_repeated() {
         let additional_settings = "Hemiola.answers=later\nHemiola.answers=gathered\n\n\
-                                   Hemiola.callbacks=together\n\
+                                   Hemiola.callbacks=together\nHemiola.loss=told\n\
                                    \x20Hemiola.replaces = 00000000000000ff\n\
                                    Hemiola.resume-window=2s\nHemiola.resume-window=-2s\nPassword=secret\nx"
             .to_owned();
@@ -120,6 +127,7 @@ mod tests {
             answers_later: true,
             answers_gathered: true,
             callbacks_together: true,
+            told_of_loss: true,
             replaces: Some(255),
             resume_window: Some(Span::from_millis(2000)),
             unknown: ["Hemiola.resume-window", "Password", "x"].map(str::to_owned).to_vec(),

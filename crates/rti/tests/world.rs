@@ -185,6 +185,7 @@ impl World {
     pub(crate) fn input(&mut self, input: Input) -> Option<Result<Reply, Refusal>> {
         let mut out = Vec::new();
         let lost = if let Input::Lost(session) = input { Some(session) } else { None };
+        let dismissed = if let Input::Dismissed(session, _) = input { Some(session) } else { None };
         self.kernel.handle(input, &mut out);
         self.kernel.check_invariants();
         let mut answer = None;
@@ -197,6 +198,8 @@ impl World {
                 }
                 Effect::Callback(session, notice) => {
                     assert_ne!(Some(session), lost, "a lost session gets no callback");
+                    let is_last = matches!(notice.callback(), Callback::ConnectionLost { .. });
+                    assert_eq!(Some(session) == dismissed, is_last, "{:?}", notice.callback());
                     evidence::of_callback(notice.callback());
                     if !self.silent.contains(&session) {
                         self.answer(session, &notice);
@@ -289,6 +292,11 @@ impl World {
 
     pub(crate) fn lose(&mut self, fed: Fed) {
         self.input(Input::Lost(fed.session));
+    }
+
+    /// Ends the session of a federate from the side of the RTI.
+    pub(crate) fn dismiss(&mut self, fed: Fed, reason: &str) {
+        self.input(Input::Dismissed(fed.session, reason.into()));
     }
 
     /// Adds a federate of this name and joins it to `Yard`.

@@ -164,8 +164,8 @@ impl Server {
         Stopper { mailbox: Arc::clone(&self.mailbox), stream_capacity }
     }
 
-    /// Serves until it is [stopped](Stopper::stop). Then output that connections accept at once is still written, and
-    /// all connections are closed.
+    /// Serves until it is [stopped](Stopper::stop). Then output that connections accept at once is still written,
+    /// federates that asked for it are told, and all connections are closed.
     ///
     /// # Errors
     /// The system reports no more events.
@@ -194,6 +194,7 @@ impl Server {
                 observer.busy(from, to, calls as u32, callbacks as u32);
             }
         }
+        self.core.stop(&mut self.network);
         if self.network.reports.is_some() {
             self.finish_reports();
         }

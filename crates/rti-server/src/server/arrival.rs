@@ -170,9 +170,7 @@ impl Server {
         let quota = Quota { total: sessions_max, of_peer: peer_sessions_max };
         let room = self.sessions.shares.room_for(peer, quota);
         if let Room::InPlaceOf(Place { session: id, .. }) = room {
-            self.evict(id, "room was needed for another session");
-            self.drive(network, id);
-            self.settle(network, id);
+            self.evict_now(network, id, "room was needed for another session");
         }
         room != Room::None
     }

@@ -191,9 +191,7 @@ impl Server {
     /// Ends the sessions that their federates have replaced, before any further call: their names are free then.
     fn end_replaced(&mut self, network: &mut dyn Network) {
         while let Some(id) = self.schedule.replaced.pop() {
-            self.evict(id, "its federate has replaced it");
-            self.drive(network, id);
-            self.settle(network, id);
+            self.evict_now(network, id, "its federate has replaced it");
         }
     }
 
@@ -334,7 +332,8 @@ impl Server {
         }
         network.forget_process(id);
         network.discard_spool(id);
-        self.input(Input::Lost(id));
+        let dismissed = |reason: &str| Input::Dismissed(id, reason.to_owned());
+        self.input(eviction.map_or(Input::Lost(id), dismissed));
         self.expect_abandoned();
         self.deliver(None);
         self.mark(id, PendingOutput::Lazy);

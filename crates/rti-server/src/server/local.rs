@@ -21,6 +21,7 @@ const LINE_LEN_MAX: usize = 1024;
 
 /// Why an operator's session ends.
 const EVICTED: &str = "evicted by the operator";
+const DESTROYED: &str = "the operator has destroyed its federation";
 
 impl Server {
     /// Takes received bytes of a line.
@@ -122,7 +123,7 @@ impl Server {
         let found = status.federations.iter().find(|federation| federation.name == name);
         let Some(found) = found else { return Err(format!("there is no federation \"{name}\"")) };
         let sessions: Vec<SessionId> = found.federates.iter().map(|one| one.session).collect();
-        self.schedule.evictions.extend(sessions.iter().map(|id| (*id, EVICTED)));
+        self.schedule.evictions.extend(sessions.iter().map(|id| (*id, DESTROYED)));
         self.schedule.destructions.push(name.to_owned());
         Ok(format!("federation {name}, {} federates", sessions.len()))
     }

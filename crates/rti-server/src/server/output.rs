@@ -122,7 +122,7 @@ impl Server {
     }
 
     /// Writes to one session. Returns the number of bytes that its connection has taken.
-    fn write(&mut self, network: &mut dyn Network, id: SessionId) -> usize {
+    pub(super) fn write(&mut self, network: &mut dyn Network, id: SessionId) -> usize {
         let Some(session) = self.sessions.by_id.get_mut(&id) else { return 0 };
         let mut taken = 0;
         let output = std::mem::replace(&mut session.pending.output, PendingOutput::None);
@@ -152,7 +152,7 @@ impl Server {
                 if !session.protocol.has_output() {
                     break;
                 }
-                if writes == WRITES_MAX {
+                if writes == WRITES_MAX && !session.ending.is_dismissed {
                     // The peer reads as fast as the server writes; the others have their turn first.
                     unfinished = Some(number);
                     break;

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use hemiola_fedpro::{RequestId, message};
 use hemiola_hla::body::{Body, LONG_LEN};
 use hemiola_hla::{Callback, Data, Refusal, Reply};
-use hemiola_rti::{Effect, Milestone, Notice, SessionId};
+use hemiola_rti::{Effect, Input, Milestone, Notice, SessionId};
 
 use super::Server;
 use crate::chunk::Message;
@@ -309,15 +309,44 @@ impl Server {
         }
     }
 
-    /// Ends a session from this side.
+    /// Ends a session from this side. If its connection takes output without waiting, the session ends when it is next
+    /// written to, and the last callback can be the reason (decision 0059); otherwise it ends at once.
     pub(super) fn evict(&mut self, id: SessionId, reason: &'static str) {
         let Some(session) = self.sessions.by_id.get_mut(&id) else { return };
-        if session.protocol.has_ended() {
+        if session.protocol.has_ended() || session.is_ending() {
             return;
         }
         session.ending.eviction = Some(reason);
-        session.protocol.close(self.now);
+        let connection = session.connection.and_then(|number| self.connections.by_id.get(&number));
+        if connection.is_some_and(Connection::is_clear)
+            && !session.is_behind(self.settings.behind_len)
+        {
+            session.ending.is_dismissed = true;
+            self.input(Input::Dismissed(id, reason.to_owned()));
+            self.deliver(None);
+        } else {
+            session.protocol.close(self.now);
+        }
         self.mark(id, PendingOutput::Lazy);
+    }
+
+    /// Ends a session from this side at once: its place and its names are free then.
+    pub(super) fn evict_now(
+        &mut self,
+        network: &mut dyn Network,
+        id: SessionId,
+        reason: &'static str,
+    ) {
+        self.evict(id, reason);
+        self.write(network, id);
+    }
+
+    /// Ends all sessions, before the process ends. Those whose connections take it without waiting are told so.
+    pub fn stop(&mut self, network: &mut dyn Network) {
+        let sessions: Vec<SessionId> = self.sessions.by_id.keys().copied().collect();
+        for id in sessions {
+            self.evict_now(network, id, "the RTI stops");
+        }
     }
 
     /// Draws the consequences after something was written to a session, or could not be.

@@ -192,6 +192,12 @@ fn a_lost_federate_is_reported_with_its_time() {
     assert_eq!(report.class, "HLAfederate.HLAreport.HLAreportFederateLost");
     assert_eq!(report.get::<FederateHandle>("HLAfederate"), car.handle);
     assert_eq!(report.get::<HLAunicodeString>("HLAfederateName").0, "car");
+    let bus = world.federate("bus");
+    world.dismiss(bus, "it is Monday");
+    let received = world.received(manager);
+    let [report] = &received[..] else { panic!("{received:?}") };
+    let reason = report.get::<HLAunicodeString>("HLAfaultDescription").0;
+    assert_eq!(reason, "the RTI has ended the session: it is Monday");
 }
 
 #[test]

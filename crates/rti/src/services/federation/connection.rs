@@ -32,6 +32,7 @@ pub(super) fn connect(
         |refusal: Refusal| if settings.is_evolved { refusal.of_2010() } else { refusal };
     state.permit = kernel.authority.admit(password.as_deref()).map_err(translated)?;
     state.connected = Some(edition);
+    state.told_of_loss = settings.told_of_loss;
     let result = configuration.map_or_else(ConfigurationResult::default, |_| outcome(&settings));
     Ok(Reply::Configured(result))
 }

@@ -1,10 +1,12 @@
 //! Connect and disconnect (clauses 4.2 and 4.3).
 
 use hemiola_hla::call::{FederationCall, SupportCall};
-use hemiola_hla::data::{ConfigurationResult, Credentials, FomModule, RtiConfiguration};
+use hemiola_hla::data::{
+    ConfigurationResult, Credentials, FomModule, RtiConfiguration, TOLD_OF_LOSS,
+};
 use hemiola_hla::encoding::{HLAunicodeString, encode};
 use hemiola_hla::status::AdditionalSettingsResultCode;
-use hemiola_hla::{Exception, Reply, ResignAction, TransportationTypeHandle};
+use hemiola_hla::{Callback, Exception, Reply, ResignAction, TransportationTypeHandle};
 use hemiola_rti::Limits;
 
 use crate::world::{Fed, MODEL, World, YARD, module};
@@ -100,6 +102,27 @@ fn the_setting_for_later_answers_is_applied() {
     let result = configured(&mut w, fed, hemiola_hla::data::ANSWERS_LATER);
     assert_eq!(result.additional_settings_result, AdditionalSettingsResultCode::SettingsApplied);
     assert_eq!(result.message, "");
+}
+
+#[test]
+fn a_federate_that_asked_for_it_is_told_why_the_rti_ends_its_session() {
+    let mut w = World::new();
+    let (asking, disconnected, other) = (w.open(), w.open(), w.federate("other"));
+    for fed in [asking, disconnected] {
+        configured(&mut w, fed, TOLD_OF_LOSS);
+    }
+    let asking = w.join(asking, "asking");
+    w.ok(disconnected, FederationCall::Disconnect);
+    for fed in [asking, disconnected, other] {
+        w.dismiss(fed, "it is Monday");
+    }
+    let told = w.notices(asking).into_iter();
+    let told: Vec<Callback> = told.map(|notice| notice.callback().clone()).collect();
+    let fault_description = "the RTI has ended the session: it is Monday".to_owned();
+    assert_eq!(told, [Callback::ConnectionLost { fault_description }]);
+    assert_eq!(w.notices(disconnected).len() + w.notices(other).len(), 0, "they did not ask");
+    // It has left, so its name is free.
+    w.federate("asking");
 }
 
 #[test]

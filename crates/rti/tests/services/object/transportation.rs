@@ -98,3 +98,32 @@ fn interactions_use_the_transportation_of_their_publisher() {
     let nobody = hemiola_hla::FederateHandle::new(99);
     assert_eq!(w.refused(b, query(nobody)), Exception::RTIinternalError);
 }
+
+#[test]
+fn a_change_is_made_at_once_so_that_the_next_one_is_not_refused() {
+    let mut w = World::new();
+    let a = w.federate("a");
+    w.publish(a, "Vehicle", "Load");
+    w.publish_interaction(a, "Command");
+    let (object_instance, interaction_class) = (w.register(a, "Vehicle"), w.interaction("Command"));
+    // It does not evoke the confirmations.
+    w.silence(a);
+    for transportation_type in [RELIABLE, BEST_EFFORT] {
+        let attributes = w.attributes("Load");
+        w.ok(
+            a,
+            ObjectCall::RequestAttributeTransportationTypeChange {
+                object_instance,
+                attributes,
+                transportation_type,
+            },
+        );
+        w.ok(
+            a,
+            ObjectCall::RequestInteractionTransportationTypeChange {
+                interaction_class,
+                transportation_type,
+            },
+        );
+    }
+}
