@@ -157,10 +157,7 @@ fn a_thread_takes_few_kilobytes_in_an_analysis() {
     let recording = Machine::run(THREADS, 400 * THREADS as usize);
     let (peak, held) = memory(|| analyze(&recording, &Options::default()));
     let [peak, held] = [peak, held].map(|bytes| bytes / THREADS as usize);
-    assert!(
-        peak < 12_800 && held < 10_700,
-        "{peak} bytes of a thread at a time, {held} in the end"
-    );
+    assert!(peak < 11_700 && held < 6_300, "{peak} bytes of a thread at a time, {held} in the end");
 }
 
 #[test]

@@ -47,5 +47,5 @@ pub use outlier::outliers;
 pub use paired::paired_difference;
 pub use repeat::{in_blocks, repeat_interval, repeat_interval_of_times};
 pub use spread::{Spread, mean_and_std, median, quantile};
-pub use stream::{Distribution, Stream};
+pub use stream::{Bins, Distribution, Stream};
 pub use value::{Value, sorted};

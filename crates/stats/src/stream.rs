@@ -1,7 +1,10 @@
 //! The distribution of a stream of observations, in memory that does not grow with its length.
 
-use serde::Serialize;
+use std::fmt;
 
+use serde::{Serialize, Serializer};
+
+use crate::interval::Estimate;
 use crate::spread::quantile;
 
 /// How many observations are kept as they are. Up to this number, quantiles are exact.
@@ -46,11 +49,51 @@ pub struct Distribution {
     /// Standard deviation of the sample, 0 for one observation.
     pub std: f64,
     /// Counts in bins of 1/8 octave (of 16 below 128) as `(lower edge, count)`, edges rising, empty bins left out.
-    pub histogram: Vec<(u64, u64)>,
-    /// Means of consecutive batches of equal size, fewer than 64, in order; an incomplete last batch is left out. They
-    /// show how neighbouring observations depend on each other, which intervals must take into account.
+    pub histogram: Bins,
+    /// The mean with its interval, from the means of fewer than 64 consecutive batches of equal size, without an
+    /// incomplete last one: they show how neighbouring observations depend on each other. `None` if they are worth
+    /// fewer than 2.
     #[serde(skip)]
-    pub batch_means: Vec<f64>,
+    pub mean_interval: Option<Estimate>,
+}
+
+/// The counts of a histogram in about three bytes each, because a report may have those of a million distributions.
+#[derive(Clone, Default, PartialEq)]
+pub struct Bins(Numbers);
+
+impl Bins {
+    /// Takes the counts with the lower edges of their bins, edges rising.
+    fn of(bins: impl Iterator<Item = (u64, u64)>) -> Self {
+        let (mut numbers, mut before) = (Numbers::default(), 0);
+        for (edge, count) in bins {
+            numbers.push(edge - before);
+            numbers.push(count);
+            before = edge;
+        }
+        numbers.bytes.shrink_to_fit();
+        Self(numbers)
+    }
+
+    /// The counts with the lower edges of their bins, edges rising.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
+        let (mut numbers, mut edge) = (self.0.iter(), 0);
+        std::iter::from_fn(move || {
+            edge += numbers.next()?;
+            Some((edge, numbers.next()?))
+        })
+    }
+}
+
+impl fmt::Debug for Bins {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+impl Serialize for Bins {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.iter())
+    }
 }
 
 /// Collects observations for a [`Distribution`]: whole numbers, mostly nanoseconds.
@@ -68,22 +111,22 @@ pub struct Distribution {
 #[derive(Clone, Debug, Default)]
 pub struct Stream {
     /// Not yet in the figures below.
-    waiting: Waiting,
+    waiting: Numbers,
     /// Most of a million streams are short and have none.
     folded: Option<Box<Folded>>,
 }
 
-/// Observations one by one, each in groups of seven bits, the low ones first; all but its last group have the top bit.
-#[derive(Clone, Debug, Default)]
-struct Waiting {
+/// Numbers one by one, each in groups of seven bits, the low ones first; all but its last group have the top bit.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Numbers {
     bytes: Vec<u8>,
     count: usize,
 }
 
-/// The most bytes of one observation.
+/// The most bytes of one number.
 const LONGEST: usize = 10;
 
-impl Waiting {
+impl Numbers {
     #[inline]
     fn push(&mut self, mut value: u64) {
         if self.bytes.capacity() - self.bytes.len() < LONGEST {
@@ -297,7 +340,6 @@ impl Folded {
             }
         }
         let Moments { count, min, max, .. } = self.moments;
-        histogram.shrink_to_fit();
         Distribution {
             count,
             min,
@@ -307,8 +349,8 @@ impl Folded {
             p99: self.quantile(0.99),
             max,
             std: self.moments.std(),
-            histogram,
-            batch_means: self.batches.means.clone(),
+            histogram: Bins::of(histogram.into_iter()),
+            mean_interval: Estimate::of_mean(&self.batches.means),
         }
     }
 }
@@ -412,6 +454,23 @@ mod tests {
     }
 
     #[test]
+    fn bins_are_returned_as_they_were_counted() {
+        let bins = [(0, 3), (7, 1), (128, 1 << 40), (1 << 62, 2), (u64::MAX, 9)];
+        assert!(Bins::of(bins.into_iter()).iter().eq(bins));
+        assert_eq!(Bins::default().iter().next(), None);
+    }
+
+    #[test]
+    fn the_interval_of_the_mean_is_that_of_consecutive_batches() {
+        let values: Vec<u64> = (0..5_000).map(|n| 1_000 + n * 7_919 % 500).collect();
+        let found = stream(&values).distribution().unwrap();
+        let interval = found.mean_interval.unwrap();
+        assert!(interval.low < 1_249.5 && 1_249.5 < interval.high, "{interval:?}");
+        assert!(interval.samples < BATCHES_MAX as u64);
+        assert_eq!(stream(&[4]).distribution().unwrap().mean_interval, None);
+    }
+
+    #[test]
     fn places_rise_with_values() {
         let mut last = (0, 0);
         for value in (0..4096).chain((12..64).flat_map(|bit| [(1_u64 << bit) - 1, 1 << bit])) {
@@ -441,8 +500,8 @@ mod tests {
             prop_assert!((found.mean - mean).abs() <= 1e-9 * mean.max(1.0));
             prop_assert!((found.std - std).abs() <= 1e-5 * std.max(1.0), "{} {}", found.std, std);
             prop_assert_eq!(found.histogram.iter().map(|(_, count)| count).sum::<u64>(), values.len() as u64);
-            prop_assert!(found.histogram.windows(2).all(|pair| pair[0].0 < pair[1].0));
-            prop_assert!(found.batch_means.len() < BATCHES_MAX);
+            let edges: Vec<u64> = found.histogram.iter().map(|(edge, _)| edge).collect();
+            prop_assert!(edges.windows(2).all(|pair| pair[0] < pair[1]));
         }
 
         #[test]

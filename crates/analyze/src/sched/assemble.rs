@@ -325,6 +325,7 @@ fn preempted_by<const MAX: usize>(
     }
     let mut found: Vec<Interference> = by_code.into_values().collect();
     found.sort_by_key(|entry| (std::cmp::Reverse(entry.ns), entry.who));
+    found.shrink_to_fit();
     found
 }
 
@@ -347,6 +348,7 @@ fn blocked_by<const MAX: usize>(
         })
         .collect();
     found.sort_by_key(|entry| (std::cmp::Reverse(entry.ns), entry.who));
+    found.shrink_to_fit();
     found
 }
 

@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::report::{Blocking, Distribution, Interference, Report, TaskReport, ThreadReport};
 use hemiola_report::table::Table;
 use hemiola_report::text::{count, difference_cells, duration, percent};
-use hemiola_stats::{Change, ChangeVerdict, Covers, Difference, Estimate, differing};
+use hemiola_stats::{Change, ChangeVerdict, Covers, Difference, differing};
 
 /// The number of marked tasks and periodic threads shown with every figure. Others are shown where they differ.
 const SHOWN_MAX: usize = 8;
@@ -302,8 +302,7 @@ fn pair(marked: bool, sides: [Side<'_>; 2], changes: &mut Vec<Change>) -> Pair {
 }
 
 fn change(a: &Distribution, b: &Distribution) -> Option<Change> {
-    let estimate = |side: &Distribution| Estimate::of_mean(&side.batch_means);
-    Some(Change::of_estimates(&estimate(a)?, &estimate(b)?, Covers::Truth))
+    Some(Change::of_estimates(&a.mean_interval?, &b.mean_interval?, Covers::Truth))
 }
 
 /// The thread whose delays changed most, for each invocation.

@@ -65,7 +65,7 @@ fn labels<'n>(named: impl Iterator<Item = (&'n str, u32)> + Clone) -> Vec<String
 fn times(kind: &str, label: &str, of: [&Option<Distribution>; 3]) -> Vec<RecordedFigure> {
     let figure = |(what, times): (&str, &Option<Distribution>)| {
         let times = times.as_ref()?;
-        let mean = Estimate::of_mean(&times.batch_means)?;
+        let mean = times.mean_interval?;
         let mean = Estimate { samples: times.count, std: times.std, ..mean };
         Some(RecordedFigure { name: format!("{kind}.{label}.{what}"), unit: "ns", mean })
     };
