@@ -67,11 +67,18 @@ pub(super) type Start = (u64, Word);
 pub(super) struct Groups {
     /// When each group begins, ns.
     starts: Vec<u64>,
-    /// Where its bytes begin.
-    offsets: Vec<usize>,
-    bytes: Vec<u8>,
+    /// Where its bytes begin: in which chunk, and where in it.
+    places: Vec<(u32, u32)>,
+    /// The bytes of whole groups. A long track grows by chunks, so that no unused room grows with its length.
+    chunks: Vec<Vec<u8>>,
     segments: usize,
 }
+
+/// The most bytes of a chunk.
+const CHUNK: usize = 64 << 10;
+
+/// The most bytes of a group: of each segment one byte, a key of 27 bits and a time of 64 bits.
+const GROUP_LEN_MAX: usize = GROUP * (1 + 4 + 10);
 
 impl Groups {
     /// How many segments there are.
@@ -83,7 +90,8 @@ impl Groups {
     pub(super) fn push(&mut self, group: &[Start]) {
         let Some(&(start, _)) = group.first() else { return };
         push_slowly(&mut self.starts, start);
-        push_slowly(&mut self.offsets, self.bytes.len());
+        let (place, bytes) = Self::room(&mut self.chunks);
+        push_slowly(&mut self.places, place);
         let mut before = start;
         for &(at, word) in group {
             let (state, key) = word.what();
@@ -94,22 +102,32 @@ impl Groups {
                 _ => 15,
             };
             let release = if word.is_release() { 1 << 3 } else { 0 };
-            push_slowly(&mut self.bytes, state as u8 | release | nibble << 4);
+            push_slowly(bytes, state as u8 | release | nibble << 4);
             if nibble == 15 {
-                self.number(u64::from(key));
+                put_number(bytes, u64::from(key));
             }
-            self.number(at - before);
+            put_number(bytes, at - before);
             before = at;
         }
         self.segments += group.len();
     }
 
-    fn number(&mut self, mut value: u64) {
-        while value >= 1 << 7 {
-            push_slowly(&mut self.bytes, value as u8 | 1 << 7);
-            value >>= 7;
+    /// Returns the chunk for the next group, and where in it the group begins.
+    fn room(chunks: &mut Vec<Vec<u8>>) -> ((u32, u32), &mut Vec<u8>) {
+        match chunks.last() {
+            // Most of a million tracks are short and have one chunk, which grows slowly.
+            None => {
+                chunks.reserve_exact(1);
+                chunks.push(Vec::new());
+            }
+            Some(last) if last.len() + GROUP_LEN_MAX > CHUNK => {
+                push_slowly(chunks, Vec::with_capacity(CHUNK));
+            }
+            Some(_) => {}
         }
-        push_slowly(&mut self.bytes, value as u8);
+        let last = chunks.len() - 1;
+        let chunk = &mut chunks[last];
+        ((last as u32, chunk.len() as u32), chunk)
     }
 
     /// Takes the last group away, and returns its segments.
@@ -118,7 +136,10 @@ impl Groups {
         let last = Steps::from_group(self, group).collect();
         self.segments = group * GROUP;
         self.starts.pop();
-        self.bytes.truncate(self.offsets.pop().unwrap_or(0));
+        if let Some((chunk, at)) = self.places.pop() {
+            self.chunks.truncate(chunk as usize + 1);
+            self.chunks[chunk as usize].truncate(at as usize);
+        }
         last
     }
 
@@ -148,8 +169,11 @@ impl Groups {
 
     pub(super) fn shrink_to_fit(&mut self) {
         self.starts.shrink_to_fit();
-        self.offsets.shrink_to_fit();
-        self.bytes.shrink_to_fit();
+        self.places.shrink_to_fit();
+        self.chunks.shrink_to_fit();
+        if let Some(last) = self.chunks.last_mut() {
+            last.shrink_to_fit();
+        }
     }
 }
 
@@ -177,7 +201,8 @@ impl<'g> Steps<'g> {
 
     /// Goes to the first segment of a group.
     pub(super) fn go_to_group(&mut self, group: usize) {
-        self.bytes = &self.groups.bytes[self.groups.offsets[group]..];
+        let (chunk, at) = self.groups.places[group];
+        self.bytes = &self.groups.chunks[chunk as usize][at as usize..];
         self.index = group * GROUP;
     }
 
@@ -196,6 +221,7 @@ impl Iterator for Steps<'_> {
             return None;
         }
         if self.index.is_multiple_of(GROUP) {
+            self.go_to_group(self.index / GROUP);
             self.at = self.groups.starts[self.index / GROUP];
         }
         let head = u32::from(byte(&mut self.bytes));
@@ -209,6 +235,14 @@ impl Iterator for Steps<'_> {
         self.index += 1;
         Some((self.at, Word((head & 7) << STATE | (head & 8) << 25 | key)))
     }
+}
+
+fn put_number(bytes: &mut Vec<u8>, mut value: u64) {
+    while value >= 1 << 7 {
+        push_slowly(bytes, value as u8 | 1 << 7);
+        value >>= 7;
+    }
+    push_slowly(bytes, value as u8);
 }
 
 #[inline]
@@ -332,12 +366,38 @@ impl Sums {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hemiola_units::Random;
     use proptest::prelude::*;
 
     fn word() -> impl Strategy<Value = Word> {
         let key = prop_oneof![0_u32..20, 0_u32..1 << 27, Just(NOBODY), Just(INTERRUPT)];
         (0_usize..7, key, any::<bool>())
             .prop_map(|(state, key, is_release)| Word::new(State::ALL[state], key, is_release))
+    }
+
+    #[test]
+    fn a_long_track_is_in_chunks_from_which_the_last_groups_can_be_taken_back() {
+        let (mut random, mut at) = (Random::from_seed(3), 0);
+        let segment = |_| {
+            at += random.below(1 << 40);
+            (at, Word::new(State::Running, random.below(1 << 27) as u32, false))
+        };
+        let plain: Vec<Start> = (0..30_000).map(segment).collect();
+        let mut groups = Groups::default();
+        plain.chunks(GROUP).for_each(|group| groups.push(group));
+        assert!(groups.chunks.len() > 3);
+        assert!(groups.chunks.iter().all(|chunk| chunk.capacity() <= CHUNK + CHUNK / 4));
+        assert!(Steps::from_group(&groups, 0).eq(plain.iter().copied()));
+        for (group, first) in plain.iter().step_by(GROUP).enumerate() {
+            assert_eq!(Steps::from_group(&groups, group).next(), Some(*first));
+        }
+        while groups.segments() > 10_000 {
+            let last = groups.pop();
+            assert_eq!(last, plain[groups.segments()..][..last.len()]);
+        }
+        let begin = groups.segments();
+        plain[begin..].chunks(GROUP).for_each(|group| groups.push(group));
+        assert!(Steps::from_group(&groups, 0).eq(plain.iter().copied()));
     }
 
     proptest! {
