@@ -143,8 +143,10 @@ impl Drawing {
     /// An empty drawing. `description` is its text for screen readers.
     #[must_use]
     pub fn new(width: f64, height: f64, description: &str) -> Self {
+        // Among others it has a row of its own.
+        let class = if width < WIDTH { "" } else { " class=\"wide\"" };
         let body = format!(
-            "<svg viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{}\">\n",
+            "<svg{class} viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{}\">\n",
             escaped(description)
         );
         Self { body, width, height }
@@ -307,6 +309,13 @@ mod tests {
         assert_eq!(axis(1024.0, 8192.0), [1024.0, 2048.0, 4096.0, 8192.0]);
         let staircase = axis(1024.0, 1024.0 * 1024.0 * 1024.0);
         assert!(staircase.len() <= 12 && staircase.contains(&1_048_576.0), "{staircase:?}");
+    }
+
+    #[test]
+    fn only_a_drawing_over_the_whole_page_is_wide() {
+        let head = |width| Drawing::new(width, 10.0, "").finish();
+        assert!(head(WIDTH).starts_with("<svg class=\"wide\" viewBox=\"0 0 920 10\""));
+        assert!(head(300.0).starts_with("<svg viewBox=\"0 0 300 10\""));
     }
 
     #[test]
