@@ -7,6 +7,7 @@ use clap::{Parser, Subcommand};
 
 use hemiola_runner::subcommand;
 use hemiola_units::{Bytes, CpuSet, Rate, RtiAddress, Span};
+use hemiola_world::BIRTHS_UP_TO;
 
 /// The version, the commit, and the optional features of its crates that `Cargo.toml` turns on.
 const VERSION: &str =
@@ -526,9 +527,9 @@ pub(crate) struct UniverseFormat {
 #[derive(Debug, clap::Args)]
 pub(crate) struct UniverseRun {
     /// The texts of one universe
-    #[arg(required = true, value_name = "FILES")]
+    #[arg(required_unless_present = "resume", value_name = "FILES")]
     pub(crate) files: Vec<PathBuf>,
-    /// Steps to make
+    /// Steps to make, with those before a checkpoint
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) steps: u64,
     /// Simulated length of a step
@@ -544,14 +545,37 @@ pub(crate) struct UniverseRun {
     /// Add a monitor: the element, the properties that it is sent [default: all], and a constraint [default: none]
     #[arg(long, value_name = "ELEMENT:PROPERTIES:CONSTRAINT(ARGUMENTS)")]
     pub(crate) monitor: Vec<String>,
+    /// Have an entity bear another one of its element when a constraint holds. It has the parent's properties, except
+    /// those that are stated; `+=` adds to the parent's
+    #[arg(long, value_name = "ELEMENT:CONSTRAINT(ARGUMENTS):PROPERTY=LOW..HIGH")]
+    pub(crate) birth: Vec<String>,
+    /// Have an entity die when a constraint holds
+    #[arg(long, value_name = "ELEMENT:CONSTRAINT(ARGUMENTS)")]
+    pub(crate) death: Vec<String>,
+    /// Births beyond so many entities do not happen
+    #[arg(long, value_name = "N", default_value_t = BIRTHS_UP_TO)]
+    pub(crate) entities_max: usize,
     /// Replace the definition by these texts after a step
     #[arg(long, value_name = "STEP:FILE,FILE")]
     pub(crate) redefine: Vec<String>,
     /// Return to the definition before the last --redefine after a step, and after the redefinitions of this step
     #[arg(long, value_name = "STEP")]
     pub(crate) roll_back: Vec<u64>,
+    /// Write a checkpoint to this file, from which --resume goes on: every so many steps, and at the end
+    #[arg(long, value_name = "FILE")]
+    pub(crate) checkpoint: Option<PathBuf>,
+    /// Steps between checkpoints [default: only at the end]
+    #[arg(long, value_name = "N", requires = "checkpoint", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) every: Option<u64>,
+    /// Go on from a checkpoint, which has the texts and the other options
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["files", "dt", "seed", "populate", "monitor", "birth", "death", "entities_max"],
+    )]
+    pub(crate) resume: Option<PathBuf>,
     /// Serve `hemiola universe status`, `plan`, `apply` and `roll-back` meanwhile
-    #[arg(long, conflicts_with_all = ["redefine", "roll_back"])]
+    #[arg(long, conflicts_with_all = ["redefine", "roll_back", "checkpoint"])]
     pub(crate) listen: bool,
     /// Print the report as JSON
     #[arg(long)]

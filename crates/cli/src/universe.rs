@@ -1,11 +1,13 @@
 //! `hemiola universe`: checks, formats, shows and runs definitions of simulated worlds, and redefines those that run.
 
 mod ask;
+mod checkpoint;
 mod plan;
 mod redefine;
 mod run;
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -94,22 +96,54 @@ fn formatted(files: &UniverseFormat) -> Result<ExitCode, Failure> {
     Ok(if files.check && other > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// Writes the text beside the file first, so that a full disk or a kill leaves the old text.
+/// Writes a text in place of the one that the file has.
 fn replace(file: &Path, text: &str) -> Result<(), Failure> {
-    let failed = |error| Failure::failed(format!("{} cannot be written: {error}", file.display()));
-    // Of a link, the file that it names is replaced.
-    let target = fs::canonicalize(file).map_err(failed)?;
+    write_beside(file, text.as_bytes())
+        .map_err(|error| Failure::failed(format!("{} cannot be written: {error}", file.display())))
+}
+
+/// Writes a file beside the present one, synchronizes it and renames it over that one: a full disk, a kill or a machine
+/// that stops leaves the old bytes or the new ones.
+fn write_beside(file: &Path, bytes: &[u8]) -> io::Result<()> {
+    let target = target(file)?;
     let mut beside = target.clone().into_os_string();
     beside.push(".new");
     let beside = PathBuf::from(beside);
-    let written = fs::write(&beside, text)
-        .and_then(|()| fs::set_permissions(&beside, fs::metadata(&target)?.permissions()))
-        .and_then(|()| fs::rename(&beside, &target));
-    written.map_err(|error| {
-        // The write failed; a file that stays beside the old one is a lesser harm.
-        let _: std::io::Result<()> = fs::remove_file(&beside);
-        failed(error)
-    })
+    let written = write_synchronized(&beside, &target, bytes);
+    let written = written.and_then(|()| fs::rename(&beside, &target));
+    if written.is_err() {
+        // It may be incomplete; a file that stays beside the old one is a lesser harm.
+        let _: io::Result<()> = fs::remove_file(&beside);
+    }
+    written?;
+    File::open(folder(&target))?.sync_all()
+}
+
+/// The file that [`write_beside`] replaces. Of a link, it is the file that the link names.
+fn target(file: &Path) -> io::Result<PathBuf> {
+    match fs::canonicalize(file) {
+        Ok(target) if target.is_file() => Ok(target),
+        Ok(_) => Err(io::Error::other("it is no regular file")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            fs::metadata(folder(file))?;
+            Ok(file.to_owned())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn folder(file: &Path) -> &Path {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.unwrap_or(Path::new("."))
+}
+
+fn write_synchronized(beside: &Path, target: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = File::create(beside)?;
+    file.write_all(bytes)?;
+    if target.exists() {
+        fs::set_permissions(beside, fs::metadata(target)?.permissions())?;
+    }
+    file.sync_all()
 }
 
 /// Table 6.3 of the thesis for each text.

@@ -6,6 +6,7 @@ mod analyze;
 mod authority;
 mod bad_input;
 mod campaign;
+mod checkpoint;
 mod cleanup;
 mod command;
 mod compare;

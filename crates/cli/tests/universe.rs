@@ -198,6 +198,87 @@ fn a_universe_of_a_scenario_makes_a_step_at_each_release_with_its_phases() {
 }
 
 #[test]
+fn populations_follow_from_the_births_and_deaths_of_the_example() {
+    let rules = [
+        ["--death", "sheep:was_caught()"],
+        ["--death", "wolf:starved()"],
+        ["--birth", "sheep:grown(60<s>):position+=[-3<m>,-3<m>]..[3<m>,3<m>]"],
+        ["--birth", "wolf:fed(2):energy=0.5"],
+    ];
+    let arguments = |most| {
+        let steps = ["island.uml", "hungry.uml", "--steps", "1500", "--dt", "0.1"];
+        let sheep = ["--populate", "sheep:200:position=[0,0]..[EDGE,EDGE]:age=0<s>..60<s>"];
+        let wolves = ["--populate", "wolf:30:position=[0,0]..[EDGE,EDGE]:energy=0..1"];
+        let monitors = ["--monitor", "animal:position", "--entities-max", most];
+        [&steps[..], &sheep, &wolves, &monitors, &rules.concat()].concat()
+    };
+    let report = run_example("13-predator-prey", &arguments("1000000"));
+    let number = |at: &serde_json::Value| at.as_u64().unwrap();
+    let [entities, births, deaths] =
+        ["entities", "births", "deaths"].map(|name| number(&report[name]));
+    assert_eq!(entities, 232 + births - deaths);
+    assert_eq!(report["unborn"], 0);
+    let rules: Vec<(&str, u64)> = report["monitors"].as_array().unwrap()[1..]
+        .iter()
+        .map(|one| (one["monitor"].as_str().unwrap(), number(&one["sent"])))
+        .collect();
+    let names = ["birth sheep:grown(60<s>)", "birth wolf:fed(2)", "death sheep", "death wolf"];
+    assert!(rules.iter().zip(names).all(|((rule, _), name)| rule.starts_with(name)), "{rules:?}");
+    assert!(rules.iter().all(|(_, sent)| *sent > 0), "{rules:?}");
+    assert_eq!((rules[0].1 + rules[1].1, rules[2].1 + rules[3].1), (births, deaths));
+    // The same seed gives the same births.
+    let again = run_example("13-predator-prey", &arguments("1000000"));
+    assert_eq!((&again["monitors"], &again["named"]), (&report["monitors"], &report["named"]));
+    let full = run_example("13-predator-prey", &arguments("240"));
+    assert_ne!(number(&full["unborn"]), 0);
+    assert!(number(&full["entities"]) <= 240);
+}
+
+#[test]
+fn entities_of_a_scenario_are_born_and_die_as_those_of_a_run_without_one() {
+    let machine = Machine::take("births");
+    let text = "universe u {
+        element e {
+          property n : integer;
+          property x : real = 1;
+          update() { n += 1; }
+          constraint ripe(every : integer) = n >= last_sent.n + every;
+          constraint old(than : integer) = n >= last_sent.n + than;
+        }
+        entity first : e;
+      }";
+    machine.write("u.uml", text);
+    let rules = ["e:ripe(5):x+=0..1", "e:old(12)"];
+    machine.write(
+        "scenario.toml",
+        &format!(
+            "title = \"Births\"\nrate = \"50Hz\"\nduration = \"1s\"\nwarmup = \"0s\"\nallow_less = true\n
+             [[variant]]\nname = \"births\"\n[variant.processes.world]\ntask = \"universe\"\n
+             definition = [\"u.uml\"]\nbirth = [\"{}\"]\ndeath = [\"{}\"]\nentities_max = 100\n
+             overrun = \"catch-up\"\n",
+            rules[0], rules[1]
+        ),
+    );
+    let ended = machine.hemiola(&["run", "scenario.toml", "--output", "result"]).with_code(0);
+    machine.nothing_is_left();
+    let results = Results::open(machine.folder().join(ended.folder()));
+    let world = &results.run().variants[0].runs[0].universes[0];
+    let steps = world.steps.to_string();
+    let run = ["run", "u.uml", "--json", "--steps", &steps, "--seed", "2", "--entities-max", "100"];
+    let options = ["--birth", rules[0], "--death", rules[1]];
+    let (code, out, err) = universe(machine.folder(), &[&run[..], &options].concat());
+    assert_eq!((code, &*err), (Some(0), ""));
+    let fast: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let counts = [world.entities, world.births, world.unborn, world.deaths];
+    assert_eq!(
+        ["entities", "births", "unborn", "deaths"].map(|name| fast[name].as_u64().unwrap()),
+        counts
+    );
+    assert!(world.births > 0 && world.deaths > 0, "{world:?}");
+    assert_eq!(world.monitors[0].monitor, format!("birth {}", rules[0]));
+}
+
+#[test]
 fn a_universe_that_is_not_sound_is_refused_before_anything_starts() {
     let machine = Machine::take("unsound");
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/12-flockers");
@@ -237,8 +318,10 @@ fn a_plan_lists_its_steps_and_the_converters_that_are_missing() {
     assert_eq!(code, Some(0));
     assert_eq!(
         out,
-        "universe island: 3 steps
+        "universe island: 5 steps
   replace update wolf.update
+  delete constraint wolf.fed
+  delete constraint wolf.starved
   delete constraint wolf.hungry
   delete property wolf.energy
 no return is possible once a step was made: `wolf.energy` has no value: no property of the new definition leads back to it
@@ -403,6 +486,9 @@ fn wrong_populations_and_monitors_are_named() {
     refused(&["--populate", "body:5:weight=1"], "`body` has no property `weight`");
     refused(&["--populate", "body:5:mass"], "\"mass\" is not PROPERTY=VALUE");
     refused(&["--populate", "body:5:mass=1<m>..2<m>"], "--> populations and monitors:");
+    refused(&["--populate", "body:5:mass+=1<kg>"], "only births have `+=`");
+    refused(&["--birth", "body"], "--birth 'body': \"\" is not CONSTRAINT(ARGUMENTS)");
+    refused(&["--death", "body:near()"], "--death 'body:near()': `body` has no constraint `near`");
     refused(&["--monitor", "body::near([0])"], "`body` has no constraint `near`");
     refused(&["--monitor", "body::near"], "\"near\" is not CONSTRAINT(ARGUMENTS)");
     let (code, _, err) =

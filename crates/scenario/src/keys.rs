@@ -21,6 +21,8 @@ const PROCESSES_MAX: usize = 32;
 const PROFILES_MAX: usize = 64;
 /// The most values of a list that expands one variant into several.
 const STEPS_MAX: usize = 32;
+/// The most entities of a universe.
+const ENTITIES_MAX: i64 = 1 << 28;
 /// The most threads of a benchmark.
 const THREADS_MAX: i64 = 64;
 
@@ -221,6 +223,12 @@ sections! {
             "Entities beside those of the texts: ELEMENT:COUNT:PROPERTY=LOW..HIGH, see the guide to worlds.";
         may monitor: Texts<'s>, Shape::Texts, of ["universe"],
             "Monitors: ELEMENT:PROPERTIES:CONSTRAINT(ARGUMENTS), see the guide to worlds.";
+        may birth: Texts<'s>, Shape::Texts, of ["universe"],
+            "Births: ELEMENT:CONSTRAINT(ARGUMENTS):PROPERTY=LOW..HIGH, see the guide to worlds.";
+        may death: Texts<'s>, Shape::Texts, of ["universe"],
+            "Deaths: ELEMENT:CONSTRAINT(ARGUMENTS), see the guide to worlds.";
+        may entities_max: u32 = 1_000_000, Shape::Whole(1, ENTITIES_MAX), of ["universe"],
+            "Births beyond so many entities do not happen.";
         may step: Span, Shape::Length, of ["universe"], else "the period", "Simulated length of a step.";
         may rate: OneOrMany<Rate>, Shape::Rates(STEPS_MAX), of ["workload"], else "the variant's",
             "Rate of its jobs. A list runs the variant once per value.";

@@ -365,6 +365,12 @@ pub struct UniverseSettings {
     pub populate: Vec<String>,
     /// Monitors, as texts.
     pub monitor: Vec<String>,
+    /// Births, as texts.
+    pub birth: Vec<String>,
+    /// Deaths, as texts.
+    pub death: Vec<String>,
+    /// Births beyond so many entities do not happen.
+    pub entities_max: u32,
     /// The simulated length of a step.
     pub step: Span,
 }

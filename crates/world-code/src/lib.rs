@@ -74,5 +74,7 @@ pub use code::Program;
 pub use column::Column;
 pub use lower::{CodeError, Constraint, compile, compile_constraint, compile_converter};
 pub use run::{BLOCK_ROWS, Block, Engine, Instance, Machine, Neighbour, Neighbours};
-pub use scalar::{Scalar, ScalarType, Texts, scalar_count, scalar_types, scalars_of, value_of};
+pub use scalar::{
+    Scalar, ScalarType, Texts, list_counts, scalar_count, scalar_types, scalars_of, value_of,
+};
 pub use wasm::{MODULE_CODE_MAX, NotCompiled, WINDOW_MAX};

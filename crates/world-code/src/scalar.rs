@@ -125,6 +125,20 @@ impl Texts {
         number
     }
 
+    /// The texts of these numbers, from 0; `None` if the first one is not empty, or two are equal.
+    #[must_use]
+    pub fn of(texts: Vec<String>) -> Option<Self> {
+        let numbers: BTreeMap<String, u64> = texts.iter().cloned().zip(0..).collect();
+        let is_sound = texts.first().is_some_and(String::is_empty) && numbers.len() == texts.len();
+        is_sound.then_some(Self { numbers, texts })
+    }
+
+    /// All of them, in the order of their numbers.
+    #[must_use]
+    pub fn all(&self) -> &[String] {
+        &self.texts
+    }
+
     /// The text of a number.
     ///
     /// # Panics
@@ -171,6 +185,33 @@ fn collect_types(universe: &Universe, ty: &Type, types: &mut Vec<ScalarType>) {
                 collect_types(universe, &property.ty, types);
             }
         }
+    }
+}
+
+/// The scalars of a value of this type that count the items of a list, each with the greatest count.
+#[must_use]
+pub fn list_counts(universe: &Universe, ty: &Type) -> Vec<(u32, u32)> {
+    let (mut at, mut counts) = (0, Vec::new());
+    collect_counts(universe, ty, &mut at, &mut counts);
+    counts
+}
+
+fn collect_counts(universe: &Universe, ty: &Type, at: &mut u32, counts: &mut Vec<(u32, u32)>) {
+    match ty {
+        Type::Array(of, length) => {
+            (0..*length).for_each(|_| collect_counts(universe, of, at, counts));
+        }
+        Type::List(of, most) => {
+            counts.push((*at, *most));
+            *at += 1;
+            (0..*most).for_each(|_| collect_counts(universe, of, at, counts));
+        }
+        Type::Element(id) => {
+            for property in &universe.elements[id.index()].properties {
+                collect_counts(universe, &property.ty, at, counts);
+            }
+        }
+        _ => *at += 1,
     }
 }
 

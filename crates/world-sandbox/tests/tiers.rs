@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use hemiola_sandbox::{IS_AVAILABLE, LoadError};
 use hemiola_units::Random;
-use hemiola_world::{Change, Interest, MonitorId, Output, World};
+use hemiola_world::{Change, Effect, Interest, MonitorId, Output, World};
 use hemiola_world_code::NotCompiled;
 use hemiola_world_lang::definition::{ElementId, Type, Universe, Value};
 use hemiola_world_lang::evaluate::Fault;
@@ -87,6 +87,7 @@ fn check_program(seed: u64, count: u64, refused: &mut u32) -> BTreeSet<String> {
         element: elements[0],
         properties: vec![0, 1],
         constraint: Some((constraint, vec![value(&far)])),
+        effect: Effect::None,
     };
     pair.submit(&Change::Register(MonitorId(1), interest));
     let mut found = BTreeSet::new();

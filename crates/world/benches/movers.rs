@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use hemiola_units::Random;
-use hemiola_world::{Change, Interest, MonitorId, World};
+use hemiola_world::{Change, Effect, Interest, MonitorId, World};
 use hemiola_world_lang::{Sources, Value, check};
 
 const ROWS: usize = 100_000;
@@ -51,7 +51,7 @@ fn world(monitors: u32) -> World {
         let low = point(&mut random, 0.0, EDGE - 400.0);
         let arguments = vec![value(low), value(low.map(|x| x + 400.0)), Value::Single(1.0)];
         let constraint = Some((constraint, arguments));
-        let interest = Interest { element, properties: vec![0], constraint };
+        let interest = Interest { element, properties: vec![0], constraint, effect: Effect::None };
         world.submit(Change::Register(MonitorId(id), interest)).expect("it fits");
     }
     world.apply(&mut |_| {});

@@ -62,6 +62,8 @@ impl World {
                 if sent > 0 {
                     let columns = &monitor.columns;
                     self.buffers.tell((*id, element), columns, &watched.rows, table, out);
+                    let entities = watched.rows.iter().map(|row| table.ids[*row as usize]);
+                    self.fates.note(*id, &monitor.interest.effect, entities);
                 }
                 watched.rows.clear();
             }

@@ -5,10 +5,11 @@
 //! * [`World`]: the entities of a universe. [`World::submit`] takes a [`Change`], [`World::step`] makes a step.
 //! * [`Output`]: what a step tells monitors and reports of entities, to a function of the caller; [`StepReport`]: its
 //!   counts.
-//! * [`Interest`]: what a monitor wants to be sent.
+//! * [`Interest`]: what a monitor wants to be sent; [`Effect`]: births and deaths that follow from it.
 //! * [`Revision`]: a checked definition that is to follow the present one. [`World::redefine`]: it takes the place of
 //!   that one; [`Redefinition`]: the way back.
 //! * [`Desk`] and [`History`]: a world that is redefined while it runs, on requests of users.
+//! * [`World::checkpoint`]: a world and its run as bytes, from which [`World::resume`] goes on.
 //! * [`Setup`]: a world from texts, with populations and monitors as a command line states them.
 //!
 //! ```
@@ -31,16 +32,18 @@
 //! ```
 //!
 //! A step has five phases ([`Phase`]). *Begin* keeps the columns that neighbours read and sorts positions into cells.
-//! *Update* runs the update of every entity. *Filter* runs the constraints of the monitors. *Apply* carries out the
-//! changes that were submitted. *Close* counts the step. An entity whose update has a fault keeps its row and gets a
-//! strike.
+//! *Update* runs the update of every entity. *Filter* runs the constraints of the monitors. *Apply* carries out
+//! births, deaths and the changes that were submitted. *Close* counts the step. An entity whose update has a fault keeps
+//! its row and gets a strike.
 //!
 //! The result depends on the definition and the inputs alone. The order of rows in tables, which removals change, has
 //! no influence on it. This crate opens no file and reads no clock: the caller is told when a phase ends.
 
 #![forbid(unsafe_code)]
 
+mod birth;
 mod cells;
+mod checkpoint;
 mod filter;
 mod live;
 mod monitor;
@@ -51,12 +54,14 @@ mod step;
 mod table;
 mod world;
 
+pub use birth::{BIRTHS_UP_TO, Draw, Effect};
+pub use checkpoint::{CheckpointError, RunSoFar};
 pub use live::{
     CHANGES_MAX, ChangeError, Changed, Desk, Event, History, LISTED_MAX, LastChange, Order,
     Outcome, Reply, Request, Status, Turn, WAITING_MAX,
 };
 pub use monitor::{Interest, MonitorCounts, MonitorId};
 pub use redefine::{Ended, RedefineError, Redefinition, Return, Revision, RevisionError};
-pub use setup::{Setup, SetupError, SetupPart};
+pub use setup::{Setup, SetupError, SetupPart, SetupTexts};
 pub use step::{Output, Phase, StepReport};
 pub use world::{Change, ENTITIES_MAX, EntityId, MONITORS_MAX, Refused, World, WorldError};

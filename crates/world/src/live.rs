@@ -376,6 +376,18 @@ impl History {
         world.counts(monitor).or_else(ended).unwrap_or_default()
     }
 
+    /// That of a run that goes on: monitors that ended before it.
+    #[must_use]
+    pub fn resumed(ended: &Ended) -> Self {
+        Self { ended: ended.iter().copied().collect(), ..Self::default() }
+    }
+
+    /// All monitors that ended.
+    #[must_use]
+    pub fn ended(&self) -> Ended {
+        self.ended.iter().map(|(id, counts)| (*id, *counts)).collect()
+    }
+
     const fn check_room(&self) -> Result<(), ChangeError> {
         if self.changes < CHANGES_MAX { Ok(()) } else { Err(ChangeError::TooMany) }
     }

@@ -6,6 +6,8 @@ use hemiola_world_code::{Column, Constraint, Scalar};
 use hemiola_world_lang::Value;
 use hemiola_world_lang::definition::{ElementId, FunctionId};
 
+use crate::birth::Effect;
+
 /// The number of a monitor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MonitorId(pub u32);
@@ -15,11 +17,13 @@ pub struct MonitorId(pub u32);
 pub struct Interest {
     /// Entities of this element and of those derived from it.
     pub element: ElementId,
-    /// The properties that it is sent, by number; at least one.
+    /// The properties that it is sent, by number; at least one, unless the monitor has an effect.
     pub properties: Vec<u32>,
     /// A constraint of the element and its arguments: a row is sent only if it holds. Without one, every row is sent in
     /// every step.
     pub constraint: Option<(FunctionId, Vec<Value>)>,
+    /// What happens to an entity whose row it is sent in a step.
+    pub effect: Effect,
 }
 
 /// What became of the rows of a monitor, over all steps.

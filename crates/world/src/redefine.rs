@@ -549,7 +549,8 @@ impl World {
             watched.insert(id, Watched::default());
         }
         let sent = properties.iter().flat_map(|at| columns(to, element, *at)).collect();
-        let interest = Interest { element, properties, constraint };
+        let effect = monitor.interest.effect.clone();
+        let interest = Interest { element, properties, constraint, effect };
         let (arguments, counts) = (monitor.arguments.clone(), monitor.counts);
         Some((Monitor { interest, columns: sent, arguments, counts, watched }, is_same))
     }

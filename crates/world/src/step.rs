@@ -19,7 +19,7 @@ pub enum Phase {
     Update,
     /// The constraints of the monitors choose the rows that are sent.
     Filter,
-    /// Changes that were submitted are carried out.
+    /// Births and deaths, and changes that were submitted, are carried out.
     Apply,
     /// The step is counted.
     Close,
@@ -96,6 +96,8 @@ pub struct StepReport {
     pub faults: u64,
     /// Entities constructed.
     pub births: u64,
+    /// Births for which there was no room.
+    pub unborn: u64,
     /// Entities destructed.
     pub deaths: u64,
     /// Rows that entities offered: each row once for each choice of properties that somebody monitors.
@@ -120,7 +122,10 @@ impl World {
         ended(Phase::Update);
         self.filter(&mut report, out);
         ended(Phase::Filter);
-        (report.births, report.deaths) = self.apply(out);
+        self.take_effect(&mut report, out);
+        let (births, deaths) = self.apply(out);
+        report.births += births;
+        report.deaths += deaths;
         ended(Phase::Apply);
         self.steps += 1;
         self.version += 1;

@@ -12,6 +12,7 @@ use hemiola_world_lang::definition::{
 };
 use thiserror::Error;
 
+use crate::birth::{Births, Effect, Fates, is_possible};
 use crate::filter::Buffers;
 use crate::monitor::{Interest, Monitor, MonitorCounts, MonitorId, Watched};
 use crate::past::Past;
@@ -83,6 +84,12 @@ pub enum Refused {
     /// The element has no such property, or none was chosen.
     #[error("a monitor needs at least one property of `{0}`, and none that it does not have")]
     WrongProperties(String),
+    /// The effect needs a constraint, or draws of another number or type.
+    #[error(
+        "a birth or a death of `{0}` needs a constraint, and a birth one draw of its type for each property; only reals \
+         are added"
+    )]
+    WrongEffect(String),
     /// The element has no such constraint, or its parameters have other types.
     #[error("`{0}` has no such constraint with these arguments")]
     WrongConstraint(String),
@@ -101,19 +108,21 @@ pub struct World {
     pub(crate) past: Past,
     pub(crate) machine: Machine,
     pub(crate) buffers: Buffers,
+    pub(crate) births: Births,
+    pub(crate) fates: Fates,
     /// Tables and choices of properties that somebody monitors.
     pub(crate) collected: BTreeSet<(ElementId, Vec<u32>)>,
     /// Steps made.
     pub(crate) steps: u64,
     pub(crate) texts: Texts,
-    changes: Vec<Accepted>,
+    pub(crate) changes: Vec<Accepted>,
     /// The monitors once all changes are carried out.
     pub(crate) monitors_to_come: BTreeSet<MonitorId>,
     /// As many entities at most, once all changes are carried out.
-    entities_to_come: usize,
-    next_id: u64,
+    pub(crate) entities_to_come: usize,
+    pub(crate) next_id: u64,
     /// The names of the first entities, those of the text.
-    names: Vec<String>,
+    pub(crate) names: Vec<String>,
     /// Redefinitions and returns so far.
     pub(crate) definitions: u64,
     /// Steps and changes so far: rows are as they were as long as it stays.
@@ -122,7 +131,7 @@ pub struct World {
 
 /// A change that was found to be possible.
 #[derive(Debug)]
-enum Accepted {
+pub(crate) enum Accepted {
     Construct(ElementId, Vec<Scalar>),
     Destruct(EntityId),
     Register(MonitorId, Box<Monitor>),
@@ -135,13 +144,26 @@ impl World {
     /// # Errors
     /// If an update has unusual parameters, or an update or a constraint exceeds a limit of its code.
     pub fn new(universe: Universe) -> Result<Self, WorldError> {
-        let mut texts = Texts::default();
+        let mut world = Self::empty(Arc::new(universe), Texts::default())?;
+        let universe = Arc::clone(&world.universe);
+        world.names = universe.entities.iter().map(|entity| entity.name.clone()).collect();
+        for entity in &universe.entities {
+            let row = Value::Row(entity.row.clone());
+            let scalars = world.scalars(&Type::Element(entity.element), &row);
+            world.entities_to_come += 1;
+            world.construct(entity.element, &scalars, &mut |_| {});
+        }
+        Ok(world)
+    }
+
+    /// A world without entities, in which these texts have their numbers.
+    pub(crate) fn empty(universe: Arc<Universe>, mut texts: Texts) -> Result<Self, WorldError> {
         let (updates, constraints) = programs(&universe, &mut texts)?;
         let past = Past::new(&universe, &updates);
         let ids = (0..universe.elements.len() as u32).map(ElementId);
         let tables =
             ids.map(|id| Table::new(&scalar_types(&universe, &Type::Element(id)))).collect();
-        let mut world = Self {
+        Ok(Self {
             updates,
             constraints,
             tables,
@@ -150,6 +172,8 @@ impl World {
             past,
             machine: Machine::default(),
             buffers: Buffers::default(),
+            births: Births::default(),
+            fates: Fates::default(),
             collected: BTreeSet::new(),
             steps: 0,
             texts,
@@ -157,19 +181,11 @@ impl World {
             monitors_to_come: BTreeSet::new(),
             entities_to_come: 0,
             next_id: 1,
-            names: universe.entities.iter().map(|entity| entity.name.clone()).collect(),
+            names: Vec::new(),
             definitions: 0,
             version: 0,
-            universe: Arc::new(universe),
-        };
-        for at in 0..world.universe.entities.len() {
-            let entity = &world.universe.entities[at];
-            let (element, row) = (entity.element, Value::Row(entity.row.clone()));
-            let scalars = world.scalars(&Type::Element(element), &row);
-            world.entities_to_come += 1;
-            world.construct(element, &scalars, &mut |_| {});
-        }
-        Ok(world)
+            universe,
+        })
     }
 
     /// Has an engine run the updates and constraints from now on; the results stay the same, bit by bit. Returns why
@@ -270,7 +286,9 @@ impl World {
                 Accepted::Destruct(entity)
             }
             Change::Destruct(entity) => return Err(Refused::NoSuchEntity(entity.0)),
-            Change::Register(id, interest) => self.accept_monitor(id, interest)?,
+            Change::Register(id, interest) => {
+                Accepted::Register(id, Box::new(self.accept_monitor(id, interest)?))
+            }
             Change::Unregister(id) => {
                 if !self.monitors_to_come.remove(&id) {
                     return Err(Refused::NoSuchMonitor(id.0));
@@ -295,7 +313,11 @@ impl World {
         Ok(Accepted::Construct(element, self.scalars(&Type::Element(element), row)))
     }
 
-    fn accept_monitor(&mut self, id: MonitorId, interest: Interest) -> Result<Accepted, Refused> {
+    pub(crate) fn accept_monitor(
+        &mut self,
+        id: MonitorId,
+        interest: Interest,
+    ) -> Result<Monitor, Refused> {
         let element = interest.element;
         let data = self.universe.elements.get(element.index());
         let data = data.ok_or(Refused::NoSuchElement(element.0))?;
@@ -308,8 +330,14 @@ impl World {
         }
         let known = data.properties.len();
         let sound = |property: &u32| (*property as usize) < known;
-        if interest.properties.is_empty() || !interest.properties.iter().all(sound) {
+        let has_none = interest.properties.is_empty() && interest.effect == Effect::None;
+        if has_none || !interest.properties.iter().all(sound) {
             return Err(Refused::WrongProperties(name));
+        }
+        let types = interest.properties.iter().map(|at| &data.properties[*at as usize].ty);
+        let (types, is_chosen) = (types.collect::<Vec<_>>(), interest.constraint.is_some());
+        if !is_possible(&self.universe, &interest.effect, &types, is_chosen, fits) {
+            return Err(Refused::WrongEffect(name));
         }
         let columns =
             interest.properties.iter().flat_map(|at| columns(&self.universe, element, *at));
@@ -317,9 +345,7 @@ impl World {
         let arguments = self.arguments(&interest).ok_or(Refused::WrongConstraint(name))?;
         self.monitors_to_come.insert(id);
         let counts = MonitorCounts::default();
-        let monitor =
-            Monitor { interest, columns, arguments, counts, watched: self.watched(element) };
-        Ok(Accepted::Register(id, Box::new(monitor)))
+        Ok(Monitor { interest, columns, arguments, counts, watched: self.watched(element) })
     }
 
     /// The tables that a monitor of an element watches.
@@ -344,7 +370,7 @@ impl World {
         fit.then(|| types.iter().zip(values).flat_map(|(ty, v)| self.scalars(ty, v)).collect())
     }
 
-    fn scalars(&mut self, ty: &Type, value: &Value) -> Vec<Scalar> {
+    pub(crate) fn scalars(&mut self, ty: &Type, value: &Value) -> Vec<Scalar> {
         scalars_of(&self.universe, ty, value, &mut self.texts)
     }
 
@@ -367,7 +393,7 @@ impl World {
         (births, deaths)
     }
 
-    fn construct(
+    pub(crate) fn construct(
         &mut self,
         element: ElementId,
         scalars: &[Scalar],
@@ -392,7 +418,7 @@ impl World {
     }
 
     /// Whether the entity existed.
-    fn destruct(&mut self, entity: EntityId, out: &mut dyn FnMut(Output<'_>)) -> bool {
+    pub(crate) fn destruct(&mut self, entity: EntityId, out: &mut dyn FnMut(Output<'_>)) -> bool {
         let Some((element, row)) = self.places.remove(&entity) else { return false };
         self.entities_to_come -= 1;
         self.past.is_stale = true;
@@ -431,7 +457,8 @@ impl World {
     pub(crate) fn note_collected(&mut self) {
         let choices = self.monitors.values().flat_map(|monitor| {
             let properties = &monitor.interest.properties;
-            monitor.watched.keys().map(|element| (*element, properties.clone()))
+            let elements = monitor.watched.keys().filter(|_| !properties.is_empty());
+            elements.map(|element| (*element, properties.clone()))
         });
         self.collected = choices.collect();
     }

@@ -1,5 +1,6 @@
 //! The world against a naive one.
 
+mod checkpoint;
 mod live;
 mod naive;
 mod redefinition;

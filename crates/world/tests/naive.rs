@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hemiola_world::{Change, Ended, EntityId, Interest, MonitorCounts, MonitorId, Output};
+use hemiola_world::{
+    Change, Draw, Effect, Ended, EntityId, Interest, MonitorCounts, MonitorId, Output,
+};
 use hemiola_world_code::{Scalar, Texts, scalars_of};
 use hemiola_world_lang::definition::{Converter, ElementId, FunctionId, Property, Universe, Value};
 use hemiola_world_lang::evaluate::{self, Body, Fault};
@@ -55,11 +57,34 @@ pub(crate) struct Naive {
     monitors: BTreeMap<MonitorId, Monitor>,
     strikes: BTreeMap<u64, u32>,
     changes: Vec<Change>,
+    /// Births and deaths of the step.
+    births: Vec<(MonitorId, EntityId)>,
+    deaths: Vec<EntityId>,
+    /// Births beyond so many entities do not happen.
+    pub(crate) births_up_to: usize,
+    /// Births, births for which there was no room, and deaths of the last step.
+    pub(crate) counted: [u64; 3],
     next_id: u64,
     /// Monitors that were sent all rows at the last redefinition.
     pub(crate) told: Vec<MonitorId>,
     /// Monitors that ended then.
     pub(crate) ended: Ended,
+}
+
+/// The value of a newborn; the bounds of a draw are equal here.
+fn drawn(draw: &Draw, parent: &Value) -> Value {
+    let add = |parent: &Value, value: &Value| match (parent, value) {
+        (Value::Double(parent), Value::Double(value)) => Value::Double(parent + value),
+        (Value::Single(parent), Value::Single(value)) => Value::Single(parent + value),
+        other => panic!("{other:?}"),
+    };
+    match (parent, &draw.low) {
+        _ if !draw.is_added => draw.low.clone(),
+        (Value::Items(parent), Value::Items(values)) => {
+            Value::Items(parent.iter().zip(values).map(|(a, b)| add(a, b)).collect())
+        }
+        (parent, value) => add(parent, value),
+    }
 }
 
 /// Names that lead from one definition to another one, and back.
@@ -150,7 +175,8 @@ impl Names<'_> {
                 Some((*same, arguments.clone()))
             }
         };
-        are_those.then_some(Interest { element, properties, constraint })
+        let effect = old.effect.clone();
+        are_those.then_some(Interest { element, properties, constraint, effect })
     }
 
     /// Whether the rows of an element of `to`, and of those derived from it, stay as they are.
@@ -190,6 +216,10 @@ impl Naive {
             monitors: BTreeMap::new(),
             strikes: BTreeMap::new(),
             changes: Vec::new(),
+            births: Vec::new(),
+            deaths: Vec::new(),
+            births_up_to: usize::MAX,
+            counted: [0; 3],
             next_id: universe.entities.len() as u64 + 1,
             told: Vec::new(),
             ended: Vec::new(),
@@ -217,8 +247,10 @@ impl Naive {
 
     pub(crate) fn step(&mut self, seconds: f64) -> News {
         let mut news = News::default();
+        self.counted = [0; 3];
         self.update(seconds, &mut news);
         self.filter(&mut news);
+        self.take_effect(&mut news);
         self.apply(&mut news);
         news
     }
@@ -270,6 +302,11 @@ impl Naive {
                         monitor.last_sent.insert(entity, body.row.clone());
                         let row = self.sent(&monitor.interest, body);
                         news.rows.entry((*id, entity)).or_default().push(row);
+                        match monitor.interest.effect {
+                            Effect::None => {}
+                            Effect::Birth(_) => self.births.push((*id, entity)),
+                            Effect::Death => self.deaths.push(entity),
+                        }
                     }
                     Ok(false) => monitor.counts.unchanged += 1,
                     Err(_) => monitor.counts.faults += 1,
@@ -332,28 +369,54 @@ impl Naive {
         news
     }
 
+    fn take_effect(&mut self, news: &mut News) {
+        let mut births = std::mem::take(&mut self.births);
+        births.sort_unstable();
+        for (monitor, parent) in births {
+            let awaited = self.changes.iter().filter(|one| matches!(one, Change::Construct(..)));
+            if self.bodies.len() + awaited.count() >= self.births_up_to {
+                self.counted[1] += 1;
+                continue;
+            }
+            let parent = self.bodies.iter().find(|body| body.id == parent.0).unwrap();
+            let (element, interest) = (parent.element, &self.monitors[&monitor].interest);
+            let Effect::Birth(draws) = &interest.effect else { panic!("a birth") };
+            let Value::Row(mut values) = parent.row.clone() else { panic!("a body has a row") };
+            for (at, draw) in interest.properties.iter().zip(draws) {
+                let value = &mut values[*at as usize];
+                *value = drawn(draw, value);
+            }
+            self.construct(element, &Value::Row(values), news);
+        }
+        std::mem::take(&mut self.deaths).into_iter().for_each(|one| self.destruct(one, news));
+    }
+
+    fn construct(&mut self, element: ElementId, row: &Value, news: &mut News) {
+        let body = Body { id: self.next_id, element, row: row.clone().canonical() };
+        self.next_id += 1;
+        self.counted[0] += 1;
+        let ids: Vec<MonitorId> = self.monitors.keys().copied().collect();
+        ids.into_iter().for_each(|id| self.tell_birth(id, &body, news));
+        self.bodies.push(body);
+    }
+
+    fn destruct(&mut self, entity: EntityId, news: &mut News) {
+        let Some(at) = self.bodies.iter().position(|body| body.id == entity.0) else { return };
+        let body = self.bodies.remove(at);
+        self.counted[2] += 1;
+        for (id, monitor) in &mut self.monitors {
+            if self.universe.is_a(body.element, monitor.interest.element) {
+                monitor.last_sent.remove(&entity);
+                news.died.insert((*id, entity));
+            }
+        }
+    }
+
     pub(crate) fn apply(&mut self, news: &mut News) {
         for change in std::mem::take(&mut self.changes) {
             match change {
-                Change::Construct(element, row) => {
-                    let body = Body { id: self.next_id, element, row: row.canonical() };
-                    self.next_id += 1;
-                    let ids: Vec<MonitorId> = self.monitors.keys().copied().collect();
-                    ids.into_iter().for_each(|id| self.tell_birth(id, &body, news));
-                    self.bodies.push(body);
-                }
-                Change::Destruct(entity) => {
-                    let Some(at) = self.bodies.iter().position(|body| body.id == entity.0) else {
-                        continue;
-                    };
-                    let body = self.bodies.remove(at);
-                    for (id, monitor) in &mut self.monitors {
-                        if self.universe.is_a(body.element, monitor.interest.element) {
-                            monitor.last_sent.remove(&entity);
-                            news.died.insert((*id, entity));
-                        }
-                    }
-                }
+                Change::Construct(element, row) => self.construct(element, &row, news),
+                Change::Destruct(entity) => self.destruct(entity, news),
                 Change::Register(id, interest) => {
                     let counts = MonitorCounts::default();
                     let last_sent = BTreeMap::new();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hemiola_units::Random;
 use hemiola_world::{
-    Change, EntityId, Interest, MonitorCounts, MonitorId, RedefineError, Return, Revision,
+    Change, Effect, EntityId, Interest, MonitorCounts, MonitorId, RedefineError, Return, Revision,
     RevisionError, World,
 };
 use hemiola_world_code::{Engine, Instance};
@@ -13,7 +13,7 @@ use hemiola_world_lang::definition::{ElementId, Type, Universe, Value};
 use hemiola_world_lang::evaluate::{Body, convert, zero};
 
 use crate::naive::{Naive, Names, News};
-use crate::simulation::universe;
+use crate::simulation::{BIRTHS_UP_TO, universe, with_effect};
 
 /// An element with the components that all definitions share: neighbours are read as they were before the step, and a
 /// row has a fault in each step from `n` = 7 on.
@@ -165,7 +165,9 @@ fn simulate(seed: u64, happened: &mut Happened) {
     let texts = texts();
     let mut random = Random::from_seed(seed);
     let first = universe(&texts[random.below(3) as usize]);
-    let (mut world, mut naive) = (World::new(first.clone()).unwrap(), Naive::new(&first));
+    let mut world = World::new(first.clone()).unwrap().with_births(seed, BIRTHS_UP_TO);
+    let mut naive = Naive::new(&first);
+    naive.births_up_to = BIRTHS_UP_TO;
     let mut last: Option<(hemiola_world::Redefinition, Arc<Universe>, Naive)> = None;
     for step in 0..40 {
         let place = format!("seed {seed}, step {step}");
@@ -190,7 +192,9 @@ fn simulate(seed: u64, happened: &mut Happened) {
             let property = random.below(data.properties.len() as u64) as u32;
             let constraint = data.constraints.first().filter(|_| random.below(2) == 0);
             let constraint = constraint.map(|id| (*id, vec![Value::Double(0.5)]));
-            Change::Register(id, Interest { element, properties: vec![property], constraint })
+            let properties = vec![property];
+            let interest = Interest { element, properties, constraint, effect: Effect::None };
+            Change::Register(id, with_effect(interest, &universe, &mut random))
         };
         if random.below(3) == 0 && world.submit(change.clone()).is_ok() {
             naive.submit(change);
@@ -307,7 +311,7 @@ fn roll_back(
 #[test]
 fn random_redefinitions_are_those_of_the_naive_world() {
     let mut happened = Happened::default();
-    for seed in 0..400 {
+    for seed in 0..600 {
         simulate(seed, &mut happened);
     }
     assert!(happened.iter().all(|count| *count > 5), "{happened:?}");

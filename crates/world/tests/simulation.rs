@@ -1,14 +1,18 @@
 //! Worlds in which everything happens at random, held against the naive one after each step.
 
 use hemiola_units::Random;
-use hemiola_world::{Change, EntityId, Interest, MonitorCounts, MonitorId, World};
+use hemiola_world::{Change, Draw, Effect, EntityId, Interest, MonitorCounts, MonitorId, World};
 use hemiola_world_lang::definition::{ElementId, FunctionId, Type, Universe, Value};
+use hemiola_world_lang::evaluate::zero;
 use hemiola_world_lang::{Sources, check, render};
 
 use crate::naive::{Naive, News};
 
+/// Births beyond so many entities do not happen.
+pub(crate) const BIRTHS_UP_TO: usize = 12;
+
 /// Movers that look at each other within a radius and at all, count until that is a fault, and are derived.
-const WORLD: &str = "universe u {
+pub(crate) const WORLD: &str = "universe u {
   element thing {
     property p : real[2] indexed by 1.5;
     property v : real[2];
@@ -73,7 +77,7 @@ fn value(universe: &Universe, ty: &Type, random: &mut Random) -> Value {
             let properties = &universe.elements[id.index()].properties;
             Value::Row(properties.iter().map(|p| value(universe, &p.ty, random)).collect())
         }
-        _ => panic!("the world has no such type"),
+        _ => zero(universe, ty),
     }
 }
 
@@ -89,11 +93,38 @@ fn interest(universe: &Universe, random: &mut Random) -> Interest {
         let parameters = &function.locals[..function.parameter_count as usize];
         (*id, parameters.iter().map(|p| value(universe, &p.ty, random)).collect())
     });
-    Interest { element, properties, constraint }
+    with_effect(
+        Interest { element, properties, constraint, effect: Effect::None },
+        universe,
+        random,
+    )
+}
+
+/// The interest, perhaps with an effect. The bounds of draws are equal.
+pub(crate) fn with_effect(
+    interest: Interest,
+    universe: &Universe,
+    random: &mut Random,
+) -> Interest {
+    let properties = &universe.elements[interest.element.index()].properties;
+    let mut draw = |at: &u32| {
+        let ty = &properties[*at as usize].ty;
+        let low = value(universe, ty, random);
+        let is_real = matches!(ty, Type::Real(..))
+            || matches!(ty, Type::Array(of, _) if matches!(**of, Type::Real(..)));
+        Draw { high: low.clone(), low, is_added: is_real && random.below(2) == 0 }
+    };
+    let draws = interest.properties.iter().map(&mut draw).collect();
+    let effect = match random.below(6) {
+        0 if interest.constraint.is_some() => Effect::Birth(draws),
+        1 if interest.constraint.is_some() => Effect::Death,
+        _ => Effect::None,
+    };
+    Interest { effect, ..interest }
 }
 
 /// A random change; some of them are refused.
-fn change(universe: &Universe, world: &World, random: &mut Random) -> Change {
+pub(crate) fn change(universe: &Universe, world: &World, random: &mut Random) -> Change {
     let count = world.len() as u64;
     match random.below(8) {
         0..=3 => {
@@ -109,15 +140,25 @@ fn change(universe: &Universe, world: &World, random: &mut Random) -> Change {
     }
 }
 
-fn simulate(seed: u64) -> News {
+/// What happened, and whether constraints brought about births, births without room, and deaths.
+fn simulate(seed: u64) -> (News, [bool; 3]) {
     let universe = universe(WORLD);
-    let (mut world, mut naive) = (World::new(universe.clone()).unwrap(), Naive::new(&universe));
+    let mut world = World::new(universe.clone()).unwrap().with_births(seed, BIRTHS_UP_TO);
+    let mut naive = Naive::new(&universe);
+    naive.births_up_to = BIRTHS_UP_TO;
     let mut random = Random::from_seed(seed);
     let mut all = News::default();
+    let mut by_effect = [false; 3];
     for step in 1..=25 {
+        let mut asked = [0; 3];
         for _ in 0..random.below(4) {
             let change = change(&universe, &world, &mut random);
             if world.submit(change.clone()).is_ok() {
+                match change {
+                    Change::Construct(..) => asked[0] += 1,
+                    Change::Destruct(_) => asked[2] += 1,
+                    _ => {}
+                }
                 naive.submit(change);
             }
         }
@@ -127,6 +168,13 @@ fn simulate(seed: u64) -> News {
         let expected = naive.step(seconds);
         assert_eq!(found, expected, "seed {seed}, step {step}");
         assert_eq!(report.faults, expected.faults.len() as u64);
+        let counted = [report.births, report.unborn, report.deaths];
+        assert_eq!(counted, naive.counted, "seed {seed}, step {step}");
+        by_effect
+            .iter_mut()
+            .zip(counted)
+            .zip(asked)
+            .for_each(|((any, all), asked)| *any |= all > asked);
         assert_eq!(report.sent, expected.rows.values().map(|rows| rows.len() as u64).sum::<u64>());
         let ids: Vec<EntityId> = world.entities().collect();
         assert_eq!(ids.len(), naive.bodies.len(), "seed {seed}, step {step}");
@@ -147,16 +195,20 @@ fn simulate(seed: u64) -> News {
         all.died.extend(found.died);
         all.faults.extend(found.faults);
     }
-    all
+    (all, by_effect)
 }
 
 #[test]
 fn random_worlds_are_those_of_the_naive_one() {
-    let mut kinds = [false; 3];
+    let mut kinds = [false; 6];
     for seed in 0..300 {
-        let News { rows, died, faults, .. } = simulate(seed);
-        let happened = [!rows.is_empty(), !died.is_empty(), !faults.is_empty()];
+        let (News { rows, died, faults, .. }, [births, unborn, deaths]) = simulate(seed);
+        let happened =
+            [!rows.is_empty(), !died.is_empty(), !faults.is_empty(), births, unborn, deaths];
         kinds.iter_mut().zip(happened).for_each(|(any, now)| *any |= now);
     }
-    assert_eq!(kinds, [true; 3], "rows were sent, entities died, updates had faults");
+    assert_eq!(
+        kinds, [true; 6],
+        "rows were sent, entities died, updates had faults; births and deaths"
+    );
 }

@@ -9,12 +9,13 @@ use std::sync::Arc;
 use hemiola_rt::clock::{Clock, MonotonicClock};
 use hemiola_runner::RunId;
 use hemiola_runner::control::universe::Pace;
-use hemiola_runner::live::{Control, redefinition_run};
-use hemiola_trace::result::RedefinitionRun;
+use hemiola_runner::live::{Control, monitor_run, redefinition_run};
+use hemiola_trace::result::{MonitorRun, RedefinitionRun};
 use hemiola_units::{Instant, Span};
 use hemiola_world::{
-    Desk, Event, History, MonitorCounts, MonitorId, Order, Reply, Request, Turn, World,
+    Desk, Event, History, MonitorId, Order, Reply, Request, RunSoFar, Turn, World,
 };
+use hemiola_world_lang::Sources;
 use hemiola_world_lang::definition::Universe;
 use hemiola_world_plan::{Missing, missing_text};
 use serde::Serialize;
@@ -28,6 +29,8 @@ pub(super) struct Redefinitions {
     /// By step, in order.
     due: BTreeMap<u64, Vec<Action>>,
     history: History,
+    /// The names of the monitors.
+    monitors: Vec<String>,
     done: Vec<Redefined>,
     /// With `--listen`.
     control: Option<Control>,
@@ -37,6 +40,8 @@ pub(super) struct Redefinitions {
 /// A redefinition or a return that is possible as far as the texts tell.
 struct Action {
     order: Order,
+    /// The texts of a redefinition.
+    sources: Option<Sources>,
     /// The desk that gave the order.
     desk: Desk,
     check: Span,
@@ -52,23 +57,24 @@ pub(super) struct Redefined {
 }
 
 impl Redefinitions {
-    /// Reads and checks what the command line asks for. `world` has the definition of the first step.
-    pub(super) fn of(args: &UniverseRun, world: &World) -> Result<Self, Failure> {
+    /// Reads and checks what the command line asks for, before the next step of a world and its run.
+    pub(super) fn of(args: &UniverseRun, world: &World, run: &RunSoFar) -> Result<Self, Failure> {
+        let monitors = run.names.clone();
         let mut line = Line { present: Arc::clone(world.universe()), former: None };
         let mut due: BTreeMap<u64, Vec<Action>> = BTreeMap::new();
-        for (step, files) in stated(args)? {
+        for (step, files) in stated(args, world.steps())? {
             let action = match files {
                 Some(files) => line.redefine(step, &files)?,
                 None => line.roll_back(step)?,
             };
             due.entry(step).or_default().push(action);
         }
-        let control = args.listen.then(|| listen(world, &args.monitor)).transpose()?;
-        let (history, began) = (History::default(), MonotonicClock.now());
-        Ok(Self { due, history, done: Vec::new(), control, began })
+        let control = args.listen.then(|| listen(world, &monitors)).transpose()?;
+        let (history, began) = (History::resumed(&run.ended), MonotonicClock.now());
+        Ok(Self { due, history, monitors, done: Vec::new(), control, began })
     }
 
-    /// Does what is due after a step. `monitors` are the texts of the monitors.
+    /// Does what is due after a step.
     ///
     /// # Errors
     /// If the state of the world does not allow it. The world keeps its definition.
@@ -76,14 +82,14 @@ impl Redefinitions {
         &mut self,
         step: u64,
         world: &mut World,
-        monitors: &[String],
+        run: &mut RunSoFar,
     ) -> Result<(), String> {
         if let Some(control) = &mut self.control {
             let pace = || Pace { elapsed: MonotonicClock.now() - self.began, ..Pace::default() };
             control.between_steps(world, &mut self.history, pace, || MonotonicClock.now());
         }
         for action in self.due.remove(&step).unwrap_or_default() {
-            self.carry_out(step, action, world, monitors)?;
+            self.carry_out(step, action, world, run)?;
         }
         Ok(())
     }
@@ -91,16 +97,21 @@ impl Redefinitions {
     fn carry_out(
         &mut self,
         step: u64,
-        Action { order, mut desk, check }: Action,
+        Action { order, sources, mut desk, check }: Action,
         world: &mut World,
-        monitors: &[String],
+        so_far: &mut RunSoFar,
     ) -> Result<(), String> {
         let began = MonotonicClock.now();
         let outcome = self.history.carry_out(world, order, &mut |_| {});
         let delay = MonotonicClock.now() - began;
+        so_far.ended = self.history.ended();
         if let Event::Changed(Ok(changed)) = &outcome.event {
-            let run = redefinition_run(changed, step, delay, monitors);
+            let run = redefinition_run(changed, step, delay, &self.monitors);
             self.done.push(Redefined { run, check_ns: Some(check.nanos().max(0) as u64) });
+            match sources {
+                Some(sources) => so_far.definitions.push(sources),
+                None => drop(so_far.definitions.pop()),
+            }
         }
         match desk.done(outcome, delay) {
             Reply::Refused(text) => Err(format!("after step {step}: {text}")),
@@ -108,9 +119,10 @@ impl Redefinitions {
         }
     }
 
-    /// What became of the rows of a monitor, which may have ended.
-    pub(super) fn counts(&self, world: &World, monitor: MonitorId) -> MonitorCounts {
-        self.history.counts(world, monitor)
+    /// What became of the rows of each monitor, which may have ended.
+    pub(super) fn monitors(&self, world: &World) -> Vec<MonitorRun> {
+        let named = (0..).map(MonitorId).zip(&self.monitors);
+        named.map(|(id, name)| monitor_run(name, self.history.counts(world, id))).collect()
     }
 
     /// All that happened.
@@ -133,8 +145,9 @@ fn listen(world: &World, monitors: &[String]) -> Result<Control, Failure> {
 /// A step and the texts of the definition that follows it; none for a return.
 type Stated = (u64, Option<Vec<PathBuf>>);
 
-/// What the command line asks for, in order. After one step, redefinitions come before returns.
-fn stated(args: &UniverseRun) -> Result<Vec<Stated>, Failure> {
+/// What the command line asks for after the steps made so far, in order. After one step, redefinitions come before
+/// returns.
+fn stated(args: &UniverseRun, made: u64) -> Result<Vec<Stated>, Failure> {
     let redefinition = |text: &String| {
         let (step, files) = text.split_once(':')?;
         let files = files.split(',').map(PathBuf::from).collect();
@@ -149,9 +162,11 @@ fn stated(args: &UniverseRun) -> Result<Vec<Stated>, Failure> {
     }
     stated.extend(args.roll_back.iter().map(|step| (*step, None)));
     stated.sort_by_key(|(step, _)| *step);
-    match stated.iter().find(|(step, _)| !(1..=args.steps).contains(step)) {
+    let (first, last) = (made + 1, args.steps);
+    match stated.iter().find(|(step, _)| !(first..=last).contains(step)) {
         Some((step, _)) => {
-            let message = format!("error: there is no step {step}; --steps is {}", args.steps);
+            let message =
+                format!("error: there is no step {step}: the run has the steps {first} to {last}");
             Err(Failure::bad_input(message))
         }
         None => Ok(stated),
@@ -177,13 +192,13 @@ impl Line {
     fn redefine(&mut self, step: u64, files: &[PathBuf]) -> Result<Action, Failure> {
         let began = MonotonicClock.now();
         let sources = read(files)?;
-        let action = self.action(step, Request::Apply(sources), began)?;
+        let action = self.action(step, Request::Apply(sources.clone()), began)?;
         if let Order::Redefine { revision, .. } = &action.order {
             let universe = std::mem::replace(&mut self.present, Arc::clone(revision.after()));
             let missing = revision.plan().back.missing.clone();
             self.former = Some(Former { step, universe, missing });
         }
-        Ok(action)
+        Ok(Action { sources: Some(sources), ..action })
     }
 
     fn roll_back(&mut self, step: u64) -> Result<Action, Failure> {
@@ -206,7 +221,10 @@ impl Line {
     fn action(&self, step: u64, request: Request, began: Instant) -> Result<Action, Failure> {
         let mut desk = Desk::new(Arc::clone(&self.present));
         match desk.ask(request) {
-            Turn::Order(order) => Ok(Action { order, desk, check: MonotonicClock.now() - began }),
+            Turn::Order(order) => {
+                let check = MonotonicClock.now() - began;
+                Ok(Action { order, sources: None, desk, check })
+            }
             Turn::Answer(Reply::Unsound(text)) => Err(Failure::bad_input(text)),
             Turn::Answer(Reply::Refused(text)) => {
                 Err(Failure::bad_input(format!("error: after step {step}: {text}")))

@@ -7,15 +7,15 @@ use std::time::Instant;
 use hemiola_report::json::pretty;
 use hemiola_report::table::Table;
 use hemiola_report::{terminal, text};
-use hemiola_runner::live::monitor_run;
 use hemiola_stats::{Distribution, Stream};
 use hemiola_trace::result::MonitorRun;
-use hemiola_world::{MonitorId, Output, Phase, Setup, SetupError, SetupPart, World};
+use hemiola_world::{Output, Phase, RunSoFar, Setup, SetupError, SetupPart, SetupTexts, World};
 use hemiola_world_lang::definition::{Type, Value};
 use hemiola_world_lang::value_text;
 use serde::Serialize;
 
 use super::ask::monitor_table;
+use super::checkpoint::{Checkpoints, CheckpointsMade, resumed};
 use super::redefine::{Redefined, Redefinitions};
 use super::{read, refused};
 use crate::args::UniverseRun;
@@ -29,17 +29,42 @@ pub(crate) fn run(args: &UniverseRun) -> Result<ExitCode, Failure> {
         let message = format!("error: --dt is {}; it must be above 0 s and finite", args.dt);
         return Err(Failure::bad_input(message));
     }
-    let sources = read(&args.files)?;
-    let setup = Setup::read(&sources, &args.populate, &args.monitor);
-    let mut world = setup.and_then(|setup| setup.start(args.seed)).map_err(unsound)?;
-    let redefinitions = Redefinitions::of(args, &world)?;
-    let report = Report::of(&mut world, args, redefinitions);
+    let (mut world, run) = match &args.resume {
+        Some(file) => resumed(file)?,
+        None => started(args)?,
+    };
+    if world.steps() >= args.steps {
+        let (made, steps) = (world.steps(), args.steps);
+        let message = format!("error: --steps is {steps}, and the checkpoint is of step {made}");
+        return Err(Failure::bad_input(message + "\nhint: --steps counts from the first step"));
+    }
+    let redefinitions = Redefinitions::of(args, &world, &run)?;
+    let checkpoints = Checkpoints::of(args)?;
+    let report = Report::of(&mut world, args.steps, redefinitions, checkpoints, run);
     if args.json {
         print!("{}", pretty(&report));
     } else {
         print!("{}", report.text());
     }
-    report.ended_early.map_or(Ok(ExitCode::SUCCESS), |reason| Err(Failure::failed(reason)))
+    let failed = report.checkpoints.and_then(|checkpoints| checkpoints.failure);
+    let failure = report.ended_early.or(failed);
+    failure.map_or(Ok(ExitCode::SUCCESS), |reason| Err(Failure::failed(reason)))
+}
+
+/// The world of the texts, before its first step.
+fn started(args: &UniverseRun) -> Result<(World, RunSoFar), Failure> {
+    let sources = read(&args.files)?;
+    let UniverseRun { populate, monitor, birth, death, .. } = args;
+    let texts = SetupTexts { populate, monitor, birth, death };
+    let setup = Setup::read(&sources, &texts);
+    let world = setup.and_then(|setup| setup.start(args.seed, args.entities_max));
+    let run = RunSoFar {
+        definitions: vec![sources],
+        names: texts.names(),
+        seconds: args.dt,
+        ..RunSoFar::default()
+    };
+    Ok((world.map_err(unsound)?, run))
 }
 
 fn unsound(error: SetupError) -> Failure {
@@ -49,6 +74,8 @@ fn unsound(error: SetupError) -> Failure {
             let option = match part {
                 SetupPart::Population => "--populate",
                 SetupPart::Monitor => "--monitor",
+                SetupPart::Birth => "--birth",
+                SetupPart::Death => "--death",
             };
             let form = part.form();
             Failure::bad_input(format!(
@@ -72,6 +99,11 @@ struct Report {
     dt_s: f64,
     /// At the end.
     entities: usize,
+    births: u64,
+    /// Births for which there was no room.
+    unborn: u64,
+    deaths: u64,
+    /// Of the steps that this run made.
     elapsed_s: f64,
     steps_per_s: f64,
     /// Updates that had a fault.
@@ -80,6 +112,7 @@ struct Report {
     /// ns of each phase, by its name.
     phases: Vec<PhaseTime>,
     redefinitions: Vec<Redefined>,
+    checkpoints: Option<CheckpointsMade>,
     monitors: Vec<MonitorRun>,
     /// Those that the text names, at the end.
     named: Vec<Named>,
@@ -101,52 +134,64 @@ struct Named {
 
 impl Report {
     /// Makes the steps.
-    fn of(world: &mut World, args: &UniverseRun, mut redefinitions: Redefinitions) -> Self {
+    fn of(
+        world: &mut World,
+        steps: u64,
+        mut redefinitions: Redefinitions,
+        mut checkpoints: Option<Checkpoints>,
+        mut run: RunSoFar,
+    ) -> Self {
         let mut streams: [Stream; Phase::ALL.len()] = Default::default();
-        let (mut faults, mut first_fault) = (0, None);
-        let mut ended_early = None;
+        let (first, mut ended_early) = (world.steps() + 1, None);
         let began = Instant::now();
         let mut last = began;
-        for number in 1..=args.steps {
+        for number in first..=steps {
             let mut ended = |phase: Phase| {
                 let now = Instant::now();
                 streams[phase as usize].push((now - last).as_nanos() as u64);
                 last = now;
             };
-            let report = world.step(args.dt, &mut ended, &mut |output| {
-                if let Output::Fault { entity, fault, .. } = output
-                    && first_fault.is_none()
-                {
-                    first_fault = Some((number, entity, fault));
+            let mut fault = None;
+            let report = world.step(run.seconds, &mut ended, &mut |output| {
+                if let Output::Fault { entity, fault: found, .. } = output {
+                    fault.get_or_insert((entity, found));
                 }
             });
-            faults += report.faults;
-            ended_early = redefinitions.after(number, world, &args.monitor).err();
+            run.count(&report);
+            if let (None, Some((entity, fault))) = (&run.first_fault, fault) {
+                run.first_fault = Some(format!("step {number}, {}: {fault}", world.name(entity)));
+            }
+            ended_early = redefinitions.after(number, world, &mut run).err();
+            if let Some(checkpoints) = &mut checkpoints {
+                checkpoints.after(number == steps || ended_early.is_some(), world, &run);
+            }
             last = Instant::now();
             if ended_early.is_some() {
                 break;
             }
         }
         let elapsed_s = (last - began).as_secs_f64();
-        let first_fault = first_fault
-            .map(|(step, entity, fault)| format!("step {step}, {}: {fault}", world.name(entity)));
-        let phases = Phase::ALL.iter().zip(&streams);
         let steps = world.steps();
+        let phases = Phase::ALL.iter().zip(&streams);
         Self {
             universe: world.universe().name.clone(),
             steps,
             ended_early,
-            dt_s: args.dt,
+            dt_s: run.seconds,
             entities: world.len(),
+            births: run.births,
+            unborn: run.unborn,
+            deaths: run.deaths,
             elapsed_s,
-            steps_per_s: steps as f64 / elapsed_s.max(1e-9),
-            faults,
-            first_fault,
+            steps_per_s: (steps + 1 - first) as f64 / elapsed_s.max(1e-9),
+            faults: run.faults,
+            first_fault: run.first_fault,
             phases: phases
                 .map(|(phase, stream)| PhaseTime { name: phase.name(), ns: stream.distribution() })
                 .collect(),
-            monitors: monitors(world, &redefinitions, &args.monitor),
+            monitors: redefinitions.monitors(world),
             redefinitions: redefinitions.into_done(),
+            checkpoints: checkpoints.map(Checkpoints::made),
             named: named(world),
         }
     }
@@ -160,6 +205,12 @@ impl Report {
             text::count(*steps),
             text::duration(self.elapsed_s * 1e9),
         )];
+        if self.births + self.unborn + self.deaths > 0 {
+            parts.push(self.births_text());
+        }
+        if let Some(checkpoints) = &self.checkpoints {
+            parts.push(checkpoints.text());
+        }
         parts.push(terminal::table(&self.phase_table()));
         if !self.redefinitions.is_empty() {
             parts.push(terminal::table(&self.redefinition_table()));
@@ -177,6 +228,15 @@ impl Report {
             ));
         }
         parts.join("\n\n") + "\n"
+    }
+
+    fn births_text(&self) -> String {
+        let [births, unborn, deaths] = [self.births, self.unborn, self.deaths].map(text::count);
+        let no_room = match self.unborn {
+            0 => String::new(),
+            _ => format!("; no room for {unborn} more births, see --entities-max"),
+        };
+        format!("{births} births, {deaths} deaths{no_room}")
     }
 
     fn phase_table(&self) -> Table {
@@ -230,11 +290,6 @@ impl Report {
         let heads = ["entity", "element", "properties at the end, in SI units"];
         Table::new("Entities of the text", heads, rows).with_prose(&[1, 2])
     }
-}
-
-fn monitors(world: &World, redefinitions: &Redefinitions, texts: &[String]) -> Vec<MonitorRun> {
-    let counted = (0..).map(MonitorId).zip(texts);
-    counted.map(|(id, text)| monitor_run(text, redefinitions.counts(world, id))).collect()
 }
 
 fn named(world: &World) -> Vec<Named> {

@@ -7,7 +7,7 @@ use hemiola_scenario::{Task as Settings, UniverseSettings};
 use hemiola_trace::EventKind;
 use hemiola_trace::result::{PHASE_ENDED, PHASES, REQUEST, Role, UniverseRun};
 use hemiola_units::{Instant, Span};
-use hemiola_world::{History, MonitorId, Output, Setup, World};
+use hemiola_world::{History, MonitorId, Output, Setup, SetupTexts, World};
 use hemiola_world_lang::Sources;
 use serde::Deserialize;
 use serde_json::Value;
@@ -36,13 +36,16 @@ pub(super) const KIND: TaskKind = TaskKind {
 fn prepare(spec: &NodeSpec) -> Result<Box<dyn Task>, String> {
     let Settings::Universe(settings) = &spec.process.task else { return mismatch() };
     let folder: PathBuf = spec.facts()?;
-    let world = setup(&folder, settings)?.start(spec.run.seed).map_err(|e| e.to_string())?;
+    let setup = setup(&folder, settings)?;
+    let world = setup
+        .start(spec.run.seed, settings.entities_max as usize)
+        .map_err(|error| error.to_string())?;
     let universe = world.universe().name.clone();
     let record =
         UniverseRun { process: spec.process.name.clone(), universe, ..UniverseRun::default() };
-    let UniverseSettings { step, monitor, .. } = settings.clone();
+    let (step, monitors) = (settings.step, texts(settings).names());
     let name = format!("{}/{}", spec.run.id, spec.process.name);
-    let control = Control::start(&name, &world, monitor.clone())
+    let control = Control::start(&name, &world, monitors.clone())
         .map_err(|error| format!("the control socket of the universe: {error}"))?;
     let deadline = spec.process.deadline;
     let pace = Pace { period: Some(spec.run.variant.rate.period()), ..Pace::default() };
@@ -52,7 +55,7 @@ fn prepare(spec: &NodeSpec) -> Result<Box<dyn Task>, String> {
         history: History::default(),
         step,
         deadline,
-        monitor,
+        monitors,
         control,
         pace,
         epoch,
@@ -77,7 +80,12 @@ fn setup(folder: &Path, settings: &UniverseSettings) -> Result<Setup, String> {
             .map_err(|error| format!("{file} cannot be read: {error}"))?;
         sources.add(file.as_str(), text).map_err(|error| error.to_string())?;
     }
-    Setup::read(&sources, &settings.populate, &settings.monitor).map_err(|error| error.to_string())
+    Setup::read(&sources, &texts(settings)).map_err(|error| error.to_string())
+}
+
+fn texts(settings: &UniverseSettings) -> SetupTexts<'_> {
+    let UniverseSettings { populate, monitor, birth, death, .. } = settings;
+    SetupTexts { populate, monitor, birth, death }
 }
 
 struct Universe {
@@ -88,7 +96,7 @@ struct Universe {
     /// From a release.
     deadline: Span,
     /// The texts of the monitors.
-    monitor: Vec<String>,
+    monitors: Vec<String>,
     /// What users ask while it runs.
     control: Control,
     pace: Pace,
@@ -129,13 +137,14 @@ impl Task for Universe {
         );
         self.record.steps = number;
         self.record.births += report.births;
+        self.record.unborn += report.unborn;
         self.record.deaths += report.deaths;
         self.record.faults += report.faults;
         self.pace.late += u64::from(ports.now() > job.release + self.deadline);
     }
 
     fn report(&self) -> Value {
-        let monitors = (0..).map(MonitorId).zip(&self.monitor);
+        let monitors = (0..).map(MonitorId).zip(&self.monitors);
         let monitor = |(id, text): (MonitorId, &String)| {
             monitor_run(text, self.history.counts(&self.world, id))
         };

@@ -175,6 +175,9 @@ impl Checker<'_> {
             definition: texts(&keys.definition),
             populate: texts(&keys.populate),
             monitor: texts(&keys.monitor),
+            birth: texts(&keys.birth),
+            death: texts(&keys.death),
+            entities_max: keys.entities_max.value(),
             step: keys.step.get().copied().unwrap_or(period),
         };
         if settings.definition.is_empty() {
@@ -184,7 +187,7 @@ impl Checker<'_> {
             }
         } else if let Err(reason) = (self.facts.universe)(&settings) {
             let hint = "`hemiola universe check` shows every problem of a definition; `hemiola universe run` takes the \
-                        same populations and monitors";
+                        same texts";
             self.wrong(&keys.definition.key_at, reason, hint);
         }
         settings

@@ -39,13 +39,16 @@ pub struct UniverseRun {
     pub entities: u64,
     /// Entities constructed.
     pub births: u64,
+    /// Births for which there was no room.
+    #[serde(default)]
+    pub unborn: u64,
     /// Entities destructed.
     pub deaths: u64,
     /// Updates that had a fault and left their row as it was.
     pub faults: u64,
     /// The first of these, in words.
     pub first_fault: Option<String>,
-    /// Its monitors, in the order of the scenario.
+    /// Its monitors, in the order of the scenario; then its births and deaths.
     pub monitors: Vec<MonitorRun>,
     /// Its redefinitions and returns.
     #[serde(default)]

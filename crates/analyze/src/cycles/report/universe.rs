@@ -38,18 +38,19 @@ fn place(
 
 fn steps(summary: &Summary) -> Table {
     let row = |(variant, run, universe): (&VariantSummary, &RunSummary, &UniverseRun)| {
-        let UniverseRun { steps, entities, births, deaths, faults, .. } = universe;
-        let counts = [steps, entities, births, deaths, faults].map(|number| count(*number));
+        let UniverseRun { steps, entities, births, unborn, deaths, faults, .. } = universe;
+        let counts = [steps, entities, births, unborn, deaths, faults].map(|number| count(*number));
         let rest = [
             universe.step.to_string(),
             universe.first_fault.clone().unwrap_or_else(|| NONE.into()),
         ];
         [&place(variant, run, universe, &universe.universe)[..], &counts, &rest].concat()
     };
-    let heads = "Program|Run|Process|Universe|Steps|Entities|Births|Deaths|Faults|Step|First fault"
-        .split('|');
-    Table::new("Universes", heads, universes(summary).map(row).collect()).with_prose(&[2, 3, 10]).with_note(
-        "Counted from the first release, warm-up included; entities at the end. Step: its simulated length. Faults: \
+    let heads =
+        "Program|Run|Process|Universe|Steps|Entities|Births|No room|Deaths|Faults|Step|First fault"
+            .split('|');
+    Table::new("Universes", heads, universes(summary).map(row).collect()).with_prose(&[2, 3, 11]).with_note(
+        "Counted from the first release, warm-up included; entities at the end. No room: births beyond entities_max. Step: its simulated length. Faults: \
          updates that left their row as it was.",
     )
 }
