@@ -99,10 +99,13 @@ pub(super) struct Pending {
     len: usize,
     /// Whether it reports exceptions.
     exceptions: bool,
+    /// The session whose file gets the report, if there is one.
+    file: Option<SessionId>,
 }
 
 impl Pending {
-    /// Notes what the reports on a call need, before it is carried out. Returns `None` if there will be no report.
+    /// Notes what the reports on a call need, before it is carried out: the switches at its invocation count, so that a
+    /// call that turns reporting off is the last one reported. Returns `None` if there will be no report.
     pub(super) fn of(federation: &mut Federation, me: FederateHandle, call: &Call) -> Option<Self> {
         let federate = federation.federate(me);
         let services = federate.is_on(Switch::ServiceReporting);
@@ -114,12 +117,13 @@ impl Pending {
         let supplied = services.then(|| argument::of_call(call, &mut texts));
         federation.spend(work(texts.len()));
         let (service, group) = (call.entry().method, call.group());
-        Some(Self { service, group, supplied, len: texts.len(), exceptions })
+        let file = file::of(federation, me);
+        Some(Self { service, group, supplied, len: texts.len(), exceptions, file })
     }
 
     /// The call has been carried out.
     pub(super) fn ended(self, federation: &mut Federation, me: FederateHandle, answer: &Answer) {
-        let Self { service, group, supplied, len, exceptions } = self;
+        let Self { service, group, supplied, len, exceptions, file } = self;
         let service = clause_title(service);
         let mut texts = Texts::of_result(federation.implementation);
         let exception = answer.as_ref().err().map(|refusal| texts.shown(refusal));
@@ -133,7 +137,7 @@ impl Pending {
         let (len, notice) = (len + texts.len(), Weak::new());
         let charge = Charge::new(&federation.account, memory(len, supplied.len()));
         let record = Record { service, group, supplied, returned, exception, len, notice, charge };
-        note(federation, me, Arc::new(record));
+        note(federation, me, Arc::new(record), file);
     }
 }
 
@@ -144,7 +148,7 @@ pub(super) fn callback(federation: &mut Federation, to: FederateHandle, notice: 
     }
     let record = recorded(federation, notice);
     let record = record.unwrap_or_else(|| Record::of_callback(federation, notice));
-    note(federation, to, record);
+    note(federation, to, record, file::of(federation, to));
 }
 
 /// Returns the record of a callback that other federates have just received. A message becomes few different callbacks,
@@ -157,8 +161,12 @@ fn recorded(federation: &Federation, notice: &Arc<Notice>) -> Option<Arc<Record>
 }
 
 /// Numbers a report and keeps it until the present call has been answered.
-fn note(federation: &mut Federation, federate: FederateHandle, record: Arc<Record>) {
-    let file = file::of(federation, federate);
+fn note(
+    federation: &mut Federation,
+    federate: FederateHandle,
+    record: Arc<Record>,
+    file: Option<SessionId>,
+) {
     let Some(mom) = &mut federation.mom else { return };
     let Some(member) = mom.members.get_mut(&federate) else { return };
     let serial = member.serial;

@@ -263,10 +263,11 @@ fn reports_go_to_a_file_while_both_switches_are_on_whether_or_not_somebody_liste
     // Off again, and on again: the file goes on.
     world.ok(car, SupportCall::SetSendServiceReportsToFileSwitch { value: false });
     world.ok(car, TimeCall::QueryLogicalTime);
-    assert_eq!(world.report_lines(car), [""; 0]);
-    world.ok(car, SupportCall::SetSendServiceReportsToFileSwitch { value: true });
     let all = world.report_lines(car);
     assert_eq!(World::reported(&all), ["Set Send Service Reports To File Switch"]);
+    world.ok(car, SupportCall::SetSendServiceReportsToFileSwitch { value: true });
+    world.ok(car, TimeCall::QueryLogicalTime);
+    assert_eq!(World::reported(&world.report_lines(car)), ["Query Logical Time"]);
     // The manager is told of the file of another federate when it begins.
     world.notices(manager);
     let other = world.federate("other");
@@ -282,6 +283,29 @@ fn reports_go_to_a_file_while_both_switches_are_on_whether_or_not_somebody_liste
     let name = hemiola_rti::report_file("/reports/a", other.session);
     let name = hemiola_hla::encoding::encode(&HLAunicodeString::from(name.as_str()));
     assert_eq!(names.next().unwrap(), name);
+}
+
+#[test]
+fn the_call_that_turns_reporting_off_is_the_last_one_reported() {
+    let mut world = World::writing_reports(MODEL);
+    let manager = world.federate("manager");
+    world.listen_to_reports(manager);
+    let car = world.federate("car");
+    world.ok(car, SupportCall::SetSendServiceReportsToFileSwitch { value: true });
+    for value in [true, false] {
+        world.ok(car, SupportCall::SetServiceReportingSwitch { value });
+    }
+    world.ok(car, TimeCall::QueryLogicalTime);
+    let lines = world.report_lines(car);
+    assert_eq!(World::reported(&lines), ["initial", "Set Service Reporting Switch"]);
+    let [report] = &reports(&mut world, manager)[..] else { panic!("one report") };
+    let service = report.get::<HLAunicodeString>("HLAservice").0;
+    assert_eq!(
+        (service.as_str(), arguments(report)[0].2.as_str()),
+        ("Set Service Reporting Switch", "false")
+    );
+    // It may subscribe to reports again.
+    world.listen_to_reports(car);
 }
 
 #[test]
