@@ -29,7 +29,7 @@ pub(super) struct Argument {
     pub(super) value: String,
 }
 
-/// The greatest length of the texts of all arguments of a report, in bytes: a value or a list may have millions of them.
+/// The greatest length of the texts of a report's arguments together, in bytes: a value may have millions of them.
 const ARGUMENTS_LEN: usize = 12 << 10;
 
 /// The same of the returned value and the exception.
