@@ -19,6 +19,7 @@
 mod chunk;
 mod connection;
 mod denials;
+mod fit;
 mod gate;
 mod meter;
 mod network;
@@ -31,6 +32,7 @@ mod shares;
 mod spool;
 
 pub use chunk::SpoolChunk;
+pub use fit::{MEMORY_MIN, memory_that_fits};
 pub use meter::Meter;
 pub use network::{
     ConnectionId, ConnectionLost, Lane, Network, Origin, Peer, PeerAddress, Received, Urgency,

@@ -85,6 +85,23 @@ const MIB: usize = 1 << 20;
 pub const REAL_TIME_HOLD_MAX: Span = Span::from_millis(20);
 
 impl Settings {
+    /// Sets the maximum number of sessions, and with it that of connections, since some resume a session or are refused,
+    /// and the share of one peer: three quarters, so that others can connect.
+    pub fn set_sessions_max(&mut self, sessions_max: usize) {
+        self.sessions_max = sessions_max;
+        self.connections_max = self.connections_max.max(sessions_max.saturating_mul(2));
+        self.peer_connections_max = three_quarters(self.connections_max);
+        self.peer_sessions_max = three_quarters(sessions_max);
+    }
+
+    /// Sets the maximum number of sessions of one peer. It gets room for connections that resume a session or are refused,
+    /// if there is any.
+    pub fn set_peer_sessions_max(&mut self, peer_sessions_max: usize) {
+        self.peer_sessions_max = peer_sessions_max;
+        let both = peer_sessions_max.saturating_mul(2);
+        self.peer_connections_max = self.peer_connections_max.max(both).min(self.connections_max);
+    }
+
     /// Sets the memory limit, and the quotas in proportion: a half for one federation, a quarter for one session.
     pub fn set_memory_max(&mut self, memory_max: usize) {
         self.memory_max = memory_max;
@@ -110,6 +127,10 @@ impl Settings {
         self.behind_len = self.behind_len.min(self.congested_len);
         self
     }
+}
+
+const fn three_quarters(count: usize) -> usize {
+    count - count / 4
 }
 
 impl Default for Settings {
@@ -143,6 +164,33 @@ impl Default for Settings {
             abandoned_federation_expiry: None,
             idle_resume_window: Span::from_millis(10_000),
             partial_models: false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_are_those_of_their_number_of_sessions_and_memory() {
+        let mut settings = Settings::default();
+        settings.set_sessions_max(settings.sessions_max);
+        settings.set_memory_max(settings.memory_max);
+        assert_eq!(settings, Settings::default());
+    }
+
+    #[test]
+    fn there_is_room_for_connections_beside_sessions_and_for_other_peers() {
+        for sessions in (1..100).chain([2048, 5000, usize::MAX]) {
+            let mut settings = Settings::default();
+            settings.set_sessions_max(sessions);
+            for of_peer in [1, sessions.div_ceil(2), settings.peer_sessions_max, sessions] {
+                settings.set_peer_sessions_max(of_peer);
+                let Settings { connections_max, peer_connections_max, .. } = settings;
+                assert!(connections_max >= sessions.saturating_mul(2));
+                assert!(peer_connections_max <= connections_max && peer_connections_max >= of_peer);
+            }
         }
     }
 }

@@ -46,7 +46,8 @@ mod worker;
 pub use error::{ConnectError, ServeError, Stopped};
 pub use hemiola_rti::{Authority, Permit, Right};
 pub use hemiola_rti_server::{
-    REAL_TIME_HOLD_MAX, Report, Settings, SlowReaderPolicy, Summary, report,
+    MEMORY_MIN, REAL_TIME_HOLD_MAX, Report, Settings, SlowReaderPolicy, Summary, memory_that_fits,
+    report,
 };
 pub use listener::LOCAL_PREFIX;
 pub use options::{Observer, Options, PORT};

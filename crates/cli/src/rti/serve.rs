@@ -14,6 +14,7 @@ use hemiola_rt::profile;
 use hemiola_rt::sys::memory::{self, MemoryLimit};
 use hemiola_rtid::{
     Addresses, Options, REAL_TIME_HOLD_MAX, ServeError, Server, SlowReaderPolicy, Stopper,
+    memory_that_fits,
 };
 use hemiola_units::{Bytes, Policy, Priority, Profile};
 
@@ -103,20 +104,12 @@ fn options(args: &RtiServe) -> Result<Options, Failure> {
     }
     let settings = &mut options.settings;
     if let Some(count) = args.sessions_max {
-        settings.sessions_max = count;
-        // Leave room for connections that resume a session or are refused.
-        settings.connections_max = settings.connections_max.max(count.saturating_mul(2));
-        settings.peer_connections_max = three_quarters(settings.connections_max);
-        settings.peer_sessions_max = three_quarters(count);
+        settings.set_sessions_max(count);
     }
     if let Some(count) = args.peer_sessions_max {
         let whole = (settings.sessions_max, "--sessions-max");
         at_most_the_whole((count, "--peer-sessions-max"), whole)?;
-        settings.peer_sessions_max = count;
-        // Leave the peer room for connections that resume a session or are refused.
-        let both = count.saturating_mul(2);
-        settings.peer_connections_max =
-            settings.peer_connections_max.max(both).min(settings.connections_max);
+        settings.set_peer_sessions_max(count);
     }
     fit_memory(&mut options, args)?;
     let settings = &mut options.settings;
@@ -169,11 +162,6 @@ fn keep_memory_small() -> Result<(), Failure> {
     Ok(())
 }
 
-/// The share of one peer: the rest is left to others.
-const fn three_quarters(count: usize) -> usize {
-    count - count / 4
-}
-
 /// Refuses a share that is larger than what it is a share of.
 fn at_most_the_whole<N: Display + PartialOrd>(
     (share, option): (N, &str),
@@ -190,33 +178,20 @@ fn at_most_the_whole<N: Display + PartialOrd>(
 /// Sets the memory limit and its quotas, so that they fit into what the system allows the process.
 fn fit_memory(options: &mut Options, args: &RtiServe) -> Result<(), Failure> {
     let bytes = |Bytes(len)| usize::try_from(len).unwrap_or(usize::MAX);
-    let asked = args.memory_max.map_or(options.settings.memory_max, bytes);
+    let asked = args.memory_max.unwrap_or(Bytes(options.settings.memory_max as u64));
     let quotas = [
         (args.federation_memory_max, "--federation-memory-max"),
         (args.session_memory_max, "--session-memory-max"),
     ];
     for (quota, option) in quotas {
-        let quota = quota.unwrap_or(Bytes(0));
-        at_most_the_whole((quota, option), (Bytes(asked as u64), "--memory-max"))?;
+        at_most_the_whole((quota.unwrap_or(Bytes(0)), option), (asked, "--memory-max"))?;
     }
     let limits = memory::limits().map_err(Failure::failed)?;
-    let fitting = limits.iter().map(|limit| (memory_that_fits(limit), limit));
-    let least = fitting.min_by_key(|(len, _)| *len).filter(|(len, _)| *len < asked);
+    let fitting = limits.iter().map(fitting).collect::<Result<Vec<_>, _>>()?;
+    let least = fitting.into_iter().min_by_key(|(len, _)| *len).filter(|(len, _)| *len < asked);
     let settings = &mut options.settings;
-    if let Some((len, limit)) = least {
-        if len < MEMORY_MIN {
-            return Err(Failure::failed(format!(
-                "{} of {} leaves too little memory for an RTI\nhint: raise it to at least {}",
-                limit.name,
-                limit.limit,
-                least_limit(limit)
-            )));
-        }
-        options.memory_limited_by = Some(format!("{} of {}", limit.name, limit.limit));
-        settings.set_memory_max(len);
-    } else {
-        settings.set_memory_max(asked);
-    }
+    settings.set_memory_max(bytes(least.as_ref().map_or(asked, |(len, _)| *len)));
+    options.memory_limited_by = least.map(|(_, limit)| limit);
     if let Some(len) = args.federation_memory_max {
         settings.limits.federation_len = bytes(len).min(settings.memory_max);
     }
@@ -226,23 +201,15 @@ fn fit_memory(options: &mut Options, args: &RtiServe) -> Result<(), Failure> {
     Ok(())
 }
 
-/// With less, not even a module of the largest size can be received.
-const MEMORY_MIN: usize = 8 << 20;
-const MIB: u64 = 1 << 20;
-/// What the process needs besides the account: stacks, buffers, 8 MiB of service reports on their way to files, and
-/// modules while they are parsed.
-const BESIDES: u64 = 48 << 20;
-
-/// The account that fits into a limit of the system, in whole MiB. A fifth is left for the gaps between allocations.
-fn memory_that_fits(limit: &MemoryLimit) -> usize {
-    let free = limit.limit.0.saturating_sub(limit.used.0 + BESIDES);
-    usize::try_from(free / 5 * 4 / MIB * MIB).unwrap_or(usize::MAX)
-}
-
-/// The least value of a limit of the system, in whole MiB, into which an account fits.
-fn least_limit(limit: &MemoryLimit) -> Bytes {
-    let least = limit.used.0 + BESIDES + MEMORY_MIN as u64 / 4 * 5;
-    Bytes((least + MEMORY_MIN as u64 / 8).next_multiple_of(MIB))
+/// Returns the memory limit that fits into a limit of the system, and the name of that limit.
+fn fitting(limit: &MemoryLimit) -> Result<(Bytes, String), Failure> {
+    let MemoryLimit { name, limit, used } = limit;
+    let fitting = memory_that_fits(*limit, *used).map_err(|enough| {
+        Failure::failed(format!(
+            "{name} of {limit} leaves too little memory for an RTI\nhint: raise it to at least {enough}"
+        ))
+    })?;
+    Ok((fitting, format!("{name} of {limit}")))
 }
 
 /// The addresses that the text resolves to, without duplicates.
