@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+use hemiola_rtid::MEMORY_MIN;
 use hemiola_runner::subcommand;
 use hemiola_units::{Bytes, CpuSet, Rate, RtiAddress, Span};
 use hemiola_world::BIRTHS_UP_TO;
@@ -649,8 +650,8 @@ pub(crate) struct RtiServe {
     /// The maximum number of sessions from one host or one local user [default: three quarters of all]
     #[arg(long, value_name = "N", value_parser = positive)]
     pub(crate) peer_sessions_max: Option<usize>,
-    /// The memory that everything peers cause may use; lowered if the system allows less [default: 1GiB]
-    #[arg(long, value_name = "BYTES", value_parser = some_memory)]
+    /// The memory that everything peers cause may use, at least 8MiB; lowered if the system allows less [default: 1GiB]
+    #[arg(long, value_name = "BYTES", value_parser = memory_of_all)]
     pub(crate) memory_max: Option<Bytes>,
     /// The memory that one federation may hold [default: half of --memory-max]
     #[arg(long, value_name = "BYTES", value_parser = some_memory)]
@@ -708,7 +709,17 @@ fn positive(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Parses an amount of memory with which an RTI can serve at all.
+/// Parses the memory limit of an RTI.
+fn memory_of_all(text: &str) -> Result<Bytes, String> {
+    const WHY: &str =
+        "half of it has no room for an object model of 2000 classes or an update of 1 MiB";
+    match text.parse::<Bytes>() {
+        Ok(bytes) if bytes < MEMORY_MIN => Err(format!("it must be at least {MEMORY_MIN}: {WHY}")),
+        parsed => parsed.map_err(|error| error.to_string()),
+    }
+}
+
+/// Parses a part of the memory, or the length of files.
 fn some_memory(text: &str) -> Result<Bytes, String> {
     const LEAST: Bytes = Bytes(1 << 20);
     match text.parse::<Bytes>() {

@@ -7,11 +7,11 @@ use hemiola_hla::data::FomModule;
 use hemiola_hla::{
     Call, Data, Exception, LogicalInterval, LogicalTime, OrderType, Refusal, Reply, ResignAction,
 };
-use hemiola_rti_server::Settings;
 use hemiola_rti_server::report::MemoryReport;
-use hemiola_units::Span;
+use hemiola_rti_server::{MEMORY_MIN, Settings};
+use hemiola_units::{Bytes, Span};
 
-use crate::federate::{Federate, fom};
+use crate::federate::{Federate, fom, update};
 use crate::world::World;
 
 const MIB: usize = 1 << 20;
@@ -139,21 +139,23 @@ fn reserved_names_are_refused_at_the_quota_and_given_back_with_their_session() {
     assert!(memory(&world).used < before + 64 * 1024, "{:?}", memory(&world));
 }
 
+/// The call that creates a federation with this many classes.
+fn create_with_classes(federation_name: String, count: u32) -> Call {
+    let classes: String =
+        (0..count).map(|n| format!("<objectClass><name>C{n}</name></objectClass>")).collect();
+    let content = format!(
+        r#"<objectModel xmlns="http://standards.ieee.org/IEEE1516-2025"><objects><objectClass>
+<name>HLAobjectRoot</name>{classes}</objectClass></objects></objectModel>"#
+    );
+    let fom_module = FomModule::File { name: "Many.xml".into(), content: content.into() };
+    FederationCall::CreateFederationExecution { federation_name, fom_module }.into()
+}
+
 #[test]
 fn one_session_cannot_fill_the_memory_with_federations() {
     let mut world = World::new(3, settings());
     let mut attacker = Federate::connect(&mut world);
-    let classes: String =
-        (0..2000).map(|n| format!("<objectClass><name>C{n}</name></objectClass>")).collect();
-    let create = |number: u32| {
-        let content = format!(
-            r#"<objectModel xmlns="http://standards.ieee.org/IEEE1516-2025"><objects><objectClass>
-<name>HLAobjectRoot</name>{classes}</objectClass></objects></objectModel>"#
-        );
-        let fom_module = FomModule::File { name: "Many.xml".into(), content: content.into() };
-        let federation_name = format!("F{number}");
-        Call::from(FederationCall::CreateFederationExecution { federation_name, fom_module })
-    };
+    let create = |number: u32| create_with_classes(format!("F{number}"), 2000);
     let created = until_refused(&mut attacker, &mut world, 256, create);
     assert!(created > 2, "{created} federations");
     let federation_name = "Mine".to_owned();
@@ -186,4 +188,30 @@ fn a_federation_that_is_full_does_not_touch_another_one() {
     assert!(memory.federations <= memory.federation_limit + MIB, "{memory:?}");
     other.register(&mut world);
     assert_eq!(world.server.report().sessions.len(), 5, "no session was ended");
+}
+
+/// A federation with this memory limit receives an update of 1 MiB, and another one is created with 2,000 classes. Returns
+/// whether either of them is possible.
+fn serves(memory_max: usize) -> (bool, bool) {
+    let mut settings = settings();
+    settings.set_memory_max(memory_max);
+    let mut world = World::new(5, settings);
+    let mut sender = Federate::join(&mut world, "Small");
+    let mut receiver = Federate::join(&mut world, "Small");
+    receiver.subscribe(&mut world);
+    let instance = sender.register(&mut world);
+    sender.call(&mut world, update(instance, 1, MIB)).unwrap();
+    for _ in 0..100 {
+        receiver.step(&mut world);
+        world.turn();
+    }
+    let created = sender.call(&mut world, create_with_classes("Large".into(), 2000));
+    (receiver.values == [1], created == Ok(Reply::Done))
+}
+
+#[test]
+fn the_least_memory_is_enough_for_an_update_of_1_mib_and_2000_classes() {
+    let Bytes(least) = MEMORY_MIN;
+    assert_eq!(serves(least as usize), (true, true));
+    assert_eq!(serves(least as usize / 2), (false, false), "less would do");
 }

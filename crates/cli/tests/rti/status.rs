@@ -149,7 +149,9 @@ fn options_that_cannot_be_granted_are_refused_with_a_hint() {
         (&["--listen", "127.0.0.1:99999"], 2, "write HOST:PORT"),
         (&["--local", "a/b"], 2, "has a bad name"),
         (&["--priority", "100"], 2, "100 is not in 1..=99"),
-        (&["--memory-max", "0B"], 2, "it must be at least 1MiB"),
+        (&["--memory-max", "0B"], 2, "it must be at least 8MiB: "),
+        (&["--memory-max", "1MiB"], 2, "it must be at least 8MiB: "),
+        (&["--session-memory-max", "1KiB"], 2, "it must be at least 1MiB"),
         (
             &["--memory-max", "64MiB", "--federation-memory-max", "65MiB"],
             2,
