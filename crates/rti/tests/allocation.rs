@@ -42,11 +42,18 @@ static CALLS: AtomicU64 = AtomicU64::new(0);
 /// The largest allocation since this was set to 0, in bytes.
 static LARGEST: AtomicUsize = AtomicUsize::new(0);
 
-/// The system's allocator, with counters of its calls and of live bytes: what it rounds up to, and its own word.
+/// The system's allocator, with counters of its calls and of live bytes.
 struct Counting;
 
+/// The memory that jemalloc takes for this, the allocator that the command has: its size classes are the multiples of
+/// 16 up to 128, and then four for each doubling.
 const fn rounded(layout: Layout) -> usize {
-    (layout.size() + 8).next_multiple_of(16)
+    let size = layout.size();
+    if size <= 128 {
+        size.next_multiple_of(16)
+    } else {
+        size.next_multiple_of(1 << ((size - 1).ilog2() - 2))
+    }
 }
 
 // SAFETY: every call goes to the system's allocator unchanged; the counters are atomics, which allocate nothing.
