@@ -165,7 +165,7 @@ impl World {
         true
     }
 
-    /// The row of the entity that comes next. What is drawn depends on its number alone.
+    /// The row of the entity that comes next. The draws depend on its number alone.
     fn newborn(&self, monitor: MonitorId, parent: EntityId) -> Value {
         let interest = &self.monitors[&monitor].interest;
         let (Effect::Birth(draws), Some(Value::Row(mut values))) =

@@ -33,8 +33,8 @@
 //!
 //! A step has five phases ([`Phase`]). *Begin* keeps the columns that neighbours read and sorts positions into cells.
 //! *Update* runs the update of every entity. *Filter* runs the constraints of the monitors. *Apply* carries out
-//! births, deaths and the changes that were submitted. *Close* counts the step. An entity whose update has a fault keeps
-//! its row and gets a strike.
+//! births, deaths and the changes that were submitted. *Close* counts the step. An entity whose update has a fault
+//! keeps its row and gets a strike.
 //!
 //! The result depends on the definition and the inputs alone. The order of rows in tables, which removals change, has
 //! no influence on it. This crate opens no file and reads no clock: the caller is told when a phase ends.
