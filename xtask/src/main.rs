@@ -9,8 +9,8 @@
 //! * `cargo xtask mutants CRATE [--since REV] [FILTER]` lists changes of the source that no test notices.
 //! * `cargo xtask attack [NAME …] [over=tcp|shm] [--output FILE]` attacks an RTI and prints the table of the guide,
 //!   also to FILE. With the name `churn`, federates come and go for ten minutes, or `churn-minutes=N`.
-//! * `cargo xtask hostile [KIND …] [--times N] [--output FILE]` adds each kind of hostile unit N times to a real run and
-//!   prints the table of what became of them, also to FILE.
+//! * `cargo xtask hostile [KIND …] [--times N] [--output FILE]` adds each kind of hostile unit N times to a real run
+//!   and prints the table of what became of them, also to FILE.
 //! * `cargo xtask dist [BINARY]` makes an archive and a Debian package, of BINARY or of a release build.
 
 #![expect(

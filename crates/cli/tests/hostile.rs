@@ -1,5 +1,6 @@
 //! Hostile units beside healthy ones: each kind fails, or is harmless, and no other unit is failed for it.
 
+#[path = "hostile/table.rs"]
 mod table;
 
 use std::fs;

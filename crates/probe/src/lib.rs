@@ -3,8 +3,8 @@
 //!
 //! A *figure* has a dotted name, from the general to the particular: `context_switch.pipe.same_core.warm`,
 //! `memory.latency.64KiB`. [`catalogue`] lists them, [`measure`] takes readings of one. Probes that take more
-//! arguments than the catalogue has figures for are also public functions: [`hand_over`] and [`chain`] serve callers that
-//! need a floor measured in the same run as the figures compared with it.
+//! arguments than the catalogue has figures for are also public functions: [`hand_over`] and [`chain`] serve callers
+//! that need a floor measured in the same run as the figures compared with it.
 //!
 //! Readings are raw: quantiles and intervals are computed by `stats`, not by this crate.
 //!
