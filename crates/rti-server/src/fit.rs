@@ -4,9 +4,9 @@ use hemiola_units::Bytes;
 
 const MIB: u64 = 1 << 20;
 
-/// The least memory limit of an RTI. A federation may be created with 2,000 classes, and update 1 MiB at once. Half of the
-/// memory is not enough for either: a quarter of it is for reading an object model, and a quarter for what waits for a
-/// receiver.
+/// The least memory limit of an RTI. A federation may be created with 2,000 classes, and update 1 MiB at once. Half of
+/// the memory is not enough for either: a quarter of it is for reading an object model, and a quarter for what waits
+/// for a receiver.
 pub const MEMORY_MIN: Bytes = Bytes(8 * MIB);
 
 /// What the process needs besides the account: its code and stacks, buffers, 8 MiB of service reports on their way to

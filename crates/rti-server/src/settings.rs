@@ -85,8 +85,8 @@ const MIB: usize = 1 << 20;
 pub const REAL_TIME_HOLD_MAX: Span = Span::from_millis(20);
 
 impl Settings {
-    /// Sets the maximum number of sessions, and with it that of connections, since some resume a session or are refused,
-    /// and the share of one peer: three quarters, so that others can connect.
+    /// Sets the maximum number of sessions, and with it that of connections, since some resume a session or are
+    /// refused, and the share of one peer: three quarters, so that others can connect.
     pub fn set_sessions_max(&mut self, sessions_max: usize) {
         self.sessions_max = sessions_max;
         self.connections_max = self.connections_max.max(sessions_max.saturating_mul(2));
@@ -94,8 +94,8 @@ impl Settings {
         self.peer_sessions_max = three_quarters(sessions_max);
     }
 
-    /// Sets the maximum number of sessions of one peer. It gets room for connections that resume a session or are refused,
-    /// if there is any.
+    /// Sets the maximum number of sessions of one peer. It gets room for connections that resume a session or are
+    /// refused, if there is any.
     pub fn set_peer_sessions_max(&mut self, peer_sessions_max: usize) {
         self.peer_sessions_max = peer_sessions_max;
         let both = peer_sessions_max.saturating_mul(2);

@@ -190,8 +190,7 @@ fn a_federation_that_is_full_does_not_touch_another_one() {
     assert_eq!(world.server.report().sessions.len(), 5, "no session was ended");
 }
 
-/// A federation with this memory limit receives an update of 1 MiB, and another one is created with 2,000 classes. Returns
-/// whether either of them is possible.
+/// Whether this memory limit lets an update of 1 MiB be received, and a federation be created with 2,000 classes.
 fn serves(memory_max: usize) -> (bool, bool) {
     let mut settings = settings();
     settings.set_memory_max(memory_max);
