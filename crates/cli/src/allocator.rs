@@ -13,7 +13,8 @@ static ALLOCATOR: Jemalloc = Jemalloc;
 ///
 /// Source: jemalloc(3), `malloc_conf` and `opt.slab_sizes`.
 #[expect(unsafe_code, reason = "the allocator finds its settings by this name")]
-// SAFETY: nothing else in the program has this name, and it points to a text that ends with 0, as the allocator expects.
+// SAFETY: nothing else in the program has this name, and it points to a text that ends with 0, as the allocator
+// expects.
 #[unsafe(export_name = "_rjem_malloc_conf")]
 static SETTINGS: &u8 = &b"slab_sizes:32-4096:8\0"[0];
 
