@@ -305,3 +305,6 @@ impl Server {
 
 /// Why a session ends whose process has ended.
 const ORPHANED: &str = "its process has ended";
+
+/// Why all sessions end when the process does.
+const STOPS: &str = "the RTI stops";

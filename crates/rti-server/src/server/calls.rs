@@ -7,7 +7,7 @@ use hemiola_hla::body::LONG_LEN;
 use hemiola_hla::{Call, Data, Exception, Refusal, Reply};
 use hemiola_rti::{CallId, ConnectSettings, Effect, Input, Milestone, SaveName, SessionId};
 
-use super::Server;
+use super::{STOPS, Server};
 use crate::network::Network;
 use crate::session::{Caller, PendingOutput};
 use crate::shares::Crowd;
@@ -326,6 +326,8 @@ impl Server {
         let reason = eviction.unwrap_or_else(|| short_reason(end));
         *self.statistics.sessions_ended.entry(reason).or_default() += 1;
         match (eviction, end) {
+            // It is no news of this session.
+            (Some(STOPS), _) => tracing::debug!(session = id.0, "session ended: {STOPS}"),
             (Some(reason), _) => tracing::warn!(session = id.0, reason, "session evicted"),
             (None, End::Terminated) => tracing::info!(session = id.0, "session ended: {end}"),
             (None, _) => tracing::warn!(session = id.0, "session ended: {end}"),

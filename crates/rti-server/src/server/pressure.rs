@@ -25,7 +25,7 @@ use hemiola_hla::body::{Body, LONG_LEN};
 use hemiola_hla::{Callback, Data, Refusal, Reply};
 use hemiola_rti::{Effect, Input, Milestone, Notice, SessionId};
 
-use super::Server;
+use super::{STOPS, Server};
 use crate::chunk::Message;
 use crate::connection::Connection;
 use crate::network::Network;
@@ -345,7 +345,7 @@ impl Server {
     pub fn stop(&mut self, network: &mut dyn Network) {
         let sessions: Vec<SessionId> = self.sessions.by_id.keys().copied().collect();
         for id in sessions {
-            self.evict_now(network, id, "the RTI stops");
+            self.evict_now(network, id, STOPS);
         }
     }
 
