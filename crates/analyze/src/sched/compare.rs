@@ -5,6 +5,8 @@
 //! means in the report, which show how the figure varies within the recording ([`Estimate::of_mean`]). All figures are
 //! judged together ([`differing`]). Neither recording shows the variation from one start of a program to the next, so
 //! the verdict is [`ChangeVerdict::DiffersWithinRuns`] at most.
+//!
+//! [`Estimate::of_mean`]: hemiola_stats::Estimate::of_mean
 
 use std::collections::BTreeMap;
 
