@@ -73,24 +73,16 @@ impl ConnectSettings {
     }
 
     fn take(&mut self, line: &str) -> Option<()> {
-        if line == SETTING_OF_2010 {
-            self.is_evolved = true;
-            return Some(());
-        }
-        if line == ANSWERS_LATER {
-            self.answers_later = true;
-            return Some(());
-        }
-        if line == ANSWERS_GATHERED {
-            self.answers_gathered = true;
-            return Some(());
-        }
-        if line == CALLBACKS_TOGETHER {
-            self.callbacks_together = true;
-            return Some(());
-        }
-        if line == TOLD_OF_LOSS {
-            self.told_of_loss = true;
+        let flag = match line {
+            SETTING_OF_2010 => Some(&mut self.is_evolved),
+            ANSWERS_LATER => Some(&mut self.answers_later),
+            ANSWERS_GATHERED => Some(&mut self.answers_gathered),
+            CALLBACKS_TOGETHER => Some(&mut self.callbacks_together),
+            TOLD_OF_LOSS => Some(&mut self.told_of_loss),
+            _ => None,
+        };
+        if let Some(flag) = flag {
+            *flag = true;
             return Some(());
         }
         let (name, value) = line.split_once('=')?;
