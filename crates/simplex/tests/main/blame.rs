@@ -2,10 +2,12 @@
 //! without foreign load. Only culprits may be blamed, and no shadow may delay an active unit.
 
 use hemiola_simplex::{
-    Answer, Command, Decided, Decision, Event, Fault, Request, Role, SLOTS, Sensors, Settings,
-    Standing, UnitId, UnitState, Usage, policy_for,
+    Answer, Command, Decided, Decision, Event, Fault, Request, Role, Sensors, Settings, Standing,
+    UnitId, UnitState,
 };
-use hemiola_units::{Instant, Policy, Priority, Random, Span};
+use hemiola_units::{Instant, Random, Span};
+
+use crate::processor::{Processor, Program};
 
 const PERIOD: i64 = 20_000;
 /// Time for answers, µs.
@@ -28,25 +30,10 @@ enum Kind {
     Moody,
 }
 
-struct Task {
-    kind: Kind,
-    wanted: Policy,
-    /// Work left for the answer to this cycle.
-    work: Option<(u64, i64)>,
-    /// The newest cycle answered, and whether the decision module has read that.
-    published: Option<u64>,
-    used: i64,
-}
-
 struct World {
     decision: Decision,
-    tasks: Vec<Task>,
-    random: Random,
+    processor: Processor<Kind>,
     cycle: u64,
-}
-
-fn fifo(priority: u8) -> Policy {
-    Policy::Fifo { priority: Priority::try_from(priority).unwrap() }
 }
 
 impl World {
@@ -64,122 +51,45 @@ impl World {
             let budget = Span::from_micros(BUDGET);
             decision.request(Request::Add { unit, role, budget }).unwrap();
         }
-        let task = |(kind, priority): &(Kind, u8)| Task {
-            kind: *kind,
-            wanted: fifo(*priority),
-            work: None,
-            published: None,
-            used: 0,
-        };
-        let tasks = kinds.iter().map(task).collect();
-        Self { decision, tasks, random: Random::from_seed(seed), cycle: 0 }
-    }
-
-    /// The rank of a task, higher first; tasks without real-time priority have 0.
-    fn rank(&self, slot: usize) -> Option<u8> {
-        let standing = self.decision.standing(slot as u8)?;
-        Some(match policy_for(standing, self.tasks[slot].wanted, fifo(75)) {
-            Policy::Fifo { priority } => priority.get(),
-            _ => 0,
-        })
-    }
-
-    /// Ends the processes of units that are gone, as the runner does.
-    fn end_the_gone(&mut self) {
-        for slot in 0..self.tasks.len() {
-            if self.decision.standing(slot as u8).is_none() {
-                self.tasks[slot].work = Some((self.cycle, 0));
-            }
-        }
-    }
-
-    /// Gives each task its work for this cycle. One that still works on an earlier answer finishes that first.
-    fn release(&mut self) {
-        for task in &mut self.tasks {
-            if task.work.is_none() {
-                task.work = Some((self.cycle, demand(task.kind, &mut self.random)));
-            }
-        }
-    }
-
-    /// Lets the tasks use this much time: real-time tasks by rank, the others in slices.
-    fn run(&mut self, mut time: i64) {
-        let mut order: Vec<usize> = (0..self.tasks.len()).collect();
-        order.sort_by_key(|slot| std::cmp::Reverse(self.rank(*slot)));
-        let (urgent, others): (Vec<usize>, Vec<usize>) =
-            order.into_iter().partition(|slot| self.rank(*slot) > Some(0));
-        for slot in urgent {
-            while time > 0 && self.is_busy(slot) {
-                time -= self.work(slot, time);
-            }
-        }
-        while time > 0 && others.iter().any(|slot| self.is_busy(*slot)) {
-            for slot in &others {
-                time -= self.work(*slot, time.min(100));
-            }
-        }
-    }
-
-    fn is_busy(&self, slot: usize) -> bool {
-        self.tasks[slot].work.is_some_and(|(_, left)| left > 0)
-    }
-
-    /// Works for at most this time; returns the time used.
-    fn work(&mut self, slot: usize, time: i64) -> i64 {
-        let task = &mut self.tasks[slot];
-        let Some((cycle, left)) = &mut task.work else { return 0 };
-        let used = time.min(*left);
-        *left -= used;
-        task.used += used;
-        if *left == 0 {
-            task.published = Some(*cycle);
-            // It was late: the newest sample is waiting already.
-            let late = *cycle < self.cycle;
-            task.work = late.then(|| (self.cycle, demand(task.kind, &mut self.random)));
-        }
-        used
+        Self { decision, processor: Processor::new(kinds.iter().copied(), seed), cycle: 0 }
     }
 
     /// One cycle, in which something outside takes `foreign` of the time for answers.
     fn step(&mut self, foreign: i64) -> Decided {
-        self.release();
-        self.run(WITHIN - foreign);
-        let mut answers = [Answer::None; SLOTS];
-        let mut usage = [Usage::default(); SLOTS];
-        for slot in 0..self.tasks.len() {
-            let runnable = self.is_busy(slot);
-            let task = &mut self.tasks[slot];
-            usage[slot] = Usage { used: Span::from_micros(task.used), runnable };
-            task.used = 0;
-            answers[slot] = match task.published.take() {
-                Some(sequence) => {
-                    Answer::Command(Command { sequence, unit: 1, ..Command::default() })
-                }
-                None => Answer::Missing,
-            };
-        }
+        self.processor.release(self.cycle);
+        self.processor.run(&self.decision, WITHIN - foreign);
+        let count = self.processor.tasks.len();
+        let done = self.processor.take();
+        let answers = std::array::from_fn(|slot| match done[slot].1 {
+            _ if slot >= count => Answer::None,
+            Some(sequence) => Answer::Command(Command { sequence, unit: 1, ..Command::default() }),
+            None => Answer::Missing,
+        });
         let sensors = Sensors { sequence: self.cycle, ..Sensors::default() };
         self.decision.sense(&sensors);
-        self.decision.meter(usage);
+        self.decision.meter(done.map(|(usage, _)| usage));
         let decided = self.decision.decide(&answers, Instant::ZERO);
         self.decision.check_invariants();
-        self.end_the_gone();
-        self.run(PERIOD - WITHIN);
+        self.processor.end_the_gone(&self.decision);
+        self.processor.run(&self.decision, PERIOD - WITHIN);
         self.cycle += 1;
         decided
     }
 }
 
-/// The processor time of a task's next answer.
-fn demand(kind: Kind, random: &mut Random) -> i64 {
-    let honest = random.between(10.0, BUDGET as f64) as i64;
-    match kind {
-        Kind::Honest => honest,
-        Kind::Slow(time) => time,
-        Kind::Spinning => i64::MAX,
-        Kind::Asleep => 0,
-        Kind::Moody if random.between(0.0, 1.0) < 0.1 => random.between(0.0, WITHIN as f64) as i64,
-        Kind::Moody => honest,
+impl Program for Kind {
+    fn demand(&mut self, random: &mut Random) -> i64 {
+        let honest = random.between(10.0, BUDGET as f64) as i64;
+        match *self {
+            Self::Honest => honest,
+            Self::Slow(time) => time,
+            Self::Spinning => i64::MAX,
+            Self::Asleep => 0,
+            Self::Moody if random.between(0.0, 1.0) < 0.1 => {
+                random.between(0.0, WITHIN as f64) as i64
+            }
+            Self::Moody => honest,
+        }
     }
 }
 
@@ -216,7 +126,8 @@ fn only_culprits_are_blamed_in_thousands_of_draws() {
             let loaded = has_load && random.between(0.0, 1.0) < 0.2;
             let foreign = if loaded { random.between(0.0, WITHIN as f64) as i64 } else { 0 };
             let in_control = world.decision.active().map(usize::from);
-            let proven = in_control.filter(|slot| world.rank(*slot) > Some(0));
+            let proven =
+                in_control.filter(|slot| world.processor.rank(&world.decision, *slot) > Some(0));
             for (slot, fault) in faults(&world.step(foreign)) {
                 let of = format!("seed {seed}, slot {slot} of {kinds:?}: {fault:?}");
                 match fault {
@@ -256,7 +167,7 @@ fn a_shadow_that_spins_at_any_priority_fails_and_nobody_else() {
             for _ in 0..10 {
                 world.step(0);
             }
-            world.tasks[2].kind = Kind::Slow(time);
+            world.processor.tasks[2].program = Kind::Slow(time);
             for _ in 0..CYCLES * 2 {
                 for (slot, fault) in faults(&world.step(0)) {
                     let innocent = slot == 1 && fault == Fault::Starved;
@@ -284,11 +195,11 @@ fn a_unit_held_back_recovers_once_it_keeps_its_budget() {
     for _ in 0..10 {
         world.step(0);
     }
-    world.tasks[1].kind = Kind::Slow(3_990);
+    world.processor.tasks[1].program = Kind::Slow(3_990);
     world.step(0);
     assert_eq!(world.decision.standing(1), Some(Standing::HeldBack));
     assert_eq!(world.decision.unit(1).unwrap().strikes, 1);
-    world.tasks[1].kind = Kind::Honest;
+    world.processor.tasks[1].program = Kind::Honest;
     for _ in 0..7 {
         world.step(0);
         assert_eq!(world.decision.standing(1), Some(Standing::HeldBack));

@@ -8,7 +8,7 @@ use hemiola_units::Span;
 
 use crate::world::experiment;
 
-fn runs() -> u32 {
+pub(crate) fn runs() -> u32 {
     std::env::var("HEMIOLA_CAMPAIGN_RUNS").map_or(40, |text| text.parse().unwrap())
 }
 
