@@ -12,7 +12,7 @@
 //! | how do A and B differ that were read in turns, A B B A | [`paired_difference`] |
 //! | how do two sets differ that were not read in turns | [`Change`]; for many at once [`differing`] |
 //! | how likely may an event be that was never seen | [`bound_of_none`] |
-//! | which values stand apart from all others | [`outliers`] |
+//! | which values stand apart from all others | [`outliers`]; counted by their distance: [`OutlierClasses`] |
 //! | how many independent readings are dependent ones worth | [`effective_samples`] |
 //!
 //! Functions take whole numbers (`i64`, mostly nanoseconds) and finite `f64`: [`Value`]. They return `None` for too few
@@ -43,7 +43,7 @@ pub use dependence::effective_samples;
 pub use distribution::student_quantile;
 pub use histogram::histogram;
 pub use interval::{Estimate, LEVEL, NORMAL_975, bound_of_none, quantile_interval};
-pub use outlier::outliers;
+pub use outlier::{OutlierClasses, outliers};
 pub use paired::paired_difference;
 pub use repeat::{in_blocks, repeat_interval, repeat_interval_of_times};
 pub use spread::{Spread, mean_and_std, median, quantile};

@@ -13,7 +13,7 @@ use crate::cycles::phases::{PhaseFigures, Phases};
 use crate::cycles::segments::{Segment, Segments};
 use crate::cycles::typical::Typical;
 use crate::cycles::witness::{CycleDelay, Witness};
-use hemiola_stats::{self as stats, LEVEL, Spread};
+use hemiola_stats::{self as stats, LEVEL, OutlierClasses, Spread};
 
 /// How many misses a summary keeps in words; all are counted.
 pub const MISSES_KEPT_MAX: usize = 50;
@@ -276,6 +276,9 @@ pub struct CycleTime {
     pub spread: Spread,
     /// The maximum without the last observation of each run, taken as the run is stopped (the report, section 5).
     pub adjusted_max: i64,
+    /// How many stand apart; none in folders of earlier versions.
+    #[serde(default)]
+    pub outliers: OutlierClasses,
 }
 
 /// The figures of one run, or of several together.
@@ -372,8 +375,11 @@ impl Figures {
         let rows = || runs.iter().flat_map(|run| &run.cycles);
         let cycle_count = rows().count();
         let per_cycle = |sum: f64| if cycle_count == 0 { 0.0 } else { sum / cycle_count as f64 };
-        let cycle_ns = Spread::of(&times)
-            .map(|spread| CycleTime { spread, adjusted_max: adjusted_max(&per_run) });
+        let cycle_ns = Spread::of(&times).map(|spread| CycleTime {
+            spread,
+            adjusted_max: adjusted_max(&per_run),
+            outliers: OutlierClasses::of(&times),
+        });
 
         let stamps: u64 = rows().map(|row| u64::from(row.stamps)).sum();
         let timing_overhead_ns = per_cycle(
@@ -533,6 +539,15 @@ mod tests {
         assert_eq!(io.warm_up_ns.unwrap().p50, 50_000);
         assert_eq!((io.execution_ns.unwrap().p50, controller.warm_up_ns), (5_000, None));
         assert!((io.utilization.unwrap() - 55.0 / 20_000.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn outliers_are_counted_over_all_runs() {
+        let first = Loop::new(20).stalled(9, 5, 900 * MICRO);
+        let second = Loop::new(20).stalled(3, 5, 100 * MICRO);
+        let figures = Figures::of(&[observed(&first), observed(&second)]);
+        let expected = OutlierClasses { high_severe: 2, ..OutlierClasses::default() };
+        assert_eq!(figures.cycle_ns.unwrap().outliers, expected);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use hemiola_report::conditions::machine_conditions;
 use hemiola_report::table::{Alignment, Detail, Table};
 use hemiola_report::text::{NONE, count, duration, micros, percent, ratio};
-use hemiola_stats::Spread;
+use hemiola_stats::{OutlierClasses, Spread};
 use hemiola_trace::result::FaultFigures;
 
 use crate::cycles::metrics::{CycleTime, Figures, MISSES_KEPT_MAX};
@@ -113,7 +113,7 @@ fn performance(summary: &Summary) -> Table {
 
 /// Min, mean, p50, p99, p99.9, max, adjusted max, standard deviation in µs.
 fn cycle_columns(cycle: Option<CycleTime>) -> [String; 8] {
-    let Some(CycleTime { spread: s, adjusted_max }) = cycle else {
+    let Some(CycleTime { spread: s, adjusted_max, .. }) = cycle else {
         return [NONE; 8].map(Into::into);
     };
     let whole = [s.min, s.p50, s.p99, s.p999, s.max, adjusted_max].map(|ns| ns as f64);
@@ -170,16 +170,33 @@ fn runs(variant: &VariantSummary) -> Table {
     let time = |show: fn(CycleTime) -> f64| {
         move |figures: &Figures| figures.cycle_ns.map_or(NONE.into(), |cycle| micros(show(cycle)))
     };
+    let interval = |show: fn(&Figures) -> Option<[i64; 2]>| {
+        move |figures: &Figures| {
+            show(figures)
+                .map_or(NONE.into(), |ends| ends.map(|end| micros(end as f64)).join(" to "))
+        }
+    };
+    let classes = |show: fn(&OutlierClasses) -> [u64; 2]| {
+        move |figures: &Figures| {
+            figures
+                .cycle_ns
+                .map_or(NONE.into(), |cycle| show(&cycle.outliers).map(count).join(" + "))
+        }
+    };
     let rows = vec![
         row("Number of observations", &|f| count(f.observations)),
         row("Minimum cycle time, µs", &time(|c| c.spread.min as f64)),
         row("Mean", &time(|c| c.spread.mean)),
         row("Median", &time(|c| c.spread.p50 as f64)),
+        row("  95 % interval", &interval(|f| f.p50_interval_ns)),
         row("p99", &time(|c| c.spread.p99 as f64)),
+        row("  95 % interval", &interval(|f| f.p99_interval_ns)),
         row("p99.9", &time(|c| c.spread.p999 as f64)),
         row("Maximum", &time(|c| c.spread.max as f64)),
         row("Adjusted maximum", &time(|c| c.adjusted_max as f64)),
         row("Standard deviation", &time(|c| c.spread.std)),
+        row("Low outliers, mild + severe", &classes(|o| [o.low_mild, o.low_severe])),
+        row("High outliers, mild + severe", &classes(|o| [o.high_mild, o.high_severe])),
         row("Deadlines missed", &|f| f.deadlines_missed.to_string()),
         row("  of them ours", &|f| f.misses_ours.to_string()),
         row("Actuations missed", &|f| f.actuations_missed.to_string()),
@@ -188,7 +205,8 @@ fn runs(variant: &VariantSummary) -> Table {
         row("Events lost by the record", &|f| f.lost_events.to_string()),
     ];
     let note = format!(
-        "{} {} lines of code; one cycle every {}.",
+        "{} {} lines of code; one cycle every {}. Intervals of quantiles are by order statistics, within the run. Mild \
+         outliers lie more than 1.5, severe ones more than 3 interquartile ranges beyond the quartiles.",
         variant.description,
         variant.lines_of_code,
         duration(variant.period_ns as f64)

@@ -18,6 +18,8 @@ pub fn render(summary: &Summary, detail: Detail) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hemiola_stats::OutlierClasses;
+
     use crate::cycles::synthetic::ladder_analysis;
 
     #[test]
@@ -139,6 +141,23 @@ Conditions
         for title in ["Monolithic: runs", "Simplex (1): runs", "Processes of the loop"] {
             assert!(text.contains(title), "{title}");
         }
+    }
+
+    #[test]
+    fn the_full_form_has_intervals_and_outliers_of_every_run() {
+        let mut summary = ladder_analysis().summary;
+        let combined = &mut summary.variants[3].combined;
+        combined.p50_interval_ns = Some([41_000, 42_500]);
+        combined.cycle_ns.as_mut().unwrap().outliers =
+            OutlierClasses { low_severe: 1, low_mild: 2, high_mild: 3, high_severe: 4 };
+        let text = render(&summary, Detail::Full);
+        let (_, runs) = text.split_once("Simplex (1): runs").unwrap();
+        let last = |name: &str| {
+            let row = runs.lines().find(|line| line.trim().starts_with(name)).unwrap();
+            row.split("  ").filter(|cell| !cell.is_empty()).last().unwrap().trim().to_owned()
+        };
+        let cells = ["95 % interval", "Low outliers", "High outliers"].map(last);
+        assert_eq!(cells, ["41.0 to 42.5", "2 + 1", "3 + 4"]);
     }
 
     #[test]
