@@ -32,6 +32,5 @@
 
 pub mod cycles;
 pub mod fuzzing;
-mod growth;
 pub mod sched;
 pub mod timeline;

@@ -4,7 +4,9 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
+use crate::growth::make_room;
 use crate::interval::Estimate;
+use crate::numbers::Numbers;
 use crate::spread::quantile;
 
 /// How many observations are kept as they are. Up to this number, quantiles are exact.
@@ -15,9 +17,6 @@ const BATCH: usize = 128;
 
 /// The maximum number of batch means kept.
 const BATCHES_MAX: usize = 64;
-
-/// When it is full, a vector grows by this part of its length, because there may be streams for each of many threads.
-const GROWS_BY: usize = 4;
 
 /// Buckets in an octave.
 const BUCKETS: usize = 1 << BITS;
@@ -70,7 +69,7 @@ impl Bins {
             numbers.push(count);
             before = edge;
         }
-        numbers.bytes.shrink_to_fit();
+        numbers.shrink_to_fit();
         Self(numbers)
     }
 
@@ -116,60 +115,14 @@ pub struct Stream {
     folded: Option<Box<Folded>>,
 }
 
-/// Numbers one by one, each in groups of seven bits, the low ones first; all but its last group have the top bit.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Numbers {
-    bytes: Vec<u8>,
-    count: usize,
-}
-
-/// The most bytes of one number.
-const LONGEST: usize = 10;
-
-impl Numbers {
-    #[inline]
-    fn push(&mut self, mut value: u64) {
-        if self.bytes.capacity() - self.bytes.len() < LONGEST {
-            self.bytes.reserve_exact(self.bytes.len() / GROWS_BY + LONGEST);
-        }
-        while value >= 1 << 7 {
-            self.bytes.push(value as u8 | 1 << 7);
-            value >>= 7;
-        }
-        self.bytes.push(value as u8);
-        self.count += 1;
-    }
-
-    fn clear(&mut self) {
-        self.bytes.clear();
-        self.bytes.shrink_to(4 * BATCH);
-        self.count = 0;
-    }
-
-    fn iter(&self) -> impl Iterator<Item = u64> {
-        let mut bytes = self.bytes.iter();
-        std::iter::from_fn(move || {
-            let (mut value, mut shift) = (0, 0);
-            loop {
-                let byte = u64::from(*bytes.next()?);
-                value |= (byte & 0x7f) << shift;
-                if byte < 1 << 7 {
-                    return Some(value);
-                }
-                shift += 7;
-            }
-        })
-    }
-}
-
 impl Stream {
     /// Adds one observation.
     #[inline]
     pub fn push(&mut self, value: u64) {
         let max = if self.folded.is_none() { EXACT_MAX } else { BATCH };
-        if self.waiting.count >= max {
+        if self.waiting.len() >= max {
             self.folded.get_or_insert_default().take(self.waiting.iter());
-            self.waiting.clear();
+            self.waiting.clear(4 * BATCH);
         }
         self.waiting.push(value);
     }
@@ -178,7 +131,13 @@ impl Stream {
     #[must_use]
     pub fn count(&self) -> u64 {
         let folded = self.folded.as_ref().map_or(0, |folded| folded.moments.count);
-        folded + self.waiting.count as u64
+        folded + self.waiting.len() as u64
+    }
+
+    /// All observations in order, if they are few enough to be kept as they are.
+    #[must_use]
+    pub fn exact(&self) -> Option<&Numbers> {
+        self.folded.is_none().then_some(&self.waiting)
     }
 
     fn buckets(&self) -> impl Iterator<Item = &Bucket> {
@@ -263,9 +222,7 @@ impl Octave {
     #[inline]
     fn bucket(&mut self, index: usize) -> &mut Bucket {
         if self.places[index] == 0 {
-            if self.used.len() == self.used.capacity() {
-                self.used.reserve_exact(self.used.len() / GROWS_BY + 2);
-            }
+            make_room(&mut self.used, 1, 2);
             self.used.push(Bucket::default());
             self.places[index] = self.used.len() as u8;
         }

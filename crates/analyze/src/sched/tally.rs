@@ -3,7 +3,7 @@
 use hemiola_trace::sched::Interrupt;
 
 use super::report::{Behind, Culprit, Delay, DelayKind};
-use crate::growth::push_slowly;
+use hemiola_stats::growth::push_slowly;
 
 /// A [`Culprit`] as one word: the index of a thread in the analysis, or one of the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -11,9 +11,10 @@
 //! where bits 4 to 7 are 0 for [`NOBODY`], 14 for [`INTERRUPT`], and one more than the key from 1 to 13. A varint has
 //! seven bits of a number in each byte, the low ones first, and the top bit in all bytes but the last.
 
+use hemiola_stats::growth::push_slowly;
+
 use super::track::{State, Totals};
 use super::{INTERRUPT, NOBODY};
-use crate::growth::push_slowly;
 
 /// Segments in a group.
 pub(super) const GROUP: usize = 64;

@@ -1,8 +1,9 @@
 //! One row's segments, and the sums over them from which any stretch is summed in a few steps.
 
+use hemiola_stats::growth::push_slowly;
+
 use super::packed::{GROUP, Groups, Reader, Start, Steps, Sums, Word};
 use super::sweep::Sweep;
-use crate::growth::push_slowly;
 
 /// How a thread or a processor stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
