@@ -61,8 +61,8 @@ fn with_subscriber() -> World {
     world
 }
 
-/// Two federates in time: messages wait for the subscriber, and the publisher has been granted a later time.
-fn with_messages() -> World {
+/// Two federates in time: messages wait for the subscriber, and the publisher can retract as many as the limit allows.
+fn with_retractable_messages() -> World {
     let mut world = world();
     world.subscribe(SUBSCRIBER);
     let car = world.register(PUBLISHER);
@@ -77,6 +77,12 @@ fn with_messages() -> World {
         };
         world.call(PUBLISHER, call);
     }
+    world
+}
+
+/// The same after the publisher has been granted a later time.
+fn with_messages() -> World {
+    let mut world = with_retractable_messages();
     world.call(PUBLISHER, advance(5));
     world
 }
@@ -156,6 +162,7 @@ fn main() {
         called(SUBSCRIBER, resign(ResignAction::NoAction))
     });
     report("publisher is lost", with_subscriber(), |_| Input::Lost(SessionId(PUBLISHER)));
+    report("grant of their sender", with_retractable_messages(), |_| called(PUBLISHER, advance(5)));
     report("grant with messages", with_messages(), |_| called(SUBSCRIBER, advance(4)));
     report("flush with messages", with_messages(), |_| {
         let time = support::time(4);

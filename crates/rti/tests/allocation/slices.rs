@@ -5,15 +5,16 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
 use hemiola_hla::ResignAction;
-use hemiola_hla::call::{DeclarationCall, FederationCall, ObjectCall, SupportCall};
+use hemiola_hla::call::{DeclarationCall, FederationCall, ObjectCall, SupportCall, TimeCall};
 use hemiola_hla::data::Data;
 use hemiola_rti::{Input, SessionId};
 
-use crate::support::{World, called};
+use crate::support::{World, called, time};
 use crate::{ALONE, CALLS};
 
 const INSTANCES: u64 = 4000;
 const NAMES: u64 = 4000;
+const MESSAGES: u64 = 20_000;
 
 /// The units of a slice.
 const SLICE: u64 = 500;
@@ -99,6 +100,33 @@ fn no_slice_of_bulk_work_calls_the_allocator_too_often() {
     drop(whole);
     let most = inputs.map(|(what, input)| (what, most_calls(world(), input)));
     assert!(most.iter().all(|(_, calls)| *calls <= CALLS_MAX), "{most:?}");
+}
+
+/// A federate advances beyond many messages of its own, which wait for another one and which it could retract so far.
+#[test]
+fn no_slice_forgets_too_many_messages_that_can_no_longer_be_retracted() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut world = World::new();
+    world.join(PUBLISHER);
+    world.join(SUBSCRIBER);
+    world.publish(PUBLISHER);
+    world.subscribe(SUBSCRIBER);
+    let object_instance = world.register(PUBLISHER);
+    world.regulate(PUBLISHER);
+    world.constrain(SUBSCRIBER);
+    for _ in 0..MESSAGES {
+        let update = ObjectCall::UpdateAttributeValuesWithTime {
+            object_instance,
+            attribute_values: vec![(world.attribute, Data::from_static(&[7; 8]))],
+            user_supplied_tag: Data::new(),
+            time: time(1),
+        };
+        world.call(PUBLISHER, update);
+    }
+    let advance = TimeCall::TimeAdvanceRequest { time: time(5) };
+    let most = most_calls(world, called(PUBLISHER, advance));
+    assert!(most >= SLICE / 4, "{most} calls in a slice: too few messages are forgotten");
+    assert!(most <= CALLS_MAX, "{most} calls in a slice");
 }
 
 #[test]

@@ -57,6 +57,8 @@ pub(super) fn retract(
 
 /// Messages looked at in one step.
 const MESSAGES: usize = 16;
+/// The cost of forgetting one of them, in units of work: its entry is removed, and its list of receivers freed.
+const FORGET: u64 = 2;
 
 /// Forgets messages that a federate can no longer retract.
 pub(super) fn prune(federation: &mut Federation, me: FederateHandle) {
@@ -76,6 +78,7 @@ pub(crate) fn prune_step(federation: &mut Federation, me: FederateHandle, from: 
         over.extend(is_over(sent).then_some(*number));
     }
     for number in over {
+        federation.spend(FORGET);
         let sent = federation.federate_mut(me).time.sent.remove(&number);
         if let Some(Sent { deletes: Some(instance), .. }) = sent {
             object::deletion_is_final(federation, instance);
