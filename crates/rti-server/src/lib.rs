@@ -6,7 +6,7 @@
 //! * [`Settings`]: the limits.
 //! * [`Network`]: everything the core needs from the outside world, as a trait. `hemiola-rtid` implements it with
 //!   sockets and shared memory, the simulation in this crate's tests with virtual links.
-//! * [`Server`]: [events](Server::accept) go in, [`Server::turn`] does a bounded amount of work, and
+//! * [`Server`]: [events](Server::ready) go in, [`Server::turn`] does a bounded amount of work, and
 //!   [`Server::before_sleep`] returns how long the shell may wait. `server/turn.rs` lists the steps of a turn in order.
 //! * [`report`]: the state of the server as data, as JSON and for Prometheus.
 //!
@@ -21,6 +21,7 @@ mod connection;
 mod denials;
 mod fit;
 mod gate;
+mod listeners;
 mod meter;
 mod network;
 mod preparations;
@@ -35,7 +36,8 @@ pub use chunk::SpoolChunk;
 pub use fit::{MEMORY_MIN, memory_that_fits};
 pub use meter::Meter;
 pub use network::{
-    ConnectionId, ConnectionLost, Lane, Network, Origin, Peer, PeerAddress, Received, Urgency,
+    Accepted, ConnectionId, ConnectionLost, Lane, ListenerId, Network, Origin, Peer, PeerAddress,
+    Received, Urgency,
 };
 pub use report::Report;
 pub use server::{Identity, LostReports, ReportBatch, Server, Summary};

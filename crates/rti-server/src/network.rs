@@ -12,6 +12,10 @@ use crate::server::ReportBatch;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnectionId(pub u64);
 
+/// A listener, as the shell numbers them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ListenerId(pub u64);
+
 /// The kind of a new connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
@@ -73,6 +77,19 @@ impl fmt::Display for Peer {
     }
 }
 
+/// The result of accepting a connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Accepted {
+    /// A connection of this kind, from this peer.
+    Connection(Origin, Peer),
+    /// None waits; the shell reports when another one arrives.
+    None,
+    /// One was not accepted, for this reason: its peer had closed it, or may not connect. Others may wait.
+    Refused(String),
+    /// The system is out of descriptors or memory, as this message says. The connection still waits.
+    Shortage(String),
+}
+
 /// The result of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Received {
@@ -110,6 +127,10 @@ pub struct ConnectionLost(pub String);
 
 /// The services of the shell that the server uses. No method blocks.
 pub trait Network {
+    /// Accepts the connection that has waited longest at a listener. It has this number from now on, and the shell
+    /// reports its bytes under it.
+    fn accept(&mut self, listener: ListenerId, connection: ConnectionId) -> Accepted;
+
     /// Reads received bytes.
     ///
     /// # Errors

@@ -27,8 +27,9 @@ use turn::Due;
 use crate::connection::Connection;
 use crate::denials::Denials;
 use crate::gate::Gate;
+use crate::listeners::Listeners;
 use crate::meter::Meter;
-use crate::network::ConnectionId;
+use crate::network::{ConnectionId, ListenerId};
 use crate::preparations::Preparations;
 use crate::report::SlowReading;
 use crate::session::{Place, Session};
@@ -77,6 +78,7 @@ pub struct Server {
     kernel: Kernel,
     /// The time at which the present turn began.
     now: Instant,
+    listeners: Listeners,
     connections: Connections,
     sessions: Sessions,
     gate: Gate,
@@ -199,6 +201,7 @@ impl Server {
             settings,
             identity,
             now,
+            listeners: Listeners::default(),
             connections: Connections::default(),
             sessions: Sessions::default(),
             gate: Gate::default(),
@@ -269,6 +272,12 @@ impl Server {
         summary.turns += 1;
         summary.busy += to - from;
         summary.longest_turn = summary.longest_turn.max(to - from);
+    }
+
+    /// Connections wait at a listener. They are accepted in this turn and the next ones, until none waits any more;
+    /// only one that arrives later has to be reported.
+    pub fn listener_ready(&mut self, listener: ListenerId) {
+        self.listeners.ready(listener);
     }
 
     /// Something happened to a connection: there are bytes to read, or room to write, or it has ended.

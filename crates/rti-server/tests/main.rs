@@ -6,6 +6,7 @@ mod crowd;
 mod departures;
 mod federate;
 mod gathering;
+mod listeners;
 mod memory;
 mod models;
 mod saves;

@@ -5,8 +5,8 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use hemiola_rti::{Image, Preparation, Retired, SaveName, SessionId, StorageId};
 use hemiola_rti_server::{
-    ConnectionId, ConnectionLost, Identity, Lane, LostReports, Network, Origin, Peer, PeerAddress,
-    Received, ReportBatch, Server, Settings, SpoolChunk, Urgency,
+    Accepted, ConnectionId, ConnectionLost, Identity, Lane, ListenerId, LostReports, Network,
+    Origin, Peer, PeerAddress, Received, ReportBatch, Server, Settings, SpoolChunk, Urgency,
 };
 use hemiola_units::{Instant, Random, Span};
 
@@ -58,9 +58,25 @@ enum FileJob {
     Append(ReportBatch),
 }
 
+/// A connection that waits at a listener.
+struct Waiting {
+    dial: u64,
+    address: PeerAddress,
+    may_connect: bool,
+}
+
 #[derive(Default)]
 pub(crate) struct Links {
     links: BTreeMap<ConnectionId, Link>,
+    waiting: BTreeMap<ListenerId, VecDeque<Waiting>>,
+    dials: u64,
+    /// The connections that were accepted, by dial.
+    pub(crate) accepted: BTreeMap<u64, ConnectionId>,
+    /// How often the server has tried to accept, and how many connections it has closed.
+    pub(crate) tries: u64,
+    pub(crate) closed: u64,
+    /// Whether the system has no descriptor for another connection.
+    pub(crate) is_short: bool,
     secrets: u64,
     /// The job of each thread that reads object models.
     lanes: [Option<Job>; 2],
@@ -80,6 +96,23 @@ pub(crate) struct Links {
 }
 
 impl Network for Links {
+    fn accept(&mut self, listener: ListenerId, id: ConnectionId) -> Accepted {
+        self.tries += 1;
+        // Linux takes the descriptor first, and fails even if nothing waits.
+        if self.is_short {
+            return Accepted::Shortage("too many open files".into());
+        }
+        let next = self.waiting.get_mut(&listener).and_then(VecDeque::pop_front);
+        let Some(Waiting { dial, address, may_connect }) = next else { return Accepted::None };
+        if !may_connect {
+            return Accepted::Refused("another user's".into());
+        }
+        let before = self.links.insert(id, Link::default());
+        assert!(before.is_none(), "a number is never used twice");
+        self.accepted.insert(dial, id);
+        Accepted::Connection(Origin::Federate, Peer { address, name: format!("{address:?}") })
+    }
+
     fn read(&mut self, id: ConnectionId, into: &mut [u8]) -> Result<Received, ConnectionLost> {
         let Some(link) = self.links.get_mut(&id) else {
             return Err(ConnectionLost("no such link".into()));
@@ -124,6 +157,7 @@ impl Network for Links {
         if let Some(link) = self.links.get_mut(&id) {
             link.is_finished = true;
             link.to_server.clear();
+            self.closed += 1;
         }
     }
 
@@ -219,6 +253,26 @@ impl World {
     /// A connection from this address.
     pub(crate) fn connect_from(&mut self, address: PeerAddress) -> Option<ConnectionId> {
         self.open(Origin::Federate, address)
+    }
+
+    /// Connects at a listener, where the connection waits until it is accepted. Returns the number of the dial.
+    pub(crate) fn dial(
+        &mut self,
+        listener: ListenerId,
+        address: PeerAddress,
+        may_connect: bool,
+    ) -> u64 {
+        self.links.dials += 1;
+        let dial = self.links.dials;
+        let waiting = self.links.waiting.entry(listener).or_default();
+        waiting.push_back(Waiting { dial, address, may_connect });
+        self.server.listener_ready(listener);
+        dial
+    }
+
+    /// How many connections wait at a listener.
+    pub(crate) fn waiting(&self, listener: ListenerId) -> usize {
+        self.links.waiting.get(&listener).map_or(0, VecDeque::len)
     }
 
     /// A connection over the local socket.

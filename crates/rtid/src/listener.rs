@@ -11,7 +11,7 @@ use hemiola_rti_server::{Origin, Peer, PeerAddress};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::link::Link;
-use crate::token::{LEVEL, Token};
+use crate::token::{ONCE, Token};
 
 /// The prefix of an RTI's name in the abstract name space of Unix sockets.
 pub const LOCAL_PREFIX: &str = "hemiola-rti/";
@@ -73,14 +73,9 @@ impl Listener {
         }
     }
 
-    /// Reports connections from now on, under this number.
+    /// Reports each arrival of connections from now on, under this number.
     pub(crate) fn watch(&self, epoll: &Epoll, place: u64) -> io::Result<()> {
-        epoll.add(self.descriptor(), Token::Listener(place).to_data(), LEVEL)
-    }
-
-    /// Reports no connections until it is watched again.
-    pub(crate) fn unwatch(&self, epoll: &Epoll) -> io::Result<()> {
-        epoll.remove(self.descriptor())
+        epoll.add(self.descriptor(), Token::Listener(place).to_data(), ONCE)
     }
 
     /// Accepts the next connection.

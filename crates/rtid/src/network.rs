@@ -10,21 +10,25 @@ use hemiola_rt::sys::local::send_with;
 use hemiola_rt::sys::random::secret;
 use hemiola_rti::{Image, Preparation, Retired, SaveName, SessionId, StorageId};
 use hemiola_rti_server::{
-    ConnectionId, ConnectionLost, Lane, Received, ReportBatch, SpoolChunk, Urgency,
+    Accepted, ConnectionId, ConnectionLost, Lane, ListenerId, Received, ReportBatch, SpoolChunk,
+    Urgency,
 };
 use hemiola_units::Bytes;
 
 use crate::link::Link;
+use crate::listener::{Incoming, Listener};
 use crate::reports::Reports;
 use crate::saves::Saves;
 use crate::spool::{Job, Spooler};
 use crate::token::{EDGE, END, ONCE, Token};
 use crate::worker::Workers;
 
-/// Links, processes, and the threads that read object models.
+/// Listeners, links, processes, and the threads that read object models.
 #[derive(Debug)]
 pub(crate) struct Network {
     pub(crate) epoll: Epoll,
+    /// By their numbers.
+    pub(crate) listeners: Vec<Listener>,
     ports: BTreeMap<ConnectionId, Port>,
     /// Processes watched for sessions.
     processes: BTreeMap<SessionId, OwnedFd>,
@@ -52,6 +56,7 @@ impl Network {
     pub(crate) fn new(stream_capacity: Bytes, workers: Workers) -> io::Result<Self> {
         Ok(Self {
             epoll: Epoll::new()?,
+            listeners: Vec::new(),
             ports: BTreeMap::new(),
             processes: BTreeMap::new(),
             workers,
@@ -62,16 +67,19 @@ impl Network {
         })
     }
 
-    /// Adds a link under the number that the core gave it. If it cannot be watched, its first read fails.
-    pub(crate) fn insert(
-        &mut self,
-        id: ConnectionId,
-        link: Link,
-        process: Option<OwnedFd>,
-    ) -> io::Result<()> {
-        self.epoll.add(link.descriptor(), Token::Connection(id.0).to_data(), EDGE)?;
-        self.ports.insert(id, Port { link, process, is_hung_up: false });
+    /// Listens, and reports connections that arrive.
+    pub(crate) fn listen(&mut self, listener: Listener) -> io::Result<()> {
+        listener.watch(&self.epoll, self.listeners.len() as u64)?;
+        self.listeners.push(listener);
         Ok(())
+    }
+
+    /// Adds a link under the number that the core gave it. If it cannot be watched, its first read fails.
+    pub(crate) fn insert(&mut self, id: ConnectionId, link: Link, process: Option<OwnedFd>) {
+        match self.epoll.add(link.descriptor(), Token::Connection(id.0).to_data(), EDGE) {
+            Ok(()) => drop(self.ports.insert(id, Port { link, process, is_hung_up: false })),
+            Err(error) => tracing::warn!(%error, "a connection cannot be watched"),
+        }
     }
 
     /// Returns whether an event means that the link may have bytes, and that it may have room.
@@ -102,7 +110,30 @@ fn lost(error: impl ToString) -> ConnectionLost {
     ConnectionLost(error.to_string())
 }
 
+/// Whether the system is out of some resource, so that trying again at once is pointless.
+fn is_shortage(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let shortages = [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM];
+    let code = error.raw_os_error();
+    shortages.iter().any(|one| code == Some(one.raw_os_error()))
+}
+
 impl hemiola_rti_server::Network for Network {
+    fn accept(&mut self, listener: ListenerId, connection: ConnectionId) -> Accepted {
+        let listener = &self.listeners[listener.0 as usize];
+        match listener.accept() {
+            Ok(Incoming { link, peer, process }) => {
+                let origin = listener.origin();
+                self.insert(connection, link, process);
+                Accepted::Connection(origin, peer)
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Accepted::None,
+            Err(error) if is_shortage(&error) => Accepted::Shortage(error.to_string()),
+            // It was closed before it was accepted, or belongs to another user.
+            Err(error) => Accepted::Refused(error.to_string()),
+        }
+    }
+
     fn read(
         &mut self,
         connection: ConnectionId,

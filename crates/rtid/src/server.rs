@@ -4,17 +4,18 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use hemiola_rt::clock::{Clock, MonotonicClock};
+use hemiola_rt::shared::Stream;
 use hemiola_rt::sys::epoll::Events;
 use hemiola_rt::sys::memory;
 use hemiola_rti::SessionId;
 use hemiola_rti_server::{
-    ConnectionId, Identity, Origin, Peer, PeerAddress, Server as Core, Summary,
+    ConnectionId, Identity, ListenerId, Origin, Peer, PeerAddress, Server as Core, Summary,
 };
-use hemiola_units::{Bytes, Instant, Span};
+use hemiola_units::{Bytes, Instant};
 
 use crate::error::ServeError;
 use crate::link::Link;
-use crate::listener::{Incoming, Listener};
+use crate::listener::Listener;
 use crate::mailbox::{Command, Mailbox};
 use crate::network::Network;
 use crate::options::{Observer, Options};
@@ -27,12 +28,6 @@ use crate::worker::Workers;
 
 /// Events taken with one system call. The remaining ones come with the next.
 const EVENTS_MAX: usize = 256;
-
-/// Connections accepted in one turn.
-const ACCEPTED_MAX: usize = 64;
-
-/// How long a listener pauses when the system is out of descriptors or memory.
-const PAUSE: Span = Span::from_millis(1000);
 
 /// The addresses of an RTI, with the ports that the system chose in place of 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,9 +45,6 @@ pub struct Addresses {
 pub struct Server {
     core: Core,
     network: Network,
-    listeners: Vec<Listener>,
-    /// Listeners that pause, and until when.
-    paused: Vec<(u64, Instant)>,
     mailbox: Arc<Mailbox>,
     observer: Option<BoxedObserver>,
     stream_capacity: Bytes,
@@ -113,19 +105,17 @@ impl Server {
             .epoll
             .add(mailbox.counter(), Token::Mailbox.to_data(), LEVEL)
             .map_err(system("watch an event counter"))?;
-        let mut listeners = Vec::new();
         for address in &options.listen {
             let refused = |source| ServeError::Listen { address: *address, source };
-            listeners.push(Listener::tcp(*address).map_err(refused)?);
+            let listener = Listener::tcp(*address).map_err(refused)?;
+            network.listen(listener).map_err(system("watch a listener"))?;
         }
         if let Some(name) = &options.local {
             let refused = |source| ServeError::Local { name: name.clone(), source };
-            listeners.push(Listener::local(name).map_err(refused)?);
+            let listener = Listener::local(name).map_err(refused)?;
+            network.listen(listener).map_err(system("watch a listener"))?;
         }
-        for (place, listener) in (0..).zip(&listeners) {
-            listener.watch(&network.epoll, place).map_err(system("watch a listener"))?;
-        }
-        let addresses = addresses(&listeners);
+        let addresses = addresses(&network.listeners);
         let tcp = addresses.tcp.iter().map(|address| format!("tcp:{address}"));
         let local = addresses.local.iter().map(|name| format!("shm:{name}"));
         let identity = Identity {
@@ -141,8 +131,6 @@ impl Server {
         Ok(Self {
             core,
             network,
-            listeners,
-            paused: Vec::new(),
             mailbox,
             observer: options.observer.map(BoxedObserver),
             stream_capacity: options.stream_capacity,
@@ -154,7 +142,7 @@ impl Server {
     /// Returns the addresses it listens on.
     #[must_use]
     pub fn addresses(&self) -> Addresses {
-        addresses(&self.listeners)
+        addresses(&self.network.listeners)
     }
 
     /// Returns a handle for other threads.
@@ -173,13 +161,11 @@ impl Server {
         let mut events = Events::with_capacity(EVENTS_MAX);
         while !self.stops {
             let until = self.core.before_sleep(&mut self.network);
-            let until = self.paused.iter().fold(until, |until, (_, paused)| until.min(*paused));
             let waited = self.network.epoll.wait(&mut events, until);
             waited.map_err(|source| ServeError::System { what: "wait for events", source })?;
             let (from, before) = (now(), self.core.summary());
             self.core.begin_turn(from);
             self.report_events(&events);
-            self.resume_listeners(from);
             self.core.turn(&mut self.network);
             if self.core.trim_is_due() {
                 (self.empty_cache)();
@@ -216,7 +202,7 @@ impl Server {
     fn report_events(&mut self, events: &Events) {
         for event in events.iter() {
             match Token::from_data(event.token) {
-                Token::Listener(place) => self.accept(place),
+                Token::Listener(place) => self.core.listener_ready(ListenerId(place)),
                 Token::Mailbox => self.take_commands(),
                 Token::Connection(number) => {
                     let id = ConnectionId(number);
@@ -248,12 +234,7 @@ impl Server {
         for command in self.mailbox.take() {
             match command {
                 Command::Stop => self.stops = true,
-                Command::Connect(stream) => {
-                    let link = Link::Stream { stream, _socket: None, is_abandoned: false };
-                    let name = "in this process".into();
-                    let peer = Peer { address: PeerAddress::Process, name };
-                    self.admit(Incoming { link, peer, process: None }, Origin::Federate);
-                }
+                Command::Connect(stream) => self.connect(stream),
                 Command::Prepared(lane, session, result) => {
                     self.core.prepared(&mut self.network, lane, session, result);
                 }
@@ -270,46 +251,12 @@ impl Server {
         }
     }
 
-    /// Accepts the connections that wait at a listener.
-    fn accept(&mut self, place: u64) {
-        for _ in 0..ACCEPTED_MAX {
-            let listener = &self.listeners[place as usize];
-            match listener.accept() {
-                Ok(incoming) => {
-                    let origin = listener.origin();
-                    self.admit(incoming, origin);
-                }
-                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return,
-                Err(error) if is_shortage(&error) => {
-                    tracing::warn!(%error, "no connections are accepted for a second");
-                    if listener.unwatch(&self.network.epoll).is_ok() {
-                        self.paused.push((place, now() + PAUSE));
-                    }
-                    return;
-                }
-                // It was closed before it was accepted, or belongs to another user.
-                Err(error) => tracing::info!(%error, "a connection was not accepted"),
-            }
-        }
-    }
-
-    fn admit(&mut self, incoming: Incoming, origin: Origin) {
-        let Incoming { link, peer, process } = incoming;
-        let accepted = self.core.accept(&mut self.network, origin, peer.clone());
-        let Some(id) = accepted else { return };
-        if let Err(error) = self.network.insert(id, link, process) {
-            tracing::warn!(%peer, %error, "connection closed: it cannot be watched");
-        }
-    }
-
-    fn resume_listeners(&mut self, now: Instant) {
-        for (place, until) in std::mem::take(&mut self.paused) {
-            let listener = &self.listeners[place as usize];
-            if until > now {
-                self.paused.push((place, until));
-            } else if listener.watch(&self.network.epoll, place).is_err() {
-                self.paused.push((place, now + PAUSE));
-            }
+    /// Takes a connection within this process.
+    fn connect(&mut self, stream: Stream) {
+        let link = Link::Stream { stream, _socket: None, is_abandoned: false };
+        let peer = Peer { address: PeerAddress::Process, name: "in this process".into() };
+        if let Some(id) = self.core.accept(&mut self.network, Origin::Federate, peer) {
+            self.network.insert(id, link, None);
         }
     }
 }
@@ -329,12 +276,4 @@ fn addresses(listeners: &[Listener]) -> Addresses {
         }
     }
     addresses
-}
-
-/// Whether the system is out of some resource, so that trying again at once is pointless.
-fn is_shortage(error: &std::io::Error) -> bool {
-    use rustix::io::Errno;
-    let shortages = [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM];
-    let code = error.raw_os_error();
-    shortages.iter().any(|one| code == Some(one.raw_os_error()))
 }

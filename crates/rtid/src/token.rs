@@ -22,7 +22,7 @@ const KIND_BITS: u32 = 3;
 /// Reported as long as there is something to read.
 pub(crate) const LEVEL: EventFlags = EventFlags::IN;
 
-/// Reported once, for an event that happens once.
+/// Reported once per event: the end of a process, or the arrival of connections at a listener.
 pub(crate) const ONCE: EventFlags = EventFlags::IN.union(EventFlags::ET);
 
 /// Reported once per change, in either direction.

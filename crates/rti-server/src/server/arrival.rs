@@ -10,13 +10,20 @@ use hemiola_units::Span;
 
 use super::{ORPHANED, Server};
 use crate::connection::{Connection, Purpose};
-use crate::network::{ConnectionId, Network, Origin, Peer, PeerAddress, Received, Urgency};
+use crate::listeners::PAUSE;
+use crate::network::{
+    Accepted, ConnectionId, ListenerId, Network, Origin, Peer, PeerAddress, Received, Urgency,
+};
 use crate::session::{PendingOutput, Place, Session};
 use crate::settings::Settings;
 use crate::shares::{Crowd, Quota, Room};
 
-/// The work of a step of a connection that carries no session, or ends, in the units of a turn's budget.
+/// The work of a step of a connection that carries no session, in the units of a turn's budget.
 const STEP: u64 = 4;
+/// The work of accepting a connection: the system makes a descriptor and tells whose it is.
+const ACCEPT: u64 = 8;
+/// The work of closing one: the system takes its socket apart and tells the peer.
+const CLOSE: u64 = 16;
 /// Received bytes that are copied for one unit: their pages may have to be made, too.
 const COPIED_PER_UNIT: usize = 4 << 10;
 
@@ -24,6 +31,37 @@ const COPIED_PER_UNIT: usize = 4 << 10;
 const LINGER: Span = Span::from_millis(2000);
 
 impl Server {
+    /// Accepts the next connection of a listener. Returns the work that it was.
+    pub(super) fn accept_from(&mut self, network: &mut dyn Network, listener: ListenerId) -> u64 {
+        let id = ConnectionId(self.connections.count);
+        match network.accept(listener, id) {
+            Accepted::Connection(origin, peer) => {
+                let before = self.connections.by_id.len();
+                if self.accept(network, origin, peer).is_none() {
+                    self.connections.count += 1;
+                    network.close(id);
+                    return ACCEPT + CLOSE;
+                }
+                // It may have taken the place of another one.
+                let is_one_more = self.connections.by_id.len() > before;
+                ACCEPT + if is_one_more { 0 } else { CLOSE }
+            }
+            Accepted::None => {
+                self.listeners.emptied(listener);
+                1
+            }
+            Accepted::Refused(reason) => {
+                tracing::info!(reason, "a connection was not accepted");
+                ACCEPT + CLOSE
+            }
+            Accepted::Shortage(error) => {
+                tracing::warn!(error, "no connections are accepted for {PAUSE}");
+                self.listeners.pause(listener, self.now + PAUSE);
+                ACCEPT
+            }
+        }
+    }
+
     /// Takes a new connection. Returns its number, under which the shell must know it before the next
     /// [turn](Self::turn); `None` if there are too many.
     pub fn accept(
@@ -98,8 +136,14 @@ impl Server {
                 }
             }
         }
-        self.schedule.count_without_session(STEP);
-        STEP
+        let spent = self.step_of(id);
+        self.schedule.count_without_session(spent);
+        spent
+    }
+
+    /// The work of a step of this connection, which may have been closed in it.
+    fn step_of(&self, id: ConnectionId) -> u64 {
+        if self.connections.by_id.contains_key(&id) { STEP } else { CLOSE }
     }
 
     fn take_greeting(&mut self, network: &mut dyn Network, id: ConnectionId, len: usize) {
@@ -311,7 +355,7 @@ impl Server {
         let len = match self.read(network, id) {
             Some(0) => return 1,
             Some(len) => len,
-            None => return STEP,
+            None => return self.step_of(id),
         };
         let found = self.sessions.by_id.get_mut(&session).expect("it was found above");
         let partial_len = found.protocol.partial_len();

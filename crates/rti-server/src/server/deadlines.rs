@@ -10,6 +10,9 @@ use crate::connection::Purpose;
 use crate::network::{ConnectionId, Network};
 use crate::session::PendingOutput;
 
+/// Connections that are closed in one turn because they are overdue. The others are closed in the next turns.
+const OVERDUE_MAX: usize = 32;
+
 impl Server {
     /// Handles everything whose deadline has expired.
     pub(super) fn expire(&mut self, network: &mut dyn Network) {
@@ -32,7 +35,7 @@ impl Server {
                 Purpose::Asking { until, .. } | Purpose::Leaving { until } => *until,
                 Purpose::Carrying(_) => continue,
             };
-            if until > self.now {
+            if until > self.now || expired.len() == OVERDUE_MAX {
                 self.schedule.deadline = self.schedule.deadline.min(until);
                 continue;
             }

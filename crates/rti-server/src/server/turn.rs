@@ -7,8 +7,11 @@ use super::{Schedule, Server};
 use crate::connection::Connection;
 use crate::network::{ConnectionId, Network};
 
-/// The work for all sessions in one turn, in the units of [`drive`](Server::drive): about a millisecond.
+/// The work for all connections and sessions in one turn, in the units of [`drive`](Server::drive): about a
+/// millisecond.
 const TURN_BUDGET: u64 = 512;
+/// The part of it that may be spent on accepting connections.
+const ACCEPT_BUDGET: u64 = 256;
 
 /// Something that is due to be served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,21 +44,23 @@ impl Server {
 
     /// Does the work that is due, a bounded amount of it:
     ///
-    /// 1. Each ready connection is read once, and its calls are carried out within a budget; sessions that were held or
+    /// 1. Connections that wait at listeners are accepted, for at most half of the budget of the turn.
+    /// 2. Each ready connection is read once, and its calls are carried out within a budget; sessions that were held or
     ///    interrupted continue with theirs. Those that were served least come first, until the budget of the turn is
     ///    used up. The others are served in the next turn, after what has become ready by then and was served less.
-    /// 2. Object models are given to the threads that read them.
-    /// 3. Expired deadlines are handled.
-    /// 4. Calls that concern many instances or messages are continued, for at most
+    /// 3. Object models are given to the threads that read them.
+    /// 4. Expired deadlines are handled.
+    /// 5. Calls that concern many instances or messages are continued, for at most
     ///    [`work_max`](crate::Settings::work_max) units of work. A call begins with a quarter of these; while the rest
     ///    is unfinished, the further calls of its session wait, and the calls of all other sessions are carried out.
-    /// 5. Output is written, callbacks first and a bounded amount for each session and for all; sessions are evicted.
-    /// 6. Images of federations are given to the storage, and service reports to the thread that writes them.
-    /// 7. What the kernel no longer needs is given to another thread to be dropped.
+    /// 6. Output is written, callbacks first and a bounded amount for each session and for all; sessions are evicted.
+    /// 7. Images of federations are given to the storage, and service reports to the thread that writes them.
+    /// 8. What the kernel no longer needs is given to another thread to be dropped.
     ///
     /// The work that remains is part of the next turn, for which [`before_sleep`](Self::before_sleep) does not wait.
     pub fn turn(&mut self, network: &mut dyn Network) {
-        self.serve_due(network);
+        let spent = self.accept_waiting(network);
+        self.serve_due(network, TURN_BUDGET.saturating_sub(spent));
         if self.schedule.preparations_due {
             self.start_preparations(network);
         }
@@ -69,9 +74,20 @@ impl Server {
         self.discard_retired(network);
     }
 
-    /// Serves what is due, the sessions first that were served least, until the budget of the turn is used up.
-    fn serve_due(&mut self, network: &mut dyn Network) {
-        let mut left = TURN_BUDGET;
+    /// Accepts connections from the listeners in turn. Returns the work that it was.
+    fn accept_waiting(&mut self, network: &mut dyn Network) -> u64 {
+        self.listeners.resume(self.now);
+        let mut spent = 0;
+        while spent < ACCEPT_BUDGET
+            && let Some(listener) = self.listeners.next()
+        {
+            spent += self.accept_from(network, listener);
+        }
+        spent
+    }
+
+    /// Serves what is due, the sessions first that were served least, until this budget is used up.
+    fn serve_due(&mut self, network: &mut dyn Network, mut left: u64) {
         let mut due = self.due();
         for (_, one) in due.drain(..) {
             match one {
@@ -137,11 +153,11 @@ impl Server {
         if !self.is_idle() {
             return Instant::ZERO;
         }
-        let due = self.kernel.next_due();
-        due.map_or(self.schedule.deadline, |due| due.min(self.schedule.deadline))
+        let due = [self.kernel.next_due(), self.listeners.resumes_at()];
+        due.into_iter().flatten().fold(self.schedule.deadline, Instant::min)
     }
 
     fn is_idle(&self) -> bool {
-        self.schedule.is_idle() && !self.kernel.has_work()
+        self.schedule.is_idle() && self.listeners.is_idle() && !self.kernel.has_work()
     }
 }
