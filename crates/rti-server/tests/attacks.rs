@@ -206,6 +206,39 @@ fn a_call_that_concerns_many_instances_takes_many_turns_and_delays_no_other_sess
 }
 
 #[test]
+fn calls_that_look_at_many_instances_and_tell_nobody_count_as_their_work() {
+    const CALLS: u32 = 200;
+    let mut world = World::new(9, settings());
+    let mut pair = Pair::join(&mut world);
+    let mut owner = Federate::join(&mut world, "Bulk");
+    let (_, attribute) = owner.register(&mut world);
+    let object_class = owner.class(&mut world).0;
+    for _ in 1..400 {
+        let register = ObjectCall::RegisterObjectInstance { object_class };
+        owner.send(&world, register).expect("the session runs");
+    }
+    owner.until(&mut world, |owner| owner.unanswered() == 0);
+    // It owns all of them, so nobody is asked for values.
+    for _ in 0..CALLS {
+        let request = ObjectCall::RequestClassAttributeValueUpdate {
+            object_class,
+            attributes: vec![attribute],
+            user_supplied_tag: hemiola_hla::Data::new(),
+        };
+        owner.send(&world, request).expect("the session runs");
+    }
+    let mut calls = world.server.summary().calls;
+    run(&mut world, &mut pair, 50, |world, _| {
+        let before = std::mem::replace(&mut calls, world.server.summary().calls);
+        // Each looks at 400 instances, which is the work of 20 short calls. The pair makes one call.
+        assert!(calls - before <= 256 / 20 + 4, "{} calls in a turn", calls - before);
+        owner.step(world);
+    });
+    assert_eq!(owner.unanswered(), 0, "all are carried out");
+    pair.check(&mut world, 2);
+}
+
+#[test]
 fn federates_that_die_at_once_are_resigned_over_several_turns() {
     let mut world = World::new(7, settings());
     let mut pair = Pair::join(&mut world);

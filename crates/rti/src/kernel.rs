@@ -43,8 +43,8 @@ pub struct Kernel {
     /// The number of calls whose modules the kernel read itself.
     pub(crate) unprepared: u64,
     retired: Vec<Retired>,
-    /// The units of work for the current input.
-    budget: u64,
+    /// The units of work that are left for the current input.
+    pub(crate) left: u64,
     /// Federations with unfinished work, and the last that had its turn.
     pub(crate) working: BTreeSet<FederationId>,
     worked: Option<FederationId>,
@@ -106,11 +106,13 @@ impl Kernel {
     ///
     /// A call of a session that [is busy](Self::is_busy) finishes its jobs first, whatever the budget.
     ///
+    /// Returns the units that were used up.
+    ///
     /// # Panics
     ///
     /// If an input opens a session that is already open.
-    pub fn handle_within(&mut self, input: Input, budget: u64, out: &mut Vec<Effect>) {
-        self.budget = budget;
+    pub fn handle_within(&mut self, input: Input, budget: u64, out: &mut Vec<Effect>) -> u64 {
+        self.left = budget;
         match input {
             Input::Opened(session) => {
                 let before = self.sessions.insert(session, Session::default());
@@ -166,6 +168,7 @@ impl Kernel {
             out.append(&mut self.after_reply);
             self.after_reply.shrink_to(SPARE_EFFECTS);
         }
+        budget - self.left
     }
 
     /// Forgets a session. Its federate is resigned, and the management object model reports this fault.
@@ -174,10 +177,11 @@ impl Kernel {
         if let Some(Member { federation: id, federate }) = gone.and_then(|gone| gone.member) {
             let federation = self.federations.get_mut(&id);
             let federation = federation.expect("a federation with members exists");
-            federation.budget = self.budget;
+            federation.budget = self.left;
             mom::lost(federation, federate, fault);
             services::federation::resign_lost(federation, federate);
             services::follow_up(federation, &mut self.sessions, out);
+            self.left = federation.budget;
             self.note_work();
             self.note_memory();
         }
@@ -187,9 +191,10 @@ impl Kernel {
     /// Passes an answer of the storage to its federation, if that still exists.
     fn answer(&mut self, id: StorageId, take: impl FnOnce(&mut Federation), out: &mut Vec<Effect>) {
         let Some(federation) = self.federations.get_mut(&id.federation) else { return };
-        federation.budget = self.budget;
+        federation.budget = self.left;
         take(federation);
         services::follow_up(federation, &mut self.sessions, out);
+        self.left = federation.budget;
         self.note_work();
         self.note_memory();
     }
@@ -318,7 +323,7 @@ impl Kernel {
         };
         let federation = self.federations.get_mut(&id);
         let federation = federation.expect("a federation with members exists");
-        federation.budget = self.budget;
+        federation.budget = self.left;
         let by_others = self.memory.held - federation.held();
         let elsewhere = by_session - federation.federate(federate).account.held();
         federation.allowance = Allowance { room: self.room, by_others, elsewhere };
@@ -335,6 +340,7 @@ impl Kernel {
             out.push(reply(&self.sessions, answer));
         }
         services::follow_up(federation, &mut self.sessions, out);
+        self.left = federation.budget;
         self.memory.held = by_others + federation.held();
         if federation.has_work() {
             self.working.insert(id);
@@ -352,11 +358,6 @@ impl Kernel {
         federation.zip(member).is_some_and(|(federation, Member { federate, .. })| {
             federation.answers_later(federate, session, number)
         })
-    }
-
-    /// The budget of the current input.
-    pub(crate) const fn budget(&self) -> u64 {
-        self.budget
     }
 
     /// Checks the invariants that hold between any two inputs. Tests call it after every input.

@@ -18,6 +18,8 @@ const BUDGET: u64 = 256;
 /// Bytes of replies, and callbacks, that cost as much as a call.
 const BYTES_PER_UNIT: u64 = 1024;
 const CALLBACKS_PER_UNIT: u64 = 4;
+/// The kernel's units of work (about 100 ns) that cost as much as a call.
+const KERNEL_WORK_PER_UNIT: u64 = 20;
 /// A turn's work is done in this many parts, so that several sessions share it. A call begins with one part.
 const WORK_PARTS: u64 = 4;
 /// Characters of the reason of a refusal that are logged.
@@ -157,7 +159,7 @@ impl Server {
         let may_join = matches!(call, Call::Federation(_));
         found.calls.answering = Some(Caller { request, number, output });
         self.input(Input::Room(self.room(len)));
-        self.input(Input::Called(session, CallId(request.number()), call));
+        let work = self.input(Input::Called(session, CallId(request.number()), call));
         if let Some(settings) = settings {
             self.apply(session, &settings);
         }
@@ -165,7 +167,8 @@ impl Server {
             self.offer_session(session);
             self.expect_abandoned();
         }
-        self.deliver(Some(session))
+        // Callbacks are among the kernel's work, too.
+        self.deliver(Some(session)).max(1 + work / KERNEL_WORK_PER_UNIT)
     }
 
     /// Applies the settings of a session whose call to connect has just been carried out.
@@ -195,10 +198,10 @@ impl Server {
         }
     }
 
-    /// Passes an input to the kernel, for a part of the work of a turn.
-    pub(super) fn input(&mut self, input: Input) {
+    /// Passes an input to the kernel, for a part of the work of a turn. Returns the kernel's units of work.
+    pub(super) fn input(&mut self, input: Input) -> u64 {
         let budget = self.settings.work_max / WORK_PARTS;
-        self.kernel.handle_within(input, budget, &mut self.buffers.effects);
+        self.kernel.handle_within(input, budget, &mut self.buffers.effects)
     }
 
     /// Continues the work on many instances or messages that calls have left, session by session.

@@ -33,15 +33,15 @@ pub(super) fn resign_federation_execution(
     let state = kernel.sessions.get_mut(&session).expect("it is connected");
     let Member { federation, federate } =
         state.member.ok_or(Exception::FederateNotExecutionMember)?;
-    let budget = kernel.budget();
     let federation = kernel.federations.get_mut(&federation);
     let federation = federation.expect("a federation with members exists");
-    federation.budget = budget;
+    federation.budget = kernel.left;
     let action = action.ok_or(Exception::InvalidResignAction)?;
     may_leave_owned(federation, federate, action)?;
     let leave = Leave::new(action, Phase::Check(Default::default()));
     let answer = federation.start_and_answer(federate, Task::Leave(Box::new(leave)));
     follow_up(federation, &mut kernel.sessions, &mut kernel.after_reply);
+    kernel.left = federation.budget;
     answer
 }
 
