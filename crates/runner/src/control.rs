@@ -4,6 +4,7 @@
 //! `hemiola/<run>`, a universe `hemiola-universe/<run>/<process>`. A socket answers only the same user and root. A
 //! connection carries one request and one answer, each a line of JSON.
 
+mod base64;
 pub mod universe;
 
 use std::fmt;
@@ -347,7 +348,10 @@ fn send<P: Protocol>(
 }
 
 /// The socket of this name, or the only one there is.
-fn chosen<P: Protocol>(name: Option<&str>) -> Result<String, ControlError> {
+///
+/// # Errors
+/// When there is no such socket, or there are several and none is named.
+pub fn chosen<P: Protocol>(name: Option<&str>) -> Result<String, ControlError> {
     let (mut names, thing) = (running::<P>()?, P::THING);
     match name {
         Some(name) if names.iter().any(|known| known == name) => Ok(name.to_owned()),

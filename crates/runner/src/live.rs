@@ -4,6 +4,8 @@
 //! before each step, carries out one order at most, and leaves its outcome. It waits for nothing: if the mailbox is in
 //! use, it looks again before the next step.
 
+mod describe;
+
 use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,12 +15,13 @@ use std::time::Duration;
 use hemiola_trace::result::{MonitorRun, RedefinitionRun};
 use hemiola_units::{Instant, Span};
 use hemiola_world::{
-    Changed, Desk, Event, History, MonitorCounts, MonitorId, Order, Outcome, Reply, Request,
-    Status, Turn, World,
+    Changed, Desk, Event, History, MonitorCounts, MonitorId, MonitorStatus, Order, Outcome, Reply,
+    Request, Sampled, Status, Turn, World,
 };
 
 use crate::control::universe::{
-    ElementRow, LastRow, Pace, UniverseAnswer, UniverseRequest, UniverseStatus, Universes,
+    ElementRow, LastRow, Pace, SampleRows, UniverseAnswer, UniverseRequest, UniverseStatus,
+    Universes,
 };
 use crate::control::{Client, Server};
 
@@ -165,7 +168,14 @@ impl Counter {
 
     fn answer(&self, reply: Reply, pace: Pace) -> UniverseAnswer {
         match reply {
-            Reply::Status(step, status) => UniverseAnswer::Status(self.status(step, status, pace)),
+            Reply::Status(step, status) => UniverseAnswer::Status(self.status(step, *status, pace)),
+            Reply::Definition { universe, definition, from, counts } => {
+                UniverseAnswer::Definition(describe::part(&universe, definition, from, &counts))
+            }
+            Reply::Sampled(step, waited, Sampled { rows, chosen, values }) => {
+                UniverseAnswer::Sample(SampleRows { step, waited, rows, chosen, values })
+            }
+            Reply::Redefined => UniverseAnswer::Redefined,
             Reply::Done(text) => UniverseAnswer::Done(cut(text)),
             Reply::Refused(text) => UniverseAnswer::Refused(cut(text)),
             Reply::Unsound(text) => UniverseAnswer::Unsound(cut(text)),
@@ -173,19 +183,21 @@ impl Counter {
     }
 
     fn status(&self, step: u64, status: Status, pace: Pace) -> UniverseStatus {
-        let Status { entities, elements, monitors, last } = status;
+        let Status { definition, entities, elements, monitors, last } = status;
         let element = |(element, entities)| ElementRow { element, entities: entities as u64 };
-        let monitor = |(id, counts): (MonitorId, MonitorCounts)| {
+        let monitor = |MonitorStatus { id, counts, .. }: &MonitorStatus| {
             let text = self.monitors.get(id.0 as usize).map_or("", String::as_str);
-            monitor_run(text, counts)
+            monitor_run(text, *counts)
         };
         UniverseStatus {
             universe: self.universe.clone(),
+            definition,
             step,
             pace,
             entities: entities as u64,
             elements: elements.into_iter().map(element).collect(),
-            monitors: monitors.into_iter().map(monitor).collect(),
+            monitors: monitors.iter().map(monitor).collect(),
+            row_lens: monitors.iter().map(|monitor| monitor.row_len).collect(),
             last: last.map(|last| LastRow {
                 step: last.step,
                 what: last.what,

@@ -57,7 +57,7 @@ pub use definition::Definition;
 pub use format::format;
 pub use parse::parse;
 pub use problem::{Problem, render};
-pub use show::{show, value_text};
+pub use show::{function_text, show, value_text};
 pub use source::{Position, Source, Sources, Span, TooLong};
 pub use token::{Keyword, Sign, Token, TokenKind};
 pub use value::Value;

@@ -72,7 +72,9 @@ fn show_element(
     Ok(())
 }
 
-fn function_text(universe: &Universe, function: &Function) -> String {
+/// A function with its parameters, the bound of its cost, and what it reads and writes, in one line.
+#[must_use]
+pub fn function_text(universe: &Universe, function: &Function) -> String {
     let name = function.name.rsplit('.').next().unwrap_or(&function.name);
     let parameters: Vec<String> = function.locals[..function.parameter_count as usize]
         .iter()

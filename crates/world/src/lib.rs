@@ -9,6 +9,7 @@
 //! * [`Revision`]: a checked definition that is to follow the present one. [`World::redefine`]: it takes the place of
 //!   that one; [`Redefinition`]: the way back.
 //! * [`Desk`] and [`History`]: a world that is redefined while it runs, on requests of users.
+//! * [`Slices`] and [`SliceRequest`]: a sample of the rows of a world that runs.
 //! * [`World::checkpoint`]: a world and its run as bytes, from which [`World::resume`] goes on.
 //! * [`Setup`]: a world from texts, with populations and monitors as a command line states them.
 //!
@@ -49,6 +50,7 @@ mod live;
 mod monitor;
 mod past;
 mod redefine;
+mod sample;
 mod setup;
 mod step;
 mod table;
@@ -57,11 +59,12 @@ mod world;
 pub use birth::{BIRTHS_UP_TO, Draw, Effect};
 pub use checkpoint::{CheckpointError, RunSoFar};
 pub use live::{
-    CHANGES_MAX, ChangeError, Changed, Desk, Event, History, LISTED_MAX, LastChange, Order,
-    Outcome, Reply, Request, Status, Turn, WAITING_MAX,
+    CHANGES_MAX, ChangeError, Changed, Desk, Event, History, LISTED_MAX, LastChange, MonitorStatus,
+    Order, Outcome, Reply, Request, Status, Turn, WAITING_MAX,
 };
 pub use monitor::{Interest, MonitorCounts, MonitorId};
 pub use redefine::{Ended, RedefineError, Redefinition, Return, Revision, RevisionError};
+pub use sample::{SCALARS_MAX, SampleError, Sampled, Slice, SliceRequest, Slices};
 pub use setup::{Setup, SetupError, SetupPart, SetupTexts};
 pub use step::{Output, Phase, StepReport};
 pub use world::{Change, ENTITIES_MAX, EntityId, MONITORS_MAX, Refused, World, WorldError};

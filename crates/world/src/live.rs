@@ -1,4 +1,4 @@
-//! Requests to a world that runs: its status, a plan, a redefinition, a return.
+//! Requests to a world that runs: its status, its definition, a sample of its rows, a plan, a redefinition, a return.
 //!
 //! A [`Desk`] judges requests beside the steps: it checks texts, plans, and lets one change wait at a time. A
 //! [`History`] carries out what the desk orders, between two steps. Neither waits for the other:
@@ -22,6 +22,7 @@ use thiserror::Error;
 
 use crate::monitor::{MonitorCounts, MonitorId};
 use crate::redefine::{Ended, RedefineError, Redefinition, Return, Revision, RevisionError};
+use crate::sample::{SampleError, Sampled, Slice, SliceRequest};
 use crate::step::Output;
 use crate::world::{World, programs};
 
@@ -29,7 +30,7 @@ use crate::world::{World, programs};
 pub const WAITING_MAX: usize = 64;
 /// Redefinitions and returns of a run at most, because the run records each of them.
 pub const CHANGES_MAX: usize = 1024;
-/// Elements and monitors that a status lists at most.
+/// Elements and monitors that a status lists at most, and elements of a definition that are counted at once.
 pub const LISTED_MAX: usize = 64;
 
 /// What a user asks of a world that runs.
@@ -37,6 +38,10 @@ pub const LISTED_MAX: usize = 64;
 pub enum Request {
     /// How it is.
     Status,
+    /// Its definition, and the entities of the elements from this one on.
+    Describe(ElementId),
+    /// Some columns of some rows.
+    Sample(SliceRequest),
     /// What would become of it with these texts.
     Plan(Sources),
     /// Redefine it by these texts.
@@ -50,6 +55,10 @@ pub enum Request {
 pub enum Order {
     /// Say how the world is.
     Status,
+    /// Count the entities of the elements from this one on.
+    Count(ElementId),
+    /// Copy some columns of some rows.
+    Sample(Box<Slice>),
     /// Try whether a redefinition is possible.
     Try(Box<Revision>),
     /// Redefine the world.
@@ -81,6 +90,17 @@ pub struct Outcome {
 pub enum Event {
     /// The world was as follows.
     Status(Status),
+    /// The entities were counted.
+    Counted {
+        /// The number of the definition.
+        definition: u64,
+        /// The first of the elements.
+        from: ElementId,
+        /// The entities of at most [`LISTED_MAX`] elements.
+        counts: Vec<u64>,
+    },
+    /// The rows.
+    Sampled(Result<Sampled, SampleError>),
     /// A redefinition was tried: the monitors that would end.
     Tried(Result<Ended, RedefineError>),
     /// The definition changed, or not.
@@ -124,14 +144,27 @@ pub enum ChangeError {
 /// How a world is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
+    /// The number of the definition: redefinitions and returns so far.
+    pub definition: u64,
     /// All entities.
     pub entities: usize,
     /// Elements that have entities, with their number; the first [`LISTED_MAX`].
     pub elements: Vec<(String, usize)>,
-    /// Monitors with their counts; the first [`LISTED_MAX`].
-    pub monitors: Vec<(MonitorId, MonitorCounts)>,
+    /// Monitors; the first [`LISTED_MAX`].
+    pub monitors: Vec<MonitorStatus>,
     /// The last redefinition or return.
     pub last: Option<LastChange>,
+}
+
+/// How a monitor is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MonitorStatus {
+    /// Its number.
+    pub id: MonitorId,
+    /// What became of its rows.
+    pub counts: MonitorCounts,
+    /// Bytes of the columns that it is sent of a row.
+    pub row_len: u64,
 }
 
 /// The last redefinition or return of a world.
@@ -146,10 +179,25 @@ pub struct LastChange {
 }
 
 /// The answer to a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Reply {
     /// The world is like this, after this step.
-    Status(u64, Status),
+    Status(u64, Box<Status>),
+    /// The world has this definition.
+    Definition {
+        /// The definition.
+        universe: Arc<Universe>,
+        /// Its number.
+        definition: u64,
+        /// The element of the request.
+        from: ElementId,
+        /// The entities of at most [`LISTED_MAX`] elements from this one on.
+        counts: Vec<u64>,
+    },
+    /// The rows of the request after this step, and how long the next step waited for them.
+    Sampled(u64, Span, Sampled),
+    /// There are no rows, because the world was redefined.
+    Redefined,
     /// It is done, or possible; the text says what.
     Done(String),
     /// It is not possible; the text says why, and what to do. The world is as before.
@@ -179,7 +227,7 @@ pub struct Desk {
 /// What the outcome of an order is told with.
 #[derive(Debug)]
 enum Waiting {
-    Status,
+    Look,
     Plan(String),
     Change,
 }
@@ -206,15 +254,20 @@ impl Desk {
         if self.waiting.len() >= WAITING_MAX {
             return Err(refused("too many requests wait for the end of a step; ask again"));
         }
-        let changes = !matches!(request, Request::Status);
-        if changes && self.waiting.iter().any(|order| matches!(order, Waiting::Change)) {
+        let looks = matches!(request, Request::Status | Request::Describe(_) | Request::Sample(_));
+        if !looks && self.waiting.iter().any(|order| matches!(order, Waiting::Change)) {
             return Err(refused(
                 "another redefinition waits for the end of the step; look at the universe when it is done, and ask \
                  again",
             ));
         }
         match request {
-            Request::Status => Ok((Order::Status, Waiting::Status)),
+            Request::Status => Ok((Order::Status, Waiting::Look)),
+            Request::Describe(from) => Ok((Order::Count(from), Waiting::Look)),
+            Request::Sample(slice) => match slice.prepare() {
+                Ok(slice) => Ok((Order::Sample(Box::new(slice)), Waiting::Look)),
+                Err(error) => Err(Reply::Refused(error.to_string())),
+            },
             Request::RollBack => Ok((Order::RollBack, Waiting::Change)),
             Request::Plan(sources) => self.plan(&sources),
             Request::Apply(sources) => self.apply(&sources),
@@ -264,9 +317,16 @@ impl Desk {
         let waiting = self.waiting.pop_front().expect("each order has one outcome");
         let Outcome { universe, step, event } = outcome;
         self.universe = universe;
+        let waited = took;
         let took = format!("{:.0} µs", took.secs_f64() * 1e6);
         match (event, waiting) {
-            (Event::Status(status), _) => Reply::Status(step, status),
+            (Event::Status(status), _) => Reply::Status(step, Box::new(status)),
+            (Event::Counted { definition, from, counts }, _) => {
+                Reply::Definition { universe: Arc::clone(&self.universe), definition, from, counts }
+            }
+            (Event::Sampled(Ok(sampled)), _) => Reply::Sampled(step, waited, sampled),
+            (Event::Sampled(Err(SampleError::Redefined)), _) => Reply::Redefined,
+            (Event::Sampled(Err(error)), _) => Reply::Refused(error.to_string()),
             (Event::Tried(Ok(ended)), waiting) => {
                 let plan = if let Waiting::Plan(text) = waiting { text } else { String::new() };
                 let ended = monitors_end(ended.len());
@@ -330,6 +390,13 @@ impl History {
     ) -> Outcome {
         let event = match order {
             Order::Status => Event::Status(self.status(world)),
+            Order::Count(from) => {
+                let end = world.universe().elements.len() as u32;
+                let elements = (from.0..end).take(LISTED_MAX).map(ElementId);
+                let counts = elements.map(|element| world.count(element) as u64).collect();
+                Event::Counted { definition: world.definition(), from, counts }
+            }
+            Order::Sample(slice) => Event::Sampled(world.sample(*slice)),
             Order::Try(revision) => Event::Tried(world.dry_run(&revision)),
             Order::Redefine { revision, texts, plan } => Event::Changed(
                 self.redefine(world, *revision, texts, out)
@@ -418,10 +485,15 @@ impl History {
             };
             LastChange { step: *step, what: what.clone(), no_way_back }
         });
+        let monitor = |(id, counts)| {
+            let row_len = world.row_len(id).unwrap_or_default();
+            MonitorStatus { id, counts, row_len }
+        };
         Status {
+            definition: world.definition(),
             entities: world.len(),
             elements: elements.collect(),
-            monitors: world.monitors().take(LISTED_MAX).collect(),
+            monitors: world.monitors().take(LISTED_MAX).map(monitor).collect(),
             last,
         }
     }

@@ -274,6 +274,14 @@ impl World {
         self.monitors.get(&monitor).map(|monitor| monitor.counts)
     }
 
+    /// Bytes of the columns that a monitor is sent of a row.
+    #[must_use]
+    pub fn row_len(&self, monitor: MonitorId) -> Option<u64> {
+        let Interest { element, properties, .. } = &self.monitors.get(&monitor)?.interest;
+        let all = &self.universe.elements[element.index()].properties;
+        Some(properties.iter().map(|at| self.universe.size(&all[*at as usize].ty).1).sum())
+    }
+
     /// Accepts a change, which is carried out at the end of the next step, or by [`Self::apply`].
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hemiola_units::{Random, Span};
 use hemiola_world::{
     Change, ChangeError, Desk, Event, History, Order, Outcome, Redefinition, Reply, Request,
-    Revision, RevisionError, Turn, WAITING_MAX, World,
+    Revision, RevisionError, Sampled, SliceRequest, Turn, WAITING_MAX, World,
 };
 use hemiola_world_lang::Sources;
 use hemiola_world_lang::definition::ElementId;
@@ -19,8 +19,8 @@ fn sources(text: &str) -> Sources {
 }
 
 /// Replies of each kind: status, unsound, busy, same, not possible at once, tried, not possible for a row, redefined,
-/// not redefined, returned, not returned.
-type Happened = [u32; 11];
+/// not redefined, returned, not returned, definition, sample.
+type Happened = [u32; 13];
 
 /// A world behind a desk, and one that is redefined directly.
 struct Pair {
@@ -34,6 +34,8 @@ struct Pair {
     direct: World,
     last: Option<Redefinition>,
     happened: Happened,
+    /// The number of the definition that was told last.
+    definition: u64,
 }
 
 impl Pair {
@@ -48,6 +50,7 @@ impl Pair {
             direct,
             last: None,
             happened: Happened::default(),
+            definition: 0,
         }
     }
 
@@ -74,7 +77,7 @@ impl Pair {
     /// The number of the reply that a request must get at once, or none.
     fn expected(&self, request: &Request) -> Option<usize> {
         let (sources, applies) = match request {
-            Request::Status => return None,
+            Request::Status | Request::Describe(_) | Request::Sample(_) => return None,
             _ if self.change_waits() => return Some(2),
             Request::RollBack => return None,
             Request::Plan(sources) => (sources, false),
@@ -92,7 +95,7 @@ impl Pair {
         let expected = self.expected(&request);
         let text = match &request {
             Request::Plan(sources) | Request::Apply(sources) => sources.files()[0].text.clone(),
-            Request::Status | Request::RollBack => String::new(),
+            _ => String::new(),
         };
         match (self.desk.ask(request), expected) {
             (Turn::Order(order), None) => self.orders.push_back((order, text)),
@@ -111,6 +114,8 @@ impl Pair {
         let revision = |world: &World| Revision::check(&sources(&text), world.universe()).unwrap();
         let number = match &order {
             Order::Status => 0,
+            Order::Count(_) => 11,
+            Order::Sample(_) => 12,
             Order::Try(_) => {
                 let revision = revision(&self.direct);
                 if self.direct.dry_run(&revision).is_ok() { 5 } else { 6 }
@@ -152,6 +157,14 @@ impl Pair {
                 let counts: usize = status.elements.iter().map(|(_, count)| count).sum();
                 assert_eq!(counts, status.entities);
             }
+            (Reply::Definition { definition, counts, .. }, 11) => {
+                self.definition = definition;
+                assert!(counts.iter().sum::<u64>() <= expected.1 as u64);
+            }
+            (Reply::Sampled(step, _, sampled), 12) => {
+                assert!(step == expected.0 && sampled.rows <= expected.1 as u64);
+            }
+            (Reply::Redefined | Reply::Refused(_), 12) => {}
             (Reply::Done(_), 5 | 7 | 9) | (Reply::Refused(_), 6 | 8 | 10) => {}
             (reply, number) => panic!("{reply:?} {number}"),
         }
@@ -170,10 +183,19 @@ impl Pair {
     }
 }
 
-fn request(texts: &[String], random: &mut Random) -> Request {
+fn request(definition: u64, texts: &[String], random: &mut Random) -> Request {
     let sources = sources(&texts[random.below(texts.len() as u64) as usize]);
-    match random.below(6) {
+    match random.below(8) {
         0 => Request::Status,
+        6 => Request::Describe(ElementId(random.below(3) as u32)),
+        7 => {
+            let (element, columns) =
+                (ElementId(random.below(3) as u32), vec![random.below(4) as u32]);
+            let [first, count, stride] = [4, 9, 3].map(|bound| random.below(bound));
+            let (count, stride) = (count as u32, stride as u32 + 1);
+            let slice = SliceRequest { definition, element, columns, first, count, stride };
+            Request::Sample(slice)
+        }
         1 | 2 => Request::Plan(sources),
         3 | 4 => Request::Apply(sources),
         _ => Request::RollBack,
@@ -189,7 +211,7 @@ fn simulate(seed: u64) -> Happened {
     (0..random.below(4)).for_each(|_| pair.populate(&mut random));
     for at in 0..80 {
         match random.below(5) {
-            0 | 1 => pair.ask(request(&texts, &mut random)),
+            0 | 1 => pair.ask(request(pair.definition, &texts, &mut random)),
             2 => pair.carry_out(),
             3 => pair.tell(),
             _ => pair.step(),
@@ -289,4 +311,39 @@ fn requests_that_wait_are_bounded() {
     }
     let Turn::Answer(Reply::Refused(text)) = desk.ask(Request::Status) else { panic!("refused") };
     assert!(text.contains("too many requests"), "{text}");
+}
+
+#[test]
+fn a_sample_is_of_the_definition_that_its_request_names() {
+    let text = |inner: &str| format!("universe u {{ element e {{ {inner} }} entity one : e; }}");
+    let mut world = World::new(universe(&text("property n : integer = 3;"))).unwrap();
+    let (mut desk, mut history) = (Desk::new(Arc::clone(world.universe())), History::default());
+    let mut ask = |request| answer(&mut desk, &mut history, &mut world, request);
+    let slice = |definition, column, count| {
+        let (element, columns) = (ElementId(0), vec![column]);
+        let slice = SliceRequest { definition, element, columns, first: 0, count, stride: 1 };
+        Request::Sample(slice)
+    };
+    let sampled = |value| {
+        let sampled = Sampled { rows: 1, chosen: 1, values: vec![value] };
+        Reply::Sampled(0, Span::from_micros(3), sampled)
+    };
+    assert_eq!(ask(slice(0, 0, 5)), sampled(3.0));
+    let Reply::Refused(text_of_large) = ask(slice(0, 0, u32::MAX)) else { panic!("refused") };
+    assert!(text_of_large.contains("at most 8192 scalars"), "{text_of_large}");
+    assert!(matches!(ask(slice(0, 1, 5)), Reply::Refused(_)));
+    let more = text("property more : real = 2.5; property n : integer = 3;");
+    assert!(matches!(ask(Request::Apply(sources(&more))), Reply::Done(_)));
+    assert_eq!(ask(slice(0, 0, 5)), Reply::Redefined);
+    assert_eq!(ask(slice(1, 0, 5)), sampled(2.5));
+    let Reply::Definition { universe, definition, counts, .. } =
+        ask(Request::Describe(ElementId(0)))
+    else {
+        panic!("a definition")
+    };
+    assert_eq!((definition, counts, universe.elements.len()), (1, vec![1], 1));
+    assert!(matches!(ask(Request::RollBack), Reply::Done(_)));
+    // The number of a definition is never used again, so no request meets columns that it does not mean.
+    assert_eq!(ask(slice(1, 0, 5)), Reply::Redefined);
+    assert_eq!(ask(slice(2, 0, 5)), sampled(3.0));
 }

@@ -63,7 +63,10 @@ fn sentence(answer: UniverseAnswer) -> Result<String, Failure> {
         UniverseAnswer::Done(text) => Ok(text),
         UniverseAnswer::Refused(text) => Err(Failure::failed(text)),
         UniverseAnswer::Unsound(text) => Err(Failure::bad_input(text)),
-        UniverseAnswer::Status(_) => Err(Failure::failed("the answer is a status")),
+        UniverseAnswer::Status(_)
+        | UniverseAnswer::Definition(_)
+        | UniverseAnswer::Sample(_)
+        | UniverseAnswer::Redefined => Err(Failure::failed("the answer is not a sentence")),
     }
 }
 

@@ -13,7 +13,7 @@ use hemiola_runner::live::{Control, monitor_run, redefinition_run};
 use hemiola_trace::result::{MonitorRun, RedefinitionRun};
 use hemiola_units::{Instant, Span};
 use hemiola_world::{
-    Desk, Event, History, MonitorId, Order, Reply, Request, RunSoFar, Turn, World,
+    Desk, Event, History, MonitorId, Order, Phase, Reply, Request, RunSoFar, Turn, World,
 };
 use hemiola_world_lang::Sources;
 use hemiola_world_lang::definition::Universe;
@@ -74,7 +74,7 @@ impl Redefinitions {
         Ok(Self { due, history, monitors, done: Vec::new(), control, began })
     }
 
-    /// Does what is due after a step.
+    /// Does what is due after a step. `phases` is the time in each phase so far.
     ///
     /// # Errors
     /// If the state of the world does not allow it. The world keeps its definition.
@@ -83,9 +83,11 @@ impl Redefinitions {
         step: u64,
         world: &mut World,
         run: &mut RunSoFar,
+        phases: [Span; Phase::ALL.len()],
     ) -> Result<(), String> {
         if let Some(control) = &mut self.control {
-            let pace = || Pace { elapsed: MonotonicClock.now() - self.began, ..Pace::default() };
+            let elapsed = || MonotonicClock.now() - self.began;
+            let pace = || Pace { elapsed: elapsed(), phases, ..Pace::default() };
             control.between_steps(world, &mut self.history, pace, || MonotonicClock.now());
         }
         for action in self.due.remove(&step).unwrap_or_default() {

@@ -9,6 +9,7 @@ use hemiola_report::table::Table;
 use hemiola_report::{terminal, text};
 use hemiola_stats::{Distribution, Stream};
 use hemiola_trace::result::MonitorRun;
+use hemiola_units::Span;
 use hemiola_world::{Output, Phase, RunSoFar, Setup, SetupError, SetupPart, SetupTexts, World};
 use hemiola_world_lang::definition::{Type, Value};
 use hemiola_world_lang::value_text;
@@ -142,13 +143,16 @@ impl Report {
         mut run: RunSoFar,
     ) -> Self {
         let mut streams: [Stream; Phase::ALL.len()] = Default::default();
+        let mut phases = [Span::ZERO; Phase::ALL.len()];
         let (first, mut ended_early) = (world.steps() + 1, None);
         let began = Instant::now();
         let mut last = began;
         for number in first..=steps {
             let mut ended = |phase: Phase| {
                 let now = Instant::now();
-                streams[phase as usize].push((now - last).as_nanos() as u64);
+                let ns = (now - last).as_nanos() as u64;
+                streams[phase as usize].push(ns);
+                phases[phase as usize] += Span::from_nanos(ns as i64);
                 last = now;
             };
             let mut fault = None;
@@ -161,7 +165,7 @@ impl Report {
             if let (None, Some((entity, fault))) = (&run.first_fault, fault) {
                 run.first_fault = Some(format!("step {number}, {}: {fault}", world.name(entity)));
             }
-            ended_early = redefinitions.after(number, world, &mut run).err();
+            ended_early = redefinitions.after(number, world, &mut run, phases).err();
             if let Some(checkpoints) = &mut checkpoints {
                 checkpoints.after(number == steps || ended_early.is_some(), world, &run);
             }

@@ -2,11 +2,12 @@
 
 use hemiola_trace::result::MonitorRun;
 use hemiola_units::Span;
-use hemiola_world::Request;
+use hemiola_world::{Phase, Request, SliceRequest};
+use hemiola_world_lang::definition::ElementId;
 use hemiola_world_lang::{Sources, TooLong};
 use serde::{Deserialize, Serialize};
 
-use super::Protocol;
+use super::{Protocol, base64};
 
 /// The control of a universe.
 #[derive(Debug)]
@@ -32,6 +33,10 @@ impl Protocol for Universes {
 pub enum UniverseRequest {
     /// Show how it is.
     Status,
+    /// Show its definition from the element of this number on.
+    Describe(u32),
+    /// Copy some columns of some rows.
+    Sample(SampleRequest),
     /// Show what would become of it with these texts.
     Plan(Vec<SourceText>),
     /// Redefine it by these texts.
@@ -49,12 +54,35 @@ pub struct SourceText {
     pub text: String,
 }
 
+/// A slice of a sample; the same as a [`SliceRequest`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SampleRequest {
+    /// The number of the definition that `element` and `columns` belong to.
+    pub definition: u64,
+    /// The number of the element.
+    pub element: u32,
+    /// The numbers of the columns.
+    pub columns: Vec<u32>,
+    /// The first of the rows to choose, in strides from the first row.
+    pub first: u64,
+    /// Rows to choose; none asks how many rows there are.
+    pub count: u32,
+    /// One row is chosen of each so many rows.
+    pub stride: u32,
+}
+
 /// The answer of a universe.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UniverseAnswer {
     /// How it is.
     Status(UniverseStatus),
+    /// A part of its definition.
+    Definition(DefinitionPart),
+    /// The rows.
+    Sample(SampleRows),
+    /// There are no rows, because the universe was redefined since the definition of the request.
+    Redefined,
     /// Done, or possible; the text says what.
     Done(String),
     /// Refused; the text says why and what to do.
@@ -68,6 +96,8 @@ pub enum UniverseAnswer {
 pub struct UniverseStatus {
     /// Its name.
     pub universe: String,
+    /// The number of its definition: redefinitions and returns so far.
+    pub definition: u64,
     /// Steps made.
     pub step: u64,
     /// The time that they took.
@@ -78,6 +108,8 @@ pub struct UniverseStatus {
     pub elements: Vec<ElementRow>,
     /// Monitors that have not ended.
     pub monitors: Vec<MonitorRun>,
+    /// Bytes of the columns that each of these monitors is sent of a row.
+    pub row_lens: Vec<u64>,
     /// The last redefinition or return.
     pub last: Option<LastRow>,
 }
@@ -93,6 +125,75 @@ pub struct Pace {
     pub late: u64,
     /// Releases without a step.
     pub skipped: u64,
+    /// The time in each phase, over all steps, in the order of [`Phase::ALL`].
+    pub phases: [Span; Phase::ALL.len()],
+}
+
+/// A part of the definition of a universe that runs, short enough for an answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DefinitionPart {
+    /// The name of the universe.
+    pub universe: String,
+    /// The number of the definition.
+    pub definition: u64,
+    /// The constants; only in the part from element 0 on.
+    pub constants: Vec<String>,
+    /// The functions of no element; only in the part from element 0 on.
+    pub functions: Vec<String>,
+    /// The elements.
+    pub elements: Vec<ElementPart>,
+    /// Constants, functions, properties and columns that are left out, because there are too many.
+    pub left_out: u64,
+    /// The element from which on the next part is; `None` if this is the last one.
+    pub next: Option<u32>,
+}
+
+/// An element of a definition.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ElementPart {
+    /// Its number.
+    pub number: u32,
+    /// Its name, with those of the elements around it.
+    pub name: String,
+    /// The element that it is derived from.
+    pub base: Option<String>,
+    /// Its entities, without those of derived elements.
+    pub entities: u64,
+    /// Bytes of a row in columns.
+    pub row_len: u64,
+    /// Its properties with their types and defaults.
+    pub properties: Vec<String>,
+    /// Its functions, updates, predictions and constraints.
+    pub functions: Vec<String>,
+    /// Columns of numbers and truth values.
+    pub columns: Vec<ColumnPart>,
+}
+
+/// A column of an element.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ColumnPart {
+    /// Its number.
+    pub number: u32,
+    /// Its name, such as `position[0]`.
+    pub name: String,
+    /// Its type with its SI unit.
+    pub ty: String,
+}
+
+/// Some columns of some rows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SampleRows {
+    /// The step after which they were copied.
+    pub step: u64,
+    /// The time that the next step waited for it.
+    pub waited: Span,
+    /// Rows of the element.
+    pub rows: u64,
+    /// Rows that were chosen.
+    pub chosen: u32,
+    /// The chosen rows of the first column, then those of the others. A truth value is 0 or 1.
+    #[serde(with = "base64")]
+    pub values: Vec<f64>,
 }
 
 /// An element of a universe that runs.
@@ -121,6 +222,12 @@ impl TryFrom<UniverseRequest> for Request {
     fn try_from(request: UniverseRequest) -> Result<Self, TooLong> {
         Ok(match request {
             UniverseRequest::Status => Self::Status,
+            UniverseRequest::Describe(from) => Self::Describe(ElementId(from)),
+            UniverseRequest::Sample(sample) => {
+                let SampleRequest { definition, element, columns, first, count, stride } = sample;
+                let element = ElementId(element);
+                Self::Sample(SliceRequest { definition, element, columns, first, count, stride })
+            }
             UniverseRequest::Plan(texts) => Self::Plan(sources(texts)?),
             UniverseRequest::Apply(texts) => Self::Apply(sources(texts)?),
             UniverseRequest::RollBack => Self::RollBack,

@@ -126,9 +126,14 @@ impl Task for Universe {
             ports.mark(EventKind::Mark, REQUEST, self.record.steps, nanos);
         }
         let (number, first_fault) = (self.record.steps + 1, &mut self.first_fault);
+        let (mut began, phases) = (ports.now(), &mut self.pace.phases);
         let report = self.world.step(
             self.step.secs_f64(),
-            &mut |phase| ports.mark(EventKind::Mark, PHASE_ENDED + phase as u16, number, 0),
+            &mut |phase| {
+                ports.mark(EventKind::Mark, PHASE_ENDED + phase as u16, number, 0);
+                let now = ports.now();
+                phases[phase as usize] += now - std::mem::replace(&mut began, now);
+            },
             &mut |output| {
                 if let Output::Fault { entity, fault, .. } = output {
                     first_fault.get_or_insert((number, entity, fault));
