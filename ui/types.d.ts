@@ -147,3 +147,69 @@ interface Distribution {
   p99: number;
   max: number;
 }
+
+/** What `hemiola universe view` answers; times are nanoseconds. */
+interface UniverseAnswer {
+  name: string;
+  phase_names: string[];
+  pace: UniversePace;
+  status: UniverseStatus;
+}
+
+interface UniversePace {
+  period: number | null;
+  /** From the first release. */
+  elapsed: number;
+  late: number;
+  skipped: number;
+  /** The time in each phase, over all steps. */
+  phases: number[];
+}
+
+interface UniverseStatus {
+  universe: string;
+  definition: number;
+  step: number;
+  entities: number;
+  monitors: { monitor: string; sent: number; outside: number; unchanged: number; faults: number }[];
+  /** Bytes of a row of each monitor. */
+  row_lens: number[];
+  last: { step: number; what: string; no_way_back: string | null } | null;
+}
+
+interface UniverseDefinition {
+  universe: string;
+  definition: number;
+  constants: string[];
+  functions: string[];
+  elements: ElementInfo[];
+  left_out: number;
+  next: number | null;
+}
+
+interface ElementInfo {
+  number: number;
+  name: string;
+  base: string | null;
+  entities: number;
+  row_len: number;
+  properties: string[];
+  functions: string[];
+  columns: ColumnInfo[];
+}
+
+interface ColumnInfo {
+  number: number;
+  name: string;
+  ty: string;
+}
+
+interface SampleInfo {
+  definition: number;
+  /** After which the first and the last row were copied. */
+  steps: [number, number];
+  rows: number;
+  chosen: number;
+  stride: number;
+  waited_ns: number;
+}

@@ -8,38 +8,9 @@ import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { chromium } from "playwright-core";
+import { browser, colours, end, test as tested } from "./browser.js";
 
 const [two, large, exact, foreign] = process.argv.slice(2);
-const FLAGS = [
-  "--no-sandbox",
-  "--disable-gpu",
-  "--disable-quic",
-  "--no-first-run",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
-];
-
-const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: FLAGS });
-let failures = 0;
-
-/** Opens an address; every error of the page, and every request to elsewhere, fails the test. */
-async function open(address, options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
-  const page = await context.newPage();
-  const troubles = [];
-  page.on("pageerror", (error) => troubles.push(error.message));
-  page.on("console", (message) => message.type() === "error" && troubles.push(message.text()));
-  page.on("request", (request) => {
-    const { protocol, host } = new URL(request.url());
-    if (!["blob:", "data:"].includes(protocol) && host !== new URL(address).host) troubles.push(`asked ${host}`);
-  });
-  await page.goto(address);
-  await page.waitForSelector("html[data-ready=true]");
-  await settled(page);
-  return { page, context, troubles };
-}
 
 /** Waits until every timeline shows what was last asked for. */
 async function settled(page) {
@@ -57,26 +28,8 @@ async function place(page) {
   return { ...all, from: Number(all.from), to: Number(all.to) };
 }
 
-/** How many different colours are in a part of a canvas: 1 is an empty picture. */
-async function colours(page, selector) {
-  return page.$eval(selector, (canvas) => {
-    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-    return new Set(new Uint32Array(data.buffer)).size;
-  });
-}
-
-async function test(name, address, options, body) {
-  const { page, context, troubles } = await open(address, options);
-  try {
-    await body(page, context);
-    assert.deepEqual(troubles, []);
-    console.log(`ok      ${name}`);
-  } catch (error) {
-    failures += 1;
-    console.log(`FAILED  ${name}\n${error.stack}`);
-  }
-  await context.close();
-}
+/** A test of a page whose timelines show what was asked for. */
+const test = (name, address, options, body) => tested(name, address, { settled, ...options }, body);
 
 await test("both recordings are drawn and the tables filled", two, {}, async (page) => {
   assert.equal(await page.locator(".pane").count(), 2);
@@ -615,5 +568,4 @@ await test("texts have enough contrast in both themes", two, {}, async (page) =>
   await context.close();
 }
 
-await browser.close();
-process.exit(failures > 0 ? 1 : 0);
+await end();

@@ -460,6 +460,8 @@ pub(crate) enum Universe {
     Plan(UniversePlan),
     /// Show how a universe that runs is: steps, entities, monitors, and its last redefinition
     Status(UniverseStatus),
+    /// Open a page that shows a universe that runs: its definition, rows and monitors, and the plan of a redefinition
+    View(UniverseView),
     /// Redefine a universe that runs by these texts, between two steps
     Apply(UniverseApply),
     /// Return a universe that runs to the definition before its last redefinition
@@ -504,6 +506,14 @@ pub(crate) struct UniverseStatus {
     /// Print it as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct UniverseView {
+    #[command(flatten)]
+    pub(crate) chosen: UniverseChosen,
+    #[command(flatten)]
+    pub(crate) page: Page,
 }
 
 #[derive(Debug, clap::Args)]
@@ -935,16 +945,22 @@ pub(crate) enum Interface {
 }
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct View {
-    /// A trace file or a result folder; two are shown side by side
-    #[arg(required = true, num_args = 1..=2, value_name = "FILE")]
-    pub(crate) paths: Vec<PathBuf>,
+pub(crate) struct Page {
     /// The port on 127.0.0.1 [default: any free port]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) port: Option<u16>,
     /// Print the address without opening a browser
     #[arg(long)]
     pub(crate) no_open: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct View {
+    /// A trace file or a result folder; two are shown side by side
+    #[arg(required = true, num_args = 1..=2, value_name = "FILE")]
+    pub(crate) paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) page: Page,
     /// Set the period, and thus the deadline, of a thread or task; others are detected. Repeatable
     #[arg(long, value_name = "NAME=T")]
     pub(crate) period: Vec<Period>,

@@ -1,10 +1,12 @@
-//! `hemiola universe`: checks, formats, shows and runs definitions of simulated worlds, and redefines those that run.
+//! `hemiola universe`: checks, formats, shows and runs definitions of simulated worlds, and views and redefines those
+//! that run.
 
 mod ask;
 mod checkpoint;
 mod plan;
 mod redefine;
 mod run;
+mod view;
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -35,6 +37,7 @@ pub(crate) fn universe(action: &Universe) -> Result<ExitCode, Failure> {
         Universe::Plan(args) if args.after.is_empty() => return ask::plan(args),
         Universe::Plan(args) => return plan::plan(args),
         Universe::Status(args) => return ask::status(args),
+        Universe::View(args) => return view::view(args),
         Universe::Apply(args) => return ask::apply(args),
         Universe::RollBack(chosen) => return ask::roll_back(chosen),
         Universe::Run(args) => return run::run(args),

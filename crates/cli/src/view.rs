@@ -1,17 +1,19 @@
 //! `hemiola view`: serves the page that shows recordings, on this machine only.
 
-mod answer;
+pub(crate) mod answer;
 mod assets;
 mod plots;
-mod server;
+pub(crate) mod server;
 mod source;
 
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
 
+use axum::Router;
+
 use crate::args::View;
 use crate::diagnostics::Failure;
-use server::Server;
+use server::{Sends, Server, ServerError};
 use source::{SourceError, Sources};
 
 /// Problems of a file printed in the terminal.
@@ -30,21 +32,34 @@ pub(crate) fn view(args: &View) -> Result<ExitCode, Failure> {
             eprintln!("warning: and {} more; the page lists them", more + 1);
         }
     }
-    let server = Server::bind(args.port, Arc::new(sources)).map_err(Failure::failed)?;
+    let server = Server::bind(args.page.port, Sends::Nothing).map_err(Failure::failed)?;
+    let place = args.at.as_deref().map(|place| place.trim_start_matches('#'));
+    let answers = answer::answers(Arc::new(sources));
+    serve(server, "index.html", place, answers, args.page.no_open).map_err(Failure::failed)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints the address of a page, opens it in a browser where there is one, and serves it until the process ends.
+pub(crate) fn serve(
+    server: Server,
+    page: &'static str,
+    place: Option<&str>,
+    answers: Router,
+    no_open: bool,
+) -> Result<(), ServerError> {
     let mut address = server.address();
-    if let Some(place) = &args.at {
+    if let Some(place) = place {
         address.push('#');
-        address.push_str(place.trim_start_matches('#'));
+        address.push_str(place);
     }
     println!("{address}");
     eprintln!(
         "The page opens only on this machine and only with this address. Press Ctrl-C to stop."
     );
-    if !args.no_open {
+    if !no_open {
         open(&address);
     }
-    server.serve().map_err(Failure::failed)?;
-    Ok(ExitCode::SUCCESS)
+    server.serve(page, answers)
 }
 
 /// Asks the desktop to open the page. Does nothing without a desktop.

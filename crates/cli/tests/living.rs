@@ -21,14 +21,14 @@ fn sea() -> PathBuf {
 }
 
 /// A universe that runs, and the name of its socket.
-struct Living<'m> {
+pub(crate) struct Living<'m> {
     machine: &'m Machine,
     run: Running,
-    name: String,
+    pub(crate) name: String,
 }
 
 impl<'m> Living<'m> {
-    fn start(machine: &'m Machine, arguments: &[&str]) -> Self {
+    pub(crate) fn start(machine: &'m Machine, arguments: &[&str]) -> Self {
         let mut run = machine.start(arguments);
         let limit = Instant::now() + PATIENCE;
         let prefix = format!("@hemiola-universe/{:x}-", run.pid());
@@ -43,11 +43,16 @@ impl<'m> Living<'m> {
         Self { machine, run, name }
     }
 
-    fn ask(&self, arguments: &[&str]) -> Ended {
+    /// The process that was started.
+    pub(crate) fn pid(&self) -> u32 {
+        self.run.pid()
+    }
+
+    pub(crate) fn ask(&self, arguments: &[&str]) -> Ended {
         self.machine.hemiola(&[&["universe"], arguments, &["--run", &self.name]].concat())
     }
 
-    fn status(&self) -> Value {
+    pub(crate) fn status(&self) -> Value {
         serde_json::from_str(&self.ask(&["status", "--json"]).with_code(0).stdout).unwrap()
     }
 
@@ -67,7 +72,7 @@ impl<'m> Living<'m> {
     }
 
     /// Kills the run.
-    fn kill(mut self) {
+    pub(crate) fn kill(mut self) {
         self.run.kill();
         self.machine.nothing_is_left();
     }

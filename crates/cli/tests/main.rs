@@ -37,5 +37,6 @@ mod trace;
 mod two_hosts;
 mod units;
 mod universe;
+mod universe_view;
 mod view;
 mod zip;

@@ -153,17 +153,23 @@ pub(crate) fn foreign(machine: &Machine) -> PathBuf {
 }
 
 /// A served page; ended when dropped.
-struct Page {
+pub(crate) struct Page {
     child: Child,
     /// Kept open, because a server that cannot print ends.
     _stdout: BufReader<ChildStdout>,
-    address: String,
+    pub(crate) address: String,
 }
 
 impl Page {
     fn serve(paths: &[&Path]) -> Self {
         let mut command = Command::new(PROGRAM);
-        command.arg("view").args(paths).arg("--no-open");
+        command.arg("view").args(paths);
+        Self::start(command)
+    }
+
+    /// The page of a command.
+    pub(crate) fn start(mut command: Command) -> Self {
+        command.arg("--no-open");
         command.stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
@@ -174,20 +180,27 @@ impl Page {
         Self { child, _stdout: stdout, address }
     }
 
-    fn host(&self) -> &str {
+    pub(crate) fn host(&self) -> &str {
         self.address["http://".len()..].split('/').next().unwrap()
     }
 
-    fn token(&self) -> &str {
+    pub(crate) fn token(&self) -> &str {
         self.address.trim_end_matches('/').rsplit('/').next().unwrap()
     }
 
     /// Status line and headers, and the body, of a request under any name.
     fn ask(&self, method: &str, path: &str, host: &str) -> (String, Vec<u8>) {
+        self.send(&format!("{method} {path} HTTP/1.1\r\nHost: {host}\r\n"), b"")
+    }
+
+    /// Status line and headers, and the body, of a request with these headers and this body.
+    fn send(&self, head: &str, body: &[u8]) -> (String, Vec<u8>) {
         let mut stream = TcpStream::connect(self.host()).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-        write!(stream, "{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n")
-            .unwrap();
+        let length = body.len();
+        write!(stream, "{head}Content-Length: {length}\r\nConnection: close\r\n\r\n").unwrap();
+        // A server that refuses the body may have closed the connection.
+        let _: std::io::Result<()> = stream.write_all(body);
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).unwrap();
         let end = answer.windows(4).position(|part| part == b"\r\n\r\n").unwrap();
@@ -196,16 +209,29 @@ impl Page {
     }
 
     /// A request of the page: returns the status and the body.
-    fn get(&self, path: &str) -> (u16, Vec<u8>) {
+    pub(crate) fn get(&self, path: &str) -> (u16, Vec<u8>) {
         let (head, body) = self.ask("GET", &format!("/{}/{path}", self.token()), self.host());
-        (head.split(' ').nth(1).unwrap().parse().unwrap(), body)
+        (status(&head), body)
     }
 
-    fn json(&self, path: &str) -> Value {
+    /// A POST of JSON: returns the status and the body.
+    pub(crate) fn post(&self, path: &str, json: &[u8]) -> (u16, Vec<u8>) {
+        let (token, host) = (self.token(), self.host());
+        let kind = "Content-Type: application/json";
+        let head = format!("POST /{token}/{path} HTTP/1.1\r\nHost: {host}\r\n{kind}\r\n");
+        let (head, body) = self.send(&head, json);
+        (status(&head), body)
+    }
+
+    pub(crate) fn json(&self, path: &str) -> Value {
         let (status, body) = self.get(path);
         assert_eq!(status, 200, "{path}: {}", String::from_utf8_lossy(&body));
         serde_json::from_slice(&body).unwrap()
     }
+}
+
+fn status(head: &str) -> u16 {
+    head.split(' ').nth(1).unwrap().parse().unwrap()
 }
 
 impl Drop for Page {
@@ -516,6 +542,21 @@ fn a_growing_file_is_read_again() {
     assert!(after["events"].as_u64() > before["events"].as_u64(), "{after}");
 }
 
+/// Runs a test of a page with these addresses in a browser, or says what is missing.
+pub(crate) fn in_browser(test: &str, addresses: &[&str]) {
+    let tests = match browser() {
+        Ok(tests) if Path::new("/usr/bin/chromium").exists() => tests,
+        Ok(_) => return println!("skipped: needs chromium"),
+        Err(missing) => return println!("skipped: needs {missing}"),
+    };
+    let output =
+        Command::new("node").current_dir(tests).arg(test).args(addresses).output().unwrap();
+    let text =
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    println!("{}", text[0]);
+    assert!(output.status.success(), "{}\n{}", text[0], text[1]);
+}
+
 /// The folder of the page's own tests if their packages are installed, otherwise what is missing.
 fn browser() -> Result<PathBuf, &'static str> {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ui/tests");
@@ -538,11 +579,6 @@ fn browser() -> Result<PathBuf, &'static str> {
 
 #[test]
 fn the_page_works_in_a_browser() {
-    let tests = match browser() {
-        Ok(tests) if Path::new("/usr/bin/chromium").exists() => tests,
-        Ok(_) => return println!("skipped: needs chromium"),
-        Err(missing) => return println!("skipped: needs {missing}"),
-    };
     let machine = Machine::take("view-browser");
     // A debug build reads this many in a few seconds; a release build is tested with the documented ten million.
     let many = if cfg!(debug_assertions) { 300_000 } else { 10_000_000 };
@@ -552,13 +588,7 @@ fn the_page_works_in_a_browser() {
     let foreign = foreign(&machine);
     let pages = [&[&a, &b][..], &[&large], &[&exact], &[&foreign]]
         .map(|paths| Page::serve(&paths.iter().map(|path| path.as_path()).collect::<Vec<_>>()));
-    let mut command = Command::new("node");
-    command.current_dir(tests).arg("page.test.js").args(pages.iter().map(|page| &page.address));
-    let output = command.output().unwrap();
-    let text =
-        [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    println!("{}", text[0]);
-    assert!(output.status.success(), "{}\n{}", text[0], text[1]);
+    in_browser("page.test.js", &pages.each_ref().map(|page| page.address.as_str()));
 }
 
 #[test]

@@ -33,6 +33,10 @@ use hemiola_model::schedulability::verdict;
 use super::plots;
 use super::source::{Loaded, SourceError, Sources};
 
+/// The report of a result folder has inline styles.
+const REPORT_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; \
+    form-action 'none'; frame-ancestors 'none'";
+
 /// Rows in one request.
 const ROWS_MAX: usize = 400;
 /// Jobs or marks of one row that are listed individually.
@@ -46,7 +50,15 @@ const THREADS_MAX: usize = 100;
 /// Gaps that are listed individually.
 const GAPS_MAX: usize = 2_000;
 
-pub(crate) fn routes() -> Router<Arc<Sources>> {
+/// The answers to all requests of the page.
+pub(crate) fn answers(sources: Arc<Sources>) -> Router {
+    Router::new()
+        .route("/{token}/report", answer(report_page))
+        .nest("/{token}/api", routes())
+        .with_state(sources)
+}
+
+fn routes() -> Router<Arc<Sources>> {
     Router::new()
         .route("/sources", answer(list))
         .route("/recording", answer(recording))
@@ -63,15 +75,24 @@ pub(crate) fn routes() -> Router<Arc<Sources>> {
         .route("/plot/response", answer(response))
 }
 
-/// Answers a request on another thread, so that the server keeps answering while a recording is read.
-fn answer<Q: DeserializeOwned + Send + 'static, A: IntoResponse + Send + 'static>(
-    answer: fn(&Sources, Q) -> Result<A, Refusal>,
-) -> MethodRouter<Arc<Sources>> {
-    get(async move |State(sources): State<Arc<Sources>>, Query(query): Query<Q>| {
-        let failed =
-            |_| Refusal(StatusCode::INTERNAL_SERVER_ERROR, "the computation failed".into());
-        tokio::task::spawn_blocking(move || answer(&sources, query)).await.map_err(failed)?
+/// Answers a request with what `answer` makes of the state and the query.
+pub(crate) fn answer<S, Q, A>(answer: fn(&S, Q) -> Result<A, Refusal>) -> MethodRouter<Arc<S>>
+where
+    S: Send + Sync + 'static,
+    Q: DeserializeOwned + Send + 'static,
+    A: IntoResponse + Send + 'static,
+{
+    get(async move |State(state): State<Arc<S>>, Query(query): Query<Q>| {
+        beside(move || answer(&state, query)).await
     })
+}
+
+/// Does the work on another thread, so that the server keeps answering while it reads, computes or waits.
+pub(crate) async fn beside<A: Send + 'static>(
+    work: impl FnOnce() -> Result<A, Refusal> + Send + 'static,
+) -> Result<A, Refusal> {
+    let failed = |_| Refusal(StatusCode::INTERNAL_SERVER_ERROR, "the computation failed".into());
+    tokio::task::spawn_blocking(work).await.map_err(failed)?
 }
 
 /// Selects nothing.
@@ -80,9 +101,9 @@ struct Nothing {}
 
 /// Selects a recording.
 #[derive(Deserialize)]
-pub(crate) struct Of {
+struct Of {
     #[serde(default, rename = "r")]
-    pub(crate) recording: usize,
+    recording: usize,
 }
 
 /// Selects a time range of some rows.
@@ -123,7 +144,7 @@ struct Wanted {
 }
 
 /// Why a request failed.
-struct Refusal(StatusCode, String);
+pub(crate) struct Refusal(pub(crate) StatusCode, pub(crate) String);
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
@@ -135,6 +156,20 @@ impl From<SourceError> for Refusal {
     fn from(error: SourceError) -> Self {
         Self(StatusCode::NOT_FOUND, error.to_string())
     }
+}
+
+/// The report page of the recording's result folder.
+fn report_page(sources: &Sources, of: Of) -> Result<Response, Refusal> {
+    let page = sources.get(of.recording).ok().and_then(|source| source.report.clone());
+    let Some(Ok(bytes)) = page.map(std::fs::read) else {
+        let reason = "this recording has no report".to_owned();
+        return Err(Refusal(StatusCode::NOT_FOUND, reason));
+    };
+    let headers = [
+        (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+        (header::CONTENT_SECURITY_POLICY, REPORT_POLICY),
+    ];
+    Ok((headers, bytes).into_response())
 }
 
 fn no_row(row: usize) -> Refusal {

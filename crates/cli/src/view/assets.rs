@@ -1,6 +1,6 @@
-//! The files of the page, embedded in the program.
+//! The files of the pages, embedded in the program.
 
-/// A file of the page.
+/// A file of a page.
 pub(crate) struct Asset {
     pub(crate) path: &'static str,
     pub(crate) media_type: &'static str,
@@ -22,9 +22,10 @@ const CSS: &str = "text/css; charset=utf-8";
 const JS: &str = "text/javascript; charset=utf-8";
 const SVG: &str = "image/svg+xml";
 
-/// All files; the first is the page itself.
+/// All files.
 pub(crate) const ASSETS: &[Asset] = assets![
     "index.html": HTML,
+    "universe.html": HTML,
     "icon.svg": SVG,
     "style.css": CSS,
     "main.js": JS,
@@ -47,14 +48,18 @@ pub(crate) const ASSETS: &[Asset] = assets![
     "timeline/pane.js": JS,
     "timeline/picture.js": JS,
     "timeline/tiles.js": JS,
+    "universe/histograms.js": JS,
+    "universe/main.js": JS,
+    "universe/plan.js": JS,
+    "universe/scatter.js": JS,
+    "universe/style.css": CSS,
+    "universe/tables.js": JS,
+    "universe/tree.js": JS,
 ];
 
-/// The file at this path, or the page itself for an empty path.
+/// The file at this path.
 pub(crate) fn find(path: &str) -> Option<&'static Asset> {
-    match path {
-        "" => ASSETS.first(),
-        path => ASSETS.iter().find(|asset| asset.path == path),
-    }
+    ASSETS.iter().find(|asset| asset.path == path)
 }
 
 #[cfg(test)]
@@ -63,9 +68,9 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn every_file_of_the_page_is_embedded() {
+    fn every_file_of_the_pages_is_embedded() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ui");
-        for folder in ["", "base", "pages", "timeline"] {
+        for folder in ["", "base", "pages", "timeline", "universe"] {
             for entry in std::fs::read_dir(root.join(folder)).unwrap() {
                 let entry = entry.unwrap();
                 let name = entry.file_name().into_string().unwrap();

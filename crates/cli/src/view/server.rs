@@ -12,23 +12,25 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use hemiola_rt::sys::random::secret;
 
-use super::answer;
 use super::assets;
-use super::source::Sources;
 
 /// Nothing from other hosts and nothing inline, so that text from a recording cannot become code.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
     connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// The report of a result folder has inline styles.
-const REPORT_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; \
-    form-action 'none'; frame-ancestors 'none'";
-
 /// A server bound to its port.
 pub(crate) struct Server {
     listener: TcpListener,
     guard: Guard,
-    sources: Arc<Sources>,
+}
+
+/// What a page may send besides GET and HEAD.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sends {
+    /// Nothing.
+    Nothing,
+    /// Texts to be judged, by POST.
+    Texts,
 }
 
 /// Why the page cannot be served.
@@ -49,11 +51,12 @@ pub(crate) enum ServerError {
 struct Guard {
     token: Arc<str>,
     port: u16,
+    sends: Sends,
 }
 
 impl Server {
     /// Binds the port, or any free one, on 127.0.0.1.
-    pub(crate) fn bind(port: Option<u16>, sources: Arc<Sources>) -> Result<Self, ServerError> {
+    pub(crate) fn bind(port: Option<u16>, sends: Sends) -> Result<Self, ServerError> {
         let wanted = port.unwrap_or(0);
         let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, wanted)));
         let refused = |error| ServerError::Port { port: wanted, error };
@@ -61,22 +64,20 @@ impl Server {
         listener.set_nonblocking(true).map_err(refused)?;
         let port = listener.local_addr().map_err(refused)?.port();
         let token = token().map_err(ServerError::Random)?.into();
-        Ok(Self { listener, guard: Guard { token, port }, sources })
+        Ok(Self { listener, guard: Guard { token, port, sends } })
     }
 
     pub(crate) fn address(&self) -> String {
         format!("http://127.0.0.1:{}/{}/", self.guard.port, self.guard.token)
     }
 
-    /// Serves until the process ends.
-    pub(crate) fn serve(self) -> Result<(), ServerError> {
+    /// Serves a page and the answers to its requests, whose paths begin with `/{token}`, until the process ends.
+    pub(crate) fn serve(self, page: &'static str, answers: Router) -> Result<(), ServerError> {
         let file = |Path((_, file)): Path<(String, String)>| async move { asset(&file) };
         let app = Router::new()
-            .route("/{token}/", get(|| async { asset("") }))
+            .route("/{token}/", get(move || async { asset(page) }))
             .route("/{token}/{*file}", get(file))
-            .route("/{token}/report", get(report))
-            .nest("/{token}/api", answer::routes())
-            .with_state(self.sources)
+            .merge(answers)
             .layer(middleware::from_fn_with_state(self.guard, guarded));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(ServerError::Serve)?;
@@ -116,7 +117,7 @@ async fn guarded(State(guard): State<Guard>, request: Request, next: Next) -> Re
 
 impl Guard {
     /// The reason to refuse a request: its `Host` is another name (DNS rebinding), its token is wrong, or its method is
-    /// not a read.
+    /// not one that the page has.
     fn refusal(&self, request: &Request) -> Option<(StatusCode, &'static str)> {
         if !self.is_host(request.headers()) {
             return Some((
@@ -127,13 +128,14 @@ impl Guard {
         let token =
             request.uri().path().trim_start_matches('/').split('/').next().unwrap_or_default();
         if !same(token.as_bytes(), self.token.as_bytes()) {
-            let reason = "this is not the address that `hemiola view` printed\n";
+            let reason = "this is not the address that the command printed\n";
             return Some((StatusCode::FORBIDDEN, reason));
         }
-        if request.method() != Method::GET && request.method() != Method::HEAD {
-            return Some((StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD are supported\n"));
+        match *request.method() {
+            Method::GET | Method::HEAD => None,
+            Method::POST if self.sends == Sends::Texts => None,
+            _ => Some((StatusCode::METHOD_NOT_ALLOWED, "only reading is supported\n")),
         }
-        None
     }
 
     fn is_host(&self, headers: &HeaderMap) -> bool {
@@ -153,24 +155,6 @@ fn asset(path: &str) -> Response {
     match assets::find(path) {
         Some(asset) => ([(header::CONTENT_TYPE, asset.media_type)], asset.bytes).into_response(),
         None => (StatusCode::NOT_FOUND, "no such file\n").into_response(),
-    }
-}
-
-/// The report page of the recording's result folder.
-async fn report(
-    State(sources): State<Arc<Sources>>,
-    axum::extract::Query(of): axum::extract::Query<answer::Of>,
-) -> Response {
-    let page = sources.get(of.recording).ok().and_then(|source| source.report.clone());
-    match page.map(std::fs::read) {
-        Some(Ok(bytes)) => {
-            let headers = [
-                (header::CONTENT_TYPE, "text/html; charset=utf-8"),
-                (header::CONTENT_SECURITY_POLICY, REPORT_POLICY),
-            ];
-            (headers, bytes).into_response()
-        }
-        _ => (StatusCode::NOT_FOUND, "this recording has no report\n").into_response(),
     }
 }
 
