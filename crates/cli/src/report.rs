@@ -52,7 +52,7 @@ pub(crate) fn make(folder: &Path) -> Result<Analysis, Failure> {
     let analysis = analyze(&result, |trace| fs::read(folder.join(trace)));
     let write = |name: &str, text: String| {
         let path = folder.join(name);
-        hemiola_record::write_whole(&path, text.as_bytes()).map_err(|error| {
+        hemiola_rt::file::replace(&path, [text.as_bytes()]).map_err(|error| {
             Failure::failed(format!(
                 "{} cannot be written: {error}\nhint: free some space, then run `hemiola report {}`",
                 path.display(),

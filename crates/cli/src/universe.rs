@@ -8,12 +8,12 @@ mod redefine;
 mod run;
 mod view;
 
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use hemiola_rt::file;
 use hemiola_world_lang::wire::{self, Lengths};
 use hemiola_world_lang::{Definition, Problem, Sources, check, format, render, show};
 
@@ -93,60 +93,16 @@ fn formatted(files: &UniverseFormat) -> Result<ExitCode, Failure> {
         if files.check {
             println!("{} is not in canonical form", file.display());
         } else {
-            replace(file, &canonical)?;
+            rewrite(file, &canonical)?;
         }
     }
     Ok(if files.check && other > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 /// Writes a text in place of the one that the file has.
-fn replace(file: &Path, text: &str) -> Result<(), Failure> {
-    write_beside(file, text.as_bytes())
+fn rewrite(file: &Path, text: &str) -> Result<(), Failure> {
+    file::replace(file, [text.as_bytes()])
         .map_err(|error| Failure::failed(format!("{} cannot be written: {error}", file.display())))
-}
-
-/// Writes a file beside the present one, synchronizes it and renames it over that one: a full disk, a kill or a machine
-/// that stops leaves the old bytes or the new ones.
-fn write_beside(file: &Path, bytes: &[u8]) -> io::Result<()> {
-    let target = target(file)?;
-    let mut beside = target.clone().into_os_string();
-    beside.push(".new");
-    let beside = PathBuf::from(beside);
-    let written = write_synchronized(&beside, &target, bytes);
-    let written = written.and_then(|()| fs::rename(&beside, &target));
-    if written.is_err() {
-        // It may be incomplete; a file that stays beside the old one is a lesser harm.
-        let _: io::Result<()> = fs::remove_file(&beside);
-    }
-    written?;
-    File::open(folder(&target))?.sync_all()
-}
-
-/// The file that [`write_beside`] replaces. Of a link, it is the file that the link names.
-fn target(file: &Path) -> io::Result<PathBuf> {
-    match fs::canonicalize(file) {
-        Ok(target) if target.is_file() => Ok(target),
-        Ok(_) => Err(io::Error::other("it is no regular file")),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            fs::metadata(folder(file))?;
-            Ok(file.to_owned())
-        }
-        Err(error) => Err(error),
-    }
-}
-
-fn folder(file: &Path) -> &Path {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-    folder.unwrap_or(Path::new("."))
-}
-
-fn write_synchronized(beside: &Path, target: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = File::create(beside)?;
-    file.write_all(bytes)?;
-    if target.exists() {
-        fs::set_permissions(beside, fs::metadata(target)?.permissions())?;
-    }
-    file.sync_all()
 }
 
 /// Table 6.3 of the thesis for each text.

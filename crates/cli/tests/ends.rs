@@ -1,7 +1,6 @@
 //! A run that something ends, stops or disturbs: it never waits for ever, keeps its evidence, and says what happened.
 
 use std::fs;
-use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -17,6 +16,7 @@ use crate::command::{Ended, PROGRAM, Running};
 use crate::machine::{Machine, PATIENCE, objects};
 use crate::results::{Results, actuations, assert_stands};
 use crate::scenario::{self, MONOLITHIC, SHARED_MEMORY, SIMPLEX};
+use crate::small_disk::SmallDisk;
 
 /// The nodes of a Simplex variant.
 const SIMPLEX_NODES: [&str; 4] = ["node plant", "node io", "node decision", "node experimental"];
@@ -347,53 +347,19 @@ fn the_next_run_removes_what_a_killed_run_and_guardian_left() {
     machine.nothing_is_left();
 }
 
-/// A file system of this size on a folder, unmounted when dropped.
-struct Small<'m>(&'m Path);
-
-impl<'m> Small<'m> {
-    fn mount(folder: &'m Path) -> Option<Self> {
-        fs::create_dir_all(folder).unwrap();
-        let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", "size=16m", "none"])
-            .arg(folder)
-            .stderr(Stdio::null())
-            .status();
-        mounted.is_ok_and(|status| status.success()).then_some(Self(folder))
-    }
-
-    /// Leaves no room on it.
-    fn fill(&self) {
-        let mut file = fs::File::create(self.0.join("filler")).unwrap();
-        while file.write_all(&[0; 4096]).is_ok() {}
-    }
-
-    fn free(&self) {
-        fs::remove_file(self.0.join("filler")).unwrap();
-    }
-}
-
-impl Drop for Small<'_> {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(self.0).status();
-    }
-}
-
 #[test]
 fn a_full_disk_in_the_third_of_four_runs_keeps_the_first_two() {
     let machine = Machine::take("full-disk");
     let folder = machine.folder().join("small");
-    let Some(small) = Small::mount(&folder) else {
-        println!("skipped: needs the right to mount");
-        return;
-    };
+    let Some(disk) = SmallDisk::mount(&folder, "16m") else { return };
     machine.write("scenario.toml", &scenario::of(&[SIMPLEX]));
     let shape = ["run", "scenario.toml", "--duration", "1s", "--runs", "4"];
     let mut run = machine.start(&[&shape[..], &["--output", "small/result"]].concat());
     wait_for_trace(&machine, &mut run, "small/result/traces/simplex-3.pftrace");
-    small.fill();
+    disk.fill();
     let ended = run.end().with_code(1);
     assert!(last_line(&ended).contains("cannot be written"), "{}", ended.stderr);
-    small.free();
+    disk.free();
     let results = Results::open(folder.join("result"));
     let kept = results.run();
     assert_eq!(kept.variants[0].runs.len(), 3);

@@ -31,6 +31,7 @@ mod rti;
 mod sandboxed;
 mod scenario;
 mod schema;
+mod small_disk;
 mod synthetic;
 mod together;
 mod trace;

@@ -15,6 +15,7 @@ use crate::command::{Ended, PROGRAM, Running};
 use crate::machine::{Machine, PATIENCE};
 use crate::privileges;
 use crate::scenario;
+use crate::small_disk::SmallDisk;
 
 /// Builds a C program with this body, which can use the mark header and sleep functions.
 fn program(machine: &Machine, body: &str) -> Option<PathBuf> {
@@ -403,31 +404,10 @@ fn a_full_disk_ends_the_recording_but_not_the_program() {
     machine.nothing_is_left();
 }
 
-/// A file system of 96 KiB; unmounted when dropped.
-struct Small(PathBuf);
-
-impl Small {
-    fn mount(path: PathBuf) -> Option<Self> {
-        fs::create_dir(&path).unwrap();
-        let mount = ["-t", "tmpfs", "-o", "size=96k", "none"];
-        let mounted = Command::new("mount").args(mount).arg(&path).status();
-        mounted.is_ok_and(|status| status.success()).then_some(Self(path))
-    }
-}
-
-impl Drop for Small {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(&self.0).status();
-    }
-}
-
 #[test]
 fn a_disk_that_becomes_full_does_not_change_the_status_of_the_program() {
     let machine = Machine::take("trace-filled");
-    let Some(_small) = Small::mount(machine.folder().join("small")) else {
-        println!("skipped: needs the right to mount");
-        return;
-    };
+    let Some(_disk) = SmallDisk::mount(&machine.folder().join("small"), "96k") else { return };
     let script =
         "for n in $(seq 800); do head -c 1 /dev/zero | cat > /dev/null; done; echo done; exit 7";
     let arguments = ["trace", "-o", "small/x.trace", "--", "sh", "-c", script];

@@ -2,9 +2,10 @@
 
 use std::cell::Cell;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
+use hemiola_rt::file::replace;
 use serde::Serialize;
 use thiserror::Error;
 
@@ -94,7 +95,7 @@ impl Folder {
     /// # Errors
     /// [`FolderError::Write`].
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), FolderError> {
-        write_whole(&self.path.join(name), bytes)
+        replace(&self.path.join(name), [bytes])
             .map_err(|source| FolderError::Write { path: self.path.join(name), source })
     }
 
@@ -150,23 +151,6 @@ impl Drop for Folder {
             }
         }
     }
-}
-
-/// Replaces a file in one step.
-///
-/// # Errors
-/// If the folder cannot be written or the disk is full; no fragment is left.
-pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".part");
-    let part = path.with_file_name(name);
-    let written = File::create(&part)
-        .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
-        .and_then(|()| fs::rename(&part, path));
-    if written.is_err() {
-        let _ = fs::remove_file(&part);
-    }
-    written
 }
 
 #[cfg(test)]

@@ -51,7 +51,7 @@ mod recorder;
 mod reservations;
 
 pub use drain::{AddError, Drain, Tally};
-pub use folder::{Folder, FolderError, write_whole};
+pub use folder::{Folder, FolderError};
 pub use intake::Intake;
 pub use marks::Marks;
 pub use recorder::{LOG_CAPACITY, Recorder, create_log, log_capacity};

@@ -22,6 +22,7 @@ use std::sync::Arc;
 use hemiola_fom::Model;
 use hemiola_hla::data::Data;
 use hemiola_hla::{Body, InteractionClassHandle, ObjectClassHandle, TimeImplementation};
+use hemiola_units::Checksum;
 
 use crate::federation::Federation;
 use codec::PIECE_LEN;
@@ -60,22 +61,6 @@ const VERSION: u32 = 2;
 /// The bytes before the content.
 pub(crate) const HEADER_LEN: usize = MAGIC.len() + 4 + 8 + 8;
 
-/// A checksum of bytes that arrive in pieces: FNV-1a with 64 bits. It finds every change of a single byte.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Checksum(u64);
-
-impl Checksum {
-    const fn new() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
-    }
-
-    fn add(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-    }
-}
-
 /// The checksum of an object model: of everything that gives its handles a meaning. It is computed in steps.
 #[derive(Debug)]
 struct Fingerprint {
@@ -104,7 +89,7 @@ impl Fingerprint {
         } else {
             model.dimensions().iter().for_each(|one| self.name(&one.name));
             model.transportations().iter().for_each(|one| self.name(&one.name));
-            return Some(self.sum.0);
+            return Some(self.sum.value());
         }
         self.at += 1;
         None
@@ -198,7 +183,7 @@ impl Writing {
 pub(crate) struct Reading {
     image: Data,
     label: String,
-    expected: Checksum,
+    expected: u64,
     summed: (usize, Checksum),
     fingerprint: Fingerprint,
     reader: Reader,
@@ -250,7 +235,7 @@ impl Reading {
             *from += len;
             return Ok(false);
         }
-        if *sum != self.expected {
+        if sum.value() != self.expected {
             return Err("it is damaged: its checksum does not match its content".into());
         }
         let Some(cursor) = &mut self.cursor else {
@@ -314,21 +299,20 @@ impl Reading {
 }
 
 /// Enters the length of the content of an image of this length, and its checksum.
-fn complete_header(first: &mut [u8], len: usize, Checksum(sum): Checksum) {
+fn complete_header(first: &mut [u8], len: usize, sum: Checksum) {
     let len = (len - HEADER_LEN) as u64;
     first[12..20].copy_from_slice(&len.to_le_bytes());
-    first[20..28].copy_from_slice(&sum.to_le_bytes());
+    first[20..28].copy_from_slice(&sum.value().to_le_bytes());
 }
 
 /// Completes the header of an image that was made for a test.
 pub(crate) fn seal(image: &mut [u8]) {
-    let mut sum = Checksum::new();
-    sum.add(&image[HEADER_LEN..]);
+    let sum = Checksum::of(&image[HEADER_LEN..]);
     complete_header(image, image.len(), sum);
 }
 
 /// Checks the header of an image. Returns the checksum of its content.
-fn header(image: &[u8]) -> Result<Checksum, Reason> {
+fn header(image: &[u8]) -> Result<u64, Reason> {
     let number = |at: usize| {
         let bytes = image.get(at..)?.first_chunk()?;
         Some(u64::from_le_bytes(*bytes))
@@ -348,5 +332,5 @@ fn header(image: &[u8]) -> Result<Checksum, Reason> {
     if present != len {
         return Err(format!("it is incomplete: it has {present} of {len} bytes"));
     }
-    Ok(Checksum(sum))
+    Ok(sum)
 }

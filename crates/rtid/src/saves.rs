@@ -1,14 +1,14 @@
 //! The images of federations on disk, and the thread that writes and reads them.
 //!
-//! An image is written to a file beside the present one, synchronized, and renamed over it; then the directories are
-//! synchronized. So a process that is killed at any moment leaves either the old image or the new one.
+//! A process that is killed at any moment leaves either the old image or the new one ([`file::replace`]).
 
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
+use hemiola_rt::file;
 use hemiola_rti::{Image, SaveName, StorageId};
 use rustix::fs::FlockOperation;
 
@@ -111,14 +111,7 @@ impl Directory {
         let path = self.path(name);
         let parent = path.parent().expect("it is below the root");
         fs::create_dir_all(parent)?;
-        let mut beside = path.clone();
-        beside.as_mut_os_string().push(".new");
-        let written = write_synchronized(&beside, image).and_then(|()| fs::rename(&beside, &path));
-        if written.is_err() {
-            // It may be incomplete, and takes place on a disk that may be full.
-            let _ = fs::remove_file(&beside);
-        }
-        written?;
+        file::replace(&path, image)?;
         let below_root = |directory: &&Path| directory.starts_with(&self.root);
         parent.ancestors().take_while(below_root).try_for_each(|one| File::open(one)?.sync_all())
     }
@@ -135,15 +128,6 @@ impl Directory {
         file.take(len).read_to_end(&mut image)?;
         Ok(image)
     }
-}
-
-fn write_synchronized<'p>(
-    path: &Path,
-    pieces: impl IntoIterator<Item = &'p [u8]>,
-) -> io::Result<()> {
-    let mut file = File::create(path)?;
-    pieces.into_iter().try_for_each(|piece| file.write_all(piece))?;
-    file.sync_all()
 }
 
 /// Adds a name to a path, escaped and in parts that a file system accepts. Only the last part has a dot in it.

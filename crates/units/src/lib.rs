@@ -10,6 +10,7 @@
 //! * [`Endpoint`] and [`Delivery`]: how a scenario writes a channel (`"shm:sensors"`).
 //! * [`RtiAddress`]: where an RTI listens (`"tcp:127.0.0.1:15164"`, `"shm:15164"`).
 //! * [`Random`]: the seeded generator.
+//! * [`Checksum`]: what files of ours end or begin with, so that a torn one is recognised.
 //!
 //! ```
 //! use hemiola_units::{Instant, Rate, Span};
@@ -25,6 +26,7 @@
 
 #![forbid(unsafe_code)]
 
+mod checksum;
 mod cpu;
 mod endpoint;
 mod instant;
@@ -37,6 +39,7 @@ mod rti_address;
 mod size;
 mod span;
 
+pub use checksum::Checksum;
 pub use cpu::{CpuSet, CpuSetError};
 pub use endpoint::{Delivery, Endpoint, EndpointError};
 pub use instant::Instant;

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use hemiola_report::text;
+use hemiola_rt::file::{replace, replaceable};
 use hemiola_stats::{Distribution, Stream};
 use hemiola_world::{RunSoFar, World};
 use serde::Serialize;
 
-use super::{target, write_beside};
 use crate::args::UniverseRun;
 use crate::diagnostics::Failure;
 
@@ -39,7 +39,7 @@ impl Checkpoints {
     /// Those that the command line asks for, if it does.
     pub(super) fn of(args: &UniverseRun) -> Result<Option<Self>, Failure> {
         let Some(file) = args.checkpoint.clone() else { return Ok(None) };
-        target(&file).map_err(|error| {
+        replaceable(&file).map_err(|error| {
             let file = file.display();
             Failure::bad_input(format!("error: no checkpoint can be written to {file}: {error}"))
         })?;
@@ -63,7 +63,7 @@ impl Checkpoints {
         }
         let began = Instant::now();
         let bytes = world.checkpoint(run);
-        match write_beside(&self.file, &bytes) {
+        match replace(&self.file, [&bytes[..]]) {
             Ok(()) => {
                 self.made.written += 1;
                 self.made.bytes = bytes.len();

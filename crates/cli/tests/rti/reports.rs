@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::peer::Peer;
 use super::scene::{Rti, Scratch};
 use crate::machine::Machine;
+use crate::small_disk::SmallDisk;
 
 fn report(peer: &mut Peer) {
     let on = [
@@ -61,17 +62,16 @@ fn reports_of_a_federate_that_asks_for_it_are_written_to_its_file() {
 fn a_full_disk_and_a_greatest_length_lose_reports_and_nothing_else() {
     let machine = Machine::take("full reports");
     let directory = Scratch::new("full-reports");
-    let mounted = directory.mount("4m");
+    let disk = SmallDisk::mount(&directory.0, "4m");
     let rti = Rti::start(&machine, &["--reports", directory.option(), "--reports-max", "1MiB"]);
     let mut peer = Peer::joined(rti.tcp(), "Yard");
-    if mounted {
-        // Fills the disk.
-        let _ = fs::write(directory.0.join("filler"), vec![1; 8 << 20]);
+    if let Some(disk) = &disk {
+        disk.fill();
         report(&mut peer);
         peer.call(TimeCall::QueryLogicalTime).unwrap();
         rti.says("service reports are lost", 1);
         rti.says("No space left on device", 1);
-        fs::remove_file(directory.0.join("filler")).unwrap();
+        disk.free();
     } else {
         report(&mut peer);
     }

@@ -15,6 +15,7 @@ use hemiola_rt::sys::process::{Signal, signal_group};
 use super::peer::{Peer, update};
 use super::scene::{Rti, Scratch};
 use crate::machine::Machine;
+use crate::small_disk::SmallDisk;
 
 const FEDERATION: &str = "Yard";
 
@@ -133,19 +134,18 @@ fn a_killed_rti_leaves_the_old_save_or_the_new_one() {
 fn a_full_disk_ends_a_save_and_nothing_else() {
     let machine = Machine::take("full saves");
     let saves = Scratch::new("full-saves");
-    let mounted = saves.mount("64k");
+    let disk = SmallDisk::mount(&saves.0, "64k");
     let rti = Rti::start(&machine, &["--saves", saves.option()]);
     let mut all = peers(&rti);
-    if mounted {
+    if let Some(disk) = &disk {
         assert_eq!(save(&mut all, "a")[0], Callback::FederationSaved);
         let before = fs::read(file(&saves, "a")).unwrap();
-        // Fills the rest.
-        let _ = fs::write(saves.0.join("filler"), vec![1; 1 << 20]);
+        disk.fill();
         let told = save(&mut all, "a");
         assert!(matches!(told[0], Callback::FederationNotSaved { .. }), "{told:?}");
         rti.says("No space left on device", 1);
         assert_eq!(fs::read(file(&saves, "a")).unwrap(), before);
-        fs::remove_file(saves.0.join("filler")).unwrap();
+        disk.free();
     }
     assert_eq!(save(&mut all, "b"), [Callback::FederationSaved, Callback::FederationSaved]);
     drop(all);

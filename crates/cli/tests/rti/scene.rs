@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{JoinHandle, sleep};
@@ -30,22 +30,10 @@ impl Scratch {
     pub(super) fn option(&self) -> &str {
         self.0.to_str().unwrap()
     }
-
-    /// Mounts a file system of this size there, such as `64k`. Returns `false` without the privilege.
-    pub(super) fn mount(&self, size: &str) -> bool {
-        let mut mount = Command::new("mount");
-        mount
-            .args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"])
-            .arg(&self.0)
-            .stderr(Stdio::null());
-        mount.status().is_ok_and(|status| status.success())
-    }
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // Only if something is mounted.
-        let _ = Command::new("umount").arg(&self.0).stderr(Stdio::null()).status();
         let _ = fs::remove_dir_all(&self.0);
     }
 }

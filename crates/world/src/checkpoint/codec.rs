@@ -1,5 +1,6 @@
 //! Bytes of a checkpoint, written and read with bounds.
 
+use hemiola_units::Checksum;
 use hemiola_world_code::{Column, Scalar, ScalarType};
 
 use super::{CheckpointError, Read, sound};
@@ -8,12 +9,6 @@ const MAGIC: &[u8; 8] = b"HEMIWRLD";
 
 /// The bytes before the content: magic, version, length, checksum.
 pub(super) const HEADER_LEN: usize = MAGIC.len() + 4 + 8 + 8;
-
-/// FNV-1a with 64 bits, which finds every change of a single byte.
-fn checksum(bytes: &[u8]) -> u64 {
-    let add = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, add)
-}
 
 /// A checkpoint that is being written.
 #[derive(Debug)]
@@ -30,7 +25,7 @@ impl Writer {
     pub(super) fn finish(mut self) -> Vec<u8> {
         let (header, content) = self.0.split_at_mut(HEADER_LEN);
         header[12..20].copy_from_slice(&(content.len() as u64).to_le_bytes());
-        header[20..].copy_from_slice(&checksum(content).to_le_bytes());
+        header[20..].copy_from_slice(&Checksum::of(content).value().to_le_bytes());
         self.0
     }
 
@@ -101,7 +96,7 @@ impl<'b> Reader<'b> {
         if found != stated {
             return Err(CheckpointError::Length { found, stated });
         }
-        if header.number()? != checksum(content) {
+        if header.number()? != Checksum::of(content).value() {
             return Err(CheckpointError::Checksum);
         }
         Ok(Self { rest: content, texts_count: 0 })
