@@ -4,7 +4,7 @@
 //! `hemiola/<run>`, a universe `hemiola-universe/<run>/<process>`. A socket answers only the same user and root. A
 //! connection carries one request and one answer, each a line of JSON.
 
-mod base64;
+mod numbers;
 pub mod universe;
 
 use std::fmt;

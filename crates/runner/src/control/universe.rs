@@ -7,7 +7,7 @@ use hemiola_world_lang::definition::ElementId;
 use hemiola_world_lang::{Sources, TooLong};
 use serde::{Deserialize, Serialize};
 
-use super::{Protocol, base64};
+use super::{Protocol, numbers};
 
 /// The control of a universe.
 #[derive(Debug)]
@@ -192,7 +192,7 @@ pub struct SampleRows {
     /// Rows that were chosen.
     pub chosen: u32,
     /// The chosen rows of the first column, then those of the others. A truth value is 0 or 1.
-    #[serde(with = "base64")]
+    #[serde(with = "numbers")]
     pub values: Vec<f64>,
 }
 
