@@ -116,7 +116,7 @@ await test("wheel and drag zoom and move about the pointer", points, {}, async (
   await page.waitForFunction((stars) => Number(document.querySelector("#scatter").dataset.drawn) < stars, STARS);
   const [near, far] = await x_range();
   assert.ok(Math.abs((far - near) / (high - low) - Math.exp(-0.7)) < 0.01);
-  // What was under the pointer still is.
+  // The same place is under the pointer.
   assert.ok(Math.abs((near * 3 + far) / 4 - (low * 3 + high) / 4) < (high - low) / 100, `${near} ${far}`);
   await page.mouse.down();
   await page.mouse.move(box.x + box.width / 4 + 100, box.y + box.height / 2, { steps: 4 });

@@ -9,7 +9,7 @@ use crate::living::Living;
 use crate::machine::Machine;
 use crate::view::{Page, in_browser};
 
-/// Each step counts, and keeps twice the count, so a row tells of which step it is and whether all of it is of that one.
+/// Each step counts, and keeps twice the count: a row tells of which step it is, and whether all of it is of that one.
 const COUNTING: &str = "universe u {
   element e {
     property n : integer; property twice : integer;

@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 /// Two calls for the same file at the same time are the caller's to prevent.
 ///
 /// # Errors
-/// Those of [`replaceable`], of writing, of synchronizing and of renaming. No fragment is left, and unless the last step
-/// failed, which synchronizes the directory, the old file is as it was.
+/// Those of [`replaceable`], of writing, of synchronizing and of renaming. No fragment is left. The old file is as it
+/// was, unless the last step failed, which synchronizes the directory.
 pub fn replace<'p>(path: &Path, pieces: impl IntoIterator<Item = &'p [u8]>) -> io::Result<()> {
     let target = replaceable(path)?;
     let mut beside = target.clone().into_os_string();

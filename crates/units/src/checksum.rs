@@ -1,3 +1,5 @@
+//! A checksum of files.
+
 /// A checksum of bytes that may arrive in pieces: FNV-1a with 64 bits (Fowler, Noll and Vo).
 ///
 /// It finds every change of a single byte. It guards against errors, not against malice.

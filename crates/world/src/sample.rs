@@ -7,8 +7,8 @@
 //! * It is taken in slices of at most [`SCALARS_MAX`] scalars. Each slice is a request of its own, so a step waits for
 //!   one slice at most, and other requests come between two of them.
 //!
-//! The values of a slice are those of one step; different slices are from different steps. Entities that die between two
-//! slices may leave their row to another one, so a sample may miss an entity or have it twice.
+//! The values of a slice are those of one step; different slices are from different steps. Entities that die between
+//! two slices may leave their row to another one, so a sample may miss an entity or have it twice.
 
 use hemiola_units::Random;
 use hemiola_world_code::Column;

@@ -54,7 +54,7 @@ fn latest_from(start: u32) {
     };
     // The message before the wrap is published in advance.
     let mut last = if start == 0 { 0 } else { publish() };
-    let writing = loom::thread::spawn(move || (0..3).for_each(|_| drop(publish())));
+    let writing = loom::thread::spawn(move || (0..3).for_each(|_| _ = publish()));
     for _ in 0..2 {
         let mut buffer = [0; 16];
         match reader.read(&mut buffer) {

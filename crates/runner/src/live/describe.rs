@@ -5,8 +5,8 @@ use hemiola_world_lang::{function_text, value_text};
 
 use crate::control::universe::{ColumnPart, DefinitionPart, ElementPart};
 
-/// No element but the first begins in a part behind so many bytes of text. With the longest element the part fits into the buffer of
-/// a socket, so a client that does not read delays nobody.
+/// No element but the first begins in a part behind so many bytes of text. With the longest element, the part fits into
+/// the buffer of a socket, so a client that does not read delays nobody.
 const TEXT_LEN_MAX: usize = 32 << 10;
 /// Constants, functions and properties of one place that are listed, and columns of one element.
 const LISTED_MAX: usize = 64;
