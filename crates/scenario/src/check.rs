@@ -39,6 +39,8 @@ struct Checker<'c> {
     allow_less: bool,
     /// The rate of variants that state none.
     rate: Rate,
+    /// Where it is stated, unless the command line states it.
+    rate_at: Option<Range<usize>>,
     duration: Span,
     /// Where `duration` is stated; `None` when the command line states it.
     duration_at: Option<Range<usize>>,
@@ -81,6 +83,7 @@ pub(crate) fn check(
         overrides,
         allow_less: root.allow_less.value(),
         rate: overrides.rate.or(root.rate.get().copied()).unwrap_or_else(fallback_rate),
+        rate_at: root.rate.stated.as_ref().map(|rate| rate.at.clone()),
         duration,
         duration_at,
         run_length: warmup + duration,

@@ -48,6 +48,7 @@ impl Checker<'_> {
         let course = self.course(&keys.runs, &keys.duration, &keys.fault_after, root);
         let Course { runs, duration, fault_after } = course;
         let gain = self.gain(&At { value: keys.gain.value(), at: keys.gain.at().clone() });
+        self.pendulum_has_model(self.rate.period(), self.rate_at.clone());
         SimulatedFaults {
             kinds: self.kinds(&keys.kinds, OUTPUT),
             runs,

@@ -138,8 +138,8 @@ impl Checker<'_> {
         } else {
             match Decision::new(settings.clone(), period) {
                 Ok(_) => return,
-                // Reported with the plant.
-                Err(SettingsError::Model(_)) if self.is_linear() => return,
+                // Reported with the plant, or with the rate.
+                Err(SettingsError::Model(_)) => return,
                 Err(error) => error.to_string(),
             }
         };

@@ -288,6 +288,19 @@ impl Checker<'_> {
         self.wrong(&at, message, "choose another rate, or measure another state");
     }
 
+    /// Whether the pendulum can be controlled in cycles of `period`, whose rate stands `at` this place. Reports it if
+    /// not; what follows from the period is then no problem of its own.
+    pub(super) fn pendulum_has_model(&mut self, period: Span, at: Option<Range<usize>>) -> bool {
+        if self.is_linear() {
+            return true;
+        }
+        let Err(error) = Model::new(period) else { return true };
+        let at = at.filter(|_| self.overrides.rate.is_none());
+        let message = format!("the pendulum cannot be controlled in cycles of {period}: {error}");
+        self.problem(Problem::new(at, message).hint("write a rate from \"10Hz\" to \"10kHz\""));
+        false
+    }
+
     /// The number of states of the plant.
     pub(super) fn states(&self) -> usize {
         let linear = self.plant.as_ref().and_then(|plant| plant.model.linear());

@@ -459,6 +459,33 @@ fn a_period_of_zero_is_refused() {
 }
 
 #[test]
+fn a_rate_at_which_no_controller_exists_is_one_problem() {
+    insta::assert_snapshot!(problems_of(SIMPLEX, &[("\"50Hz\"", "\"50s\"")]), @r#"
+    error: the pendulum cannot be controlled in cycles of 50s: the period 50s is not between 100us and 100ms
+     --> scenario.toml:2:8
+      |
+    2 | rate = "50s"
+      |        ^^^^^
+      = hint: write a rate from "10Hz" to "10kHz"
+    "#);
+    assert_eq!(
+        problems_of(PAIR, &[("\"50Hz\"", "\"50s\"")]),
+        problems_of(SIMPLEX, &[("\"50Hz\"", "\"50s\"")])
+    );
+}
+
+#[test]
+fn a_long_line_is_shown_around_its_place() {
+    let long = format!("title = \"{}\"\nnonsense = \"{}\"", "x".repeat(40_000), "y".repeat(40_000));
+    let shown = problems_of(PAIR, &[("title = \"A pair\"", &long)]);
+    assert!(
+        shown.starts_with("error: a scenario has no key \"nonsense\"\n --> scenario.toml:2:1\n"),
+        "{shown}"
+    );
+    assert!(shown.lines().all(|line| line.chars().count() < 250), "{shown}");
+}
+
+#[test]
 fn a_run_lasts_at_least_one_period() {
     insta::assert_snapshot!(problems_of(PAIR, &[("\"5s\"", "\"5ms\"")]), @r#"
     error: a run of 5ms is shorter than one period of 20ms

@@ -59,7 +59,7 @@ impl Checker<'_> {
         let label = format!("variant \"{name}\"");
         let own = keys.rate.get().copied();
         let rate = self.overrides.rate.or(own).unwrap_or(self.rate);
-        self.period_fits(rate.period());
+        let own_at = keys.rate.stated.as_ref().map(|rate| rate.at.clone());
 
         let named: Vec<&(At<&str>, ProcessKeys<'_>)> = keys
             .processes
@@ -67,6 +67,16 @@ impl Checker<'_> {
             .iter()
             .filter(|(name, keys)| !rests(name.value, keys, step))
             .collect();
+        let controls = |keys: &ProcessKeys<'_>| {
+            use TaskWord::{Controller, Decision, Monolithic};
+            matches!(keys.task.get(), Some(Monolithic | Controller | Decision))
+        };
+        let rate_at = own_at.or_else(|| self.rate_at.clone());
+        if !named.iter().any(|(_, keys)| controls(keys))
+            || self.pendulum_has_model(rate.period(), rate_at)
+        {
+            self.period_fits(rate.period());
+        }
         let is_decision = |keys: &ProcessKeys<'_>| keys.task.get() == Some(&TaskWord::Decision);
         let decision = named
             .iter()
