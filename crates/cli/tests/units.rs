@@ -413,6 +413,26 @@ fn a_process_that_left_the_group_of_its_unit_ends_before_the_slot_is_used_again(
     interrupt(&machine, run);
 }
 
+#[test]
+fn a_unit_that_forked_gives_its_slot_back() {
+    let machine = Machine::take("unit-forked");
+    let unit = machine.script("unit", "sleep 600 & while :; do sleep 0.1; done");
+    let mut run = simplex(&machine, "200Hz", "60s");
+    // It never answers, so it is given up.
+    run.unit(&machine, &["add", "forked", "--", unit.to_str().unwrap()]).with_code(1);
+    // Nothing else leaves the run: every removal would look for all processes that are left behind.
+    let add = |name| ["add", name, "--gain", "baseline", "--budget", "100us"];
+    for name in ["one", "two", "three", "four", "five", "six"] {
+        run.unit(&machine, &add(name)).with_code(0);
+    }
+    let limit = Instant::now() + PATIENCE;
+    while !run.unit(&machine, &add("seven")).status.success() {
+        assert!(Instant::now() < limit, "the slot of the unit that forked is not free");
+        sleep(Duration::from_millis(20));
+    }
+    interrupt(&machine, run);
+}
+
 /// Descriptors of a process, and its mappings of records.
 fn held(run: &Running) -> (usize, usize) {
     let process = PathBuf::from(format!("/proc/{}", run.pid()));

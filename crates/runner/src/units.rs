@@ -402,8 +402,7 @@ impl Units {
                     Err(reason) => self.upgrades.ended(id, &reason),
                 }
             }
-            let member = &mut stage.members()[member];
-            if process.ending && !process.vacated && member.launched.end() && stage.end_strays() {
+            if process.ending && !process.vacated && has_vanished(stage, member) {
                 process.vacated = true;
                 supervision(stage).unseat(id.slot);
                 self.upgrades.vacated(id);
@@ -518,6 +517,14 @@ impl Units {
     fn process_mut(&mut self, id: UnitId) -> Option<&mut UnitProcess> {
         self.processes[usize::from(id.slot)].as_mut().filter(|process| process.id == id)
     }
+}
+
+/// Kills the process of a unit with everything that it started; returns whether all of it has ended and is reaped.
+fn has_vanished(stage: &mut Stage<'_>, member: usize) -> bool {
+    let launched = &mut stage.members()[member].launched;
+    launched.end();
+    // A child in the unit's group keeps the group until this process has reaped it.
+    launched.ended().is_some() && stage.end_strays() && stage.members()[member].launched.end()
 }
 
 fn supervision<'s>(stage: &'s mut Stage<'_>) -> &'s mut Supervision {

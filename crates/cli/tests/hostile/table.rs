@@ -43,7 +43,7 @@ struct Row {
     faults: BTreeMap<String, usize>,
     plant_lost: bool,
     innocents_failed: usize,
-    /// Times at which the outcome was that of the kind.
+    /// Times at which the unit ran and the outcome was that of the kind.
     blame_right: usize,
 }
 
@@ -79,10 +79,11 @@ fn judged(control: &Control, plant_lost: bool, kind: &str, times: usize, outcome
         let ended_by = faults.find(|fault| fault.ended.is_some()).map(|fault| &*fault.fault);
         let has_failed = ended_by.is_some() || taken_out(&name);
         found.failed += usize::from(has_failed);
+        let has_run = control.units.iter().any(|unit| unit.unit == name);
         found.blame_right += usize::from(match outcome {
             Fails(expected) => ended_by.is_some_and(|fault| expected.contains(&fault)),
-            Nothing => !has_failed,
-            NothingInTime => !has_failed || ended_by.is_some_and(|fault| OVER.contains(&fault)),
+            Nothing => has_run && !has_failed,
+            NothingInTime => has_run && ended_by.map_or(!has_failed, |fault| OVER.contains(&fault)),
         });
         if let Some(fault) = ended_by {
             *found.faults.entry(fault.into()).or_default() += 1;
@@ -216,6 +217,7 @@ fn another_fault_a_lost_plant_or_a_failed_innocent_makes_a_row_unsound() {
     control.unit_faults.push(fault("nan-2", "not-finite"));
     assert!(judge(&control, false).is_sound() && !judge(&control, true).is_sound());
     assert_eq!(judged(&control, false, "nan", 2, Nothing).blame_right, 0);
+    assert_eq!(judged(&control, false, "never-added", 2, Nothing).blame_right, 0);
     control.units[0].state = "retired".into();
     assert_eq!(judge(&control, false).innocents_failed, 1);
     assert!(!judge(&control, false).is_sound());
