@@ -49,7 +49,7 @@ fn wait_for_trace(machine: &Machine, run: &mut Running, name: &str) {
 }
 
 /// The number of the run's process whose command line ends with these words.
-fn pid_of(machine: &Machine, words: &str) -> u32 {
+pub(crate) fn pid_of(machine: &Machine, words: &str) -> u32 {
     let processes = machine.processes();
     let found = processes.iter().find(|(_, line)| line.ends_with(words));
     found.unwrap_or_else(|| panic!("no {words} among {processes:#?}")).0

@@ -10,6 +10,7 @@ use hemiola_rt::sys::process::{Signal, signal_group};
 use hemiola_trace::event::source;
 
 use crate::command::{Ended, Running};
+use crate::ends::pid_of;
 use crate::machine::{Machine, PATIENCE};
 use crate::results::{Results, actuations, assert_stands};
 use crate::scenario::{self, SIMPLEX};
@@ -153,6 +154,24 @@ fn a_unit_written_in_c_takes_the_plant_over_and_gives_it_back() {
     }
     assert!(fs::read_to_string(results.path().join("logs/third.log")).unwrap().contains("luck"));
     machine.nothing_is_left();
+}
+
+#[test]
+fn a_unit_in_python_may_compute_long_while_it_loads() {
+    let machine = Machine::take("unit-python");
+    let unit = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/units/python/unit.py");
+    if Command::new("python3").arg("--version").output().is_err() {
+        println!("skipped: needs python3");
+        return;
+    }
+    // Fifteen times the processor time that a unit may use at real-time priority without a pause.
+    let loads =
+        "import sys, time\nwhile time.process_time() < 0.3: pass\nexec(open(sys.argv[1]).read())";
+    let mut run = simplex(&machine, "50Hz", "60s");
+    let add = ["add", "in-python", "--user", "run", "--", "python3", "-c", loads];
+    let said = run.unit(&machine, &[&add[..], &[unit.to_str().unwrap()]].concat()).with_code(0);
+    assert!(said.stdout.starts_with("in-python runs in shadow; "), "{}", said.stdout);
+    interrupt(&machine, run);
 }
 
 #[test]
@@ -433,12 +452,16 @@ fn a_unit_that_forked_gives_its_slot_back() {
     interrupt(&machine, run);
 }
 
-/// Descriptors of a process, and its mappings of records.
-fn held(run: &Running) -> (usize, usize) {
-    let process = PathBuf::from(format!("/proc/{}", run.pid()));
-    let maps = fs::read_to_string(process.join("maps")).unwrap();
-    let logs = maps.lines().filter(|line| line.contains("hemiola-log-")).count();
-    (fs::read_dir(process.join("fd")).unwrap().count(), logs)
+/// Descriptors, and mappings of records, of the runner and of the processes that stay for the whole run.
+fn held(machine: &Machine, run: &Running) -> Vec<(usize, usize)> {
+    let stay = ["node plant", "node io", "node decision"].map(|node| pid_of(machine, node));
+    let held_by = |pid: u32| {
+        let process = PathBuf::from(format!("/proc/{pid}"));
+        let maps = fs::read_to_string(process.join("maps")).unwrap();
+        let logs = maps.lines().filter(|line| line.contains("hemiola-log-")).count();
+        (fs::read_dir(process.join("fd")).unwrap().count(), logs)
+    };
+    std::iter::once(run.pid()).chain(stay).map(held_by).collect()
 }
 
 #[test]
@@ -449,7 +472,7 @@ fn fifty_replacements_in_one_run_hold_no_more_than_none() {
         &[("[decision]\n", "[decision]\npromote_after = 5\n")],
     );
     let mut run = started(&machine, &scenario, "200Hz", "600s");
-    let before = held(&run);
+    let before = held(&machine, &run);
     let count = std::env::var("HEMIOLA_UPGRADES").map_or(50, |text| text.parse().unwrap());
     let mut old = "experimental".to_owned();
     let mut done = 0;
@@ -463,10 +486,10 @@ fn fifty_replacements_in_one_run_hold_no_more_than_none() {
     }
     // The last process may just be ending.
     let limit = Instant::now() + PATIENCE;
-    while held(&run) != before && Instant::now() < limit {
+    while held(&machine, &run) != before && Instant::now() < limit {
         sleep(Duration::from_millis(10));
     }
-    assert_eq!(held(&run), before, "descriptors and records after {done} of {count}");
+    assert_eq!(held(&machine, &run), before, "descriptors and records after {done} of {count}");
     assert!(done > 0);
     interrupt(&machine, run);
 }
