@@ -13,13 +13,13 @@ fn pair(kind: SegmentKind, slot_size: usize, slot_count: u32) -> (Segment, Segme
     (segment, again)
 }
 
-/// Checks every order with at most this many forced thread switches, which keeps the run at about a second.
+/// Checks every order with at most this many forced thread switches, which keeps the run at a few seconds.
 ///
 /// Weakening any ordering in the three structures makes a test fail, except the release of `consumed`: it prevents a
 /// load from seeing a later store, which loom does not model.
 fn check(model: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(5);
+    builder.preemption_bound = Some(3);
     builder.check(model);
 }
 
