@@ -14,8 +14,9 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use hemiola_rt::sys::unnamed::unnamed;
 use hemiola_units::{Bytes, Random};
-use rustix::fs::{Advice, Mode, OFlags, fadvise};
+use rustix::fs::{Advice, fadvise};
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
 
 use crate::catalogue::Probe;
@@ -138,7 +139,7 @@ pub fn file(
 
 /// A file without a name of [`LENGTH`] incompressible bytes: `written_out` to the device, or in the page cache.
 pub(crate) fn filled(directory: &Path, written_out: bool) -> io::Result<File> {
-    let file = nameless(directory)?;
+    let file = unnamed(directory)?;
     let mut random = Random::from_seed(LENGTH as u64);
     let mut piece = vec![0; 1 << 20];
     for at in (0..LENGTH).step_by(piece.len()) {
@@ -151,23 +152,6 @@ pub(crate) fn filled(directory: &Path, written_out: bool) -> io::Result<File> {
         file.sync_all()?;
     }
     Ok(file)
-}
-
-/// A new file without a name (open(2), `O_TMPFILE`); if the file system does not support that, a file whose name is
-/// removed at once.
-fn nameless(directory: &Path) -> io::Result<File> {
-    let mode = Mode::RUSR | Mode::WUSR;
-    let flags = OFlags::RDWR | OFlags::CLOEXEC;
-    match rustix::fs::open(directory, flags | OFlags::TMPFILE, mode) {
-        Ok(file) => Ok(file.into()),
-        Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {
-            let path = directory.join(format!(".hemiola-probe-{}", std::process::id()));
-            let file = rustix::fs::open(&path, flags | OFlags::CREATE | OFlags::EXCL, mode)?;
-            std::fs::remove_file(&path)?;
-            Ok(file.into())
-        }
-        Err(error) => Err(error.into()),
-    }
 }
 
 /// Drops the file's pages from the page cache, as far as they are written out.
@@ -275,7 +259,7 @@ mod tests {
 
     #[test]
     fn every_block_is_used_and_neighbours_are_not_consecutive() {
-        let file = nameless(&std::env::temp_dir()).unwrap();
+        let file = unnamed(&std::env::temp_dir()).unwrap();
         for size in BLOCKS {
             let mut blocks = Blocks::new(&file, size);
             let count = LENGTH / size;

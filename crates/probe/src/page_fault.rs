@@ -7,8 +7,9 @@ use std::os::fd::AsFd;
 use std::path::Path;
 
 use hemiola_rt::sys::mapping::{Anonymous, FileView, Pages, page_size};
+use hemiola_rt::sys::unnamed::unnamed;
 use hemiola_rt::sys::usage::thread_faults;
-use rustix::fs::{MemfdFlags, Mode, OFlags, memfd_create, open};
+use rustix::fs::{MemfdFlags, memfd_create};
 
 use crate::catalogue::Probe;
 use crate::stage::Stage;
@@ -121,15 +122,10 @@ fn touch_file(stage: &Stage, file: &File) -> io::Result<Touched> {
 fn cached_file(directory: &Path) -> io::Result<(File, &'static str)> {
     let (file, of) = match unnamed(directory) {
         Ok(file) => (file, "a file in the directory of the setting"),
-        // The file system does not support files without names (O_TMPFILE).
+        // The directory takes no file.
         Err(_) => (File::from(memfd_create("hemiola", MemfdFlags::CLOEXEC)?), "a memory file"),
     };
     let page = vec![1; page_size()];
     (0..PAGES).try_for_each(|_| io::Write::write_all(&mut &file, &page))?;
     Ok((file, of))
-}
-
-fn unnamed(directory: &Path) -> io::Result<File> {
-    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-    Ok(open(directory, flags, Mode::RUSR | Mode::WUSR)?.into())
 }

@@ -29,6 +29,7 @@ pub mod random;
 pub mod sched;
 pub mod timer;
 pub mod tsc;
+pub mod unnamed;
 pub mod usage;
 
 /// Repeats a call as long as a signal interrupts it.

@@ -12,10 +12,11 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 
 use hemiola_rt::sys::sched;
+use hemiola_rt::sys::unnamed::unnamed;
 use hemiola_rti::SessionId;
 use hemiola_rti_server::SpoolChunk;
 use hemiola_units::Policy;
-use rustix::fs::{FallocateFlags, Mode, OFlags};
+use rustix::fs::FallocateFlags;
 
 use crate::mailbox::{Command, Mailbox};
 
@@ -155,32 +156,13 @@ impl SpoolFile {
     }
 }
 
-/// Creates a file without a name in a directory.
-fn unnamed(directory: &Path) -> io::Result<File> {
-    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-    match rustix::fs::open(directory, flags, Mode::RUSR | Mode::WUSR) {
-        Ok(file) => Ok(file.into()),
-        // Some file systems have no unnamed files (open(2), `O_TMPFILE`).
-        Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::ISDIR) => unlinked(directory),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// Creates a file and removes its name at once.
-fn unlinked(directory: &Path) -> io::Result<File> {
-    let secret = hemiola_rt::sys::random::secret()?;
-    let path = directory.join(format!("hemiola-spool-{:016x}", u64::from_ne_bytes(secret)));
-    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
-    let file = rustix::fs::open(&path, flags, Mode::RUSR | Mode::WUSR)?;
-    std::fs::remove_file(&path)?;
-    Ok(file.into())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn check(mut file: SpoolFile) {
+    #[test]
+    fn a_file_returns_each_chunk_once() {
+        let mut file = SpoolFile::new(&std::env::temp_dir()).unwrap();
         file.store(1, b"first").unwrap();
         file.store(2, b"second").unwrap();
         assert_eq!(file.load(1).unwrap(), b"first");
@@ -191,16 +173,5 @@ mod tests {
         assert_eq!(file.file.metadata().unwrap().len(), 0, "an empty spool takes no place");
         file.store(4, b"fourth").unwrap();
         assert_eq!(file.load(4).unwrap(), b"fourth");
-    }
-
-    #[test]
-    fn a_file_has_no_name_and_returns_each_chunk_once() {
-        let directory = std::env::temp_dir().join(format!("hemiola-spool-{}", std::process::id()));
-        std::fs::create_dir(&directory).unwrap();
-        check(SpoolFile::new(&directory).unwrap());
-        let file = unlinked(&directory).unwrap();
-        check(SpoolFile { file, end: 0, chunks: BTreeMap::new() });
-        // Fails unless it is empty.
-        std::fs::remove_dir(&directory).unwrap();
     }
 }
