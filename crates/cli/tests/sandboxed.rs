@@ -173,6 +173,19 @@ fn a_module_that_cannot_be_a_unit_is_refused_before_anything_starts() {
             ),
             "its function \"begin\" failed while it was prepared: it computed for longer than its fuel lasts",
         ),
+        (
+            &format!(
+                "(module (memory 1) (func (export \"step\") {step} (drop (memory.grow (i32.const 1))) (f64.const 0)))"
+            ),
+            "its function \"step\" failed while it was prepared: it asked for more memory or table entries than it may \
+             have",
+        ),
+        (
+            &format!(
+                "(module (func $step (export \"step\") {step} (call $step (local.get 0) (local.get 1) (local.get 2))))"
+            ),
+            "its function \"step\" failed while it was prepared: its calls were nested deeper than its stack",
+        ),
     ];
     let scenario = scenario::of(&[SIMPLEX]);
     let (before, _) = scenario.split_once("[[variant.units]]").unwrap();

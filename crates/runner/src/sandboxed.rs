@@ -144,8 +144,9 @@ impl Prepared {
         let module = Engine::new(Limits::default())?.compile(module, name)?;
         let make = || Acting::new(module.instantiate(PREPARE_FUEL)?, period);
         let fuel = u64::try_from(budget.nanos() * FUEL_PER_US / 1000).unwrap_or(0);
-        let (acting, rehearsing) = (make()?, Some(make()?));
-        Ok(Self { generation: 0, acting, rehearsing, fuel, budget })
+        let (acting, mut rehearsing) = (make()?, make()?);
+        rehearsing.try_out()?;
+        Ok(Self { generation: 0, acting, rehearsing: Some(rehearsing), fuel, budget })
     }
 
     /// Warms the caches for the next call. A rehearsal that fails is the last one.
@@ -168,6 +169,14 @@ impl Acting {
         }
         instance.seal();
         Ok(Self { instance, step })
+    }
+
+    /// Calls `step` once, so that a module that cannot answer at all is refused before it is a unit.
+    fn try_out(&mut self) -> Result<(), LoadError> {
+        let answered = self.instance.call(&self.step, (0.0, 0.0, 0.0), PREPARE_FUEL);
+        answered
+            .map(drop)
+            .map_err(|fault| LoadError::Preparation { function: "step".into(), fault })
     }
 
     fn call(&mut self, sensors: &Sensors, fuel: u64) -> Result<f64, Fault> {
