@@ -3,9 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hemiola_world_code::code::Instruction;
-use hemiola_world_code::{
-    Column, Neighbour, Neighbours, Program, Scalar, ScalarType, scalar_count,
-};
+use hemiola_world_code::{Column, Neighbour, Neighbours, Program, ScalarType, scalar_count};
 use hemiola_world_lang::definition::{ElementId, FunctionId, Universe};
 
 use crate::cells::{Cells, Point};
@@ -140,8 +138,8 @@ impl Past {
         for (at, cells) in cells.iter_mut().enumerate().filter(|(at, _)| self.searched[*at]) {
             let index = universe.elements[at].index.as_ref().expect("a radius needs an index");
             let view = PastView { past: self, tables };
-            let (_, axes) = self.positions[at].expect("an index has a position");
-            cells.fill(index.cell, axes, self.rows[at].iter().map(|row| view.point(*row)));
+            let rows = &self.rows[at];
+            cells.fill(index.cell, rows.len() as u32, |number| view.point(rows[number as usize]));
         }
         self.cells = cells;
     }
@@ -161,52 +159,45 @@ pub(crate) struct PastView<'p> {
 }
 
 impl PastView<'_> {
-    fn coordinates(&self, row: Neighbour) -> impl Iterator<Item = Scalar> {
+    /// The columns of the position in the table of an element.
+    fn position(&self, element: ElementId) -> impl Iterator<Item = &Column> {
         let (first, count) =
-            self.past.positions[row.element.index()].expect("a radius needs a position");
-        (first..first + count)
-            .map(move |column| self.column(row.element, column).get(row.row as usize))
+            self.past.positions[element.index()].expect("a radius needs a position");
+        (first..first + count).map(move |column| self.column(element, column))
     }
 
-    /// The last axis always has a coordinate, because cells are contiguous along it.
+    /// The last axis always has a coordinate, because cells are contiguous along it. One of 32 bits loses nothing.
     fn point(&self, row: Neighbour) -> Point {
         let mut point = [0.0; 3];
         let (_, count) =
             self.past.positions[row.element.index()].expect("a radius needs a position");
         let free = point[3 - count as usize..].iter_mut();
-        free.zip(self.coordinates(row))
-            .for_each(|(to, from)| *to = from.number().unwrap_or(f64::NAN));
+        for (to, column) in free.zip(self.position(row.element)) {
+            *to = match column {
+                Column::Double(rows) => rows[row.row as usize],
+                Column::Single(rows) => rows[row.row as usize].into(),
+                _ => unreachable!("a position consists of reals"),
+            };
+        }
         point
     }
 
-    /// Whether the square of the distance is at most that of the radius, in the bits of the position.
-    fn is_near(&self, own: Neighbour, other: Neighbour, radius: f64) -> bool {
-        let (mut square, mut square32) = (None, None);
-        for (here, there) in self.coordinates(own).zip(self.coordinates(other)) {
-            match (here, there) {
-                (Scalar::Double(here), Scalar::Double(there)) => {
-                    let term = (there - here) * (there - here);
-                    square = Some(square.map_or(term, |sum: f64| sum + term));
-                }
-                (Scalar::Single(here), Scalar::Single(there)) => {
-                    let term = (there - here) * (there - here);
-                    square32 = Some(square32.map_or(term, |sum: f32| sum + term));
-                }
-                _ => unreachable!("positions of one loop have one type"),
-            }
-        }
-        let limit32 = radius as f32 * radius as f32;
-        square.is_some_and(|square| square <= radius * radius)
-            || square32.is_some_and(|square| square <= limit32)
+    /// Whether positions have 32 bits. Those of one loop have one type.
+    fn is_single(&self, element: ElementId) -> bool {
+        self.position(element).next().is_some_and(|column| column.ty() == ScalarType::Single)
     }
+}
 
-    /// Whether the square of the radius has a limit in the bits of the position.
-    fn is_bounded(&self, own: Neighbour, radius: f64) -> bool {
-        match self.coordinates(own).next().map(Scalar::ty) {
-            Some(ScalarType::Single) => (radius as f32 * radius as f32).is_finite(),
-            _ => (radius * radius).is_finite(),
-        }
-    }
+/// The square of the distance in 64 bits. A missing coordinate is 0 in both, and adds nothing.
+fn square(here: Point, there: Point) -> f64 {
+    let terms = here.iter().zip(there).map(|(here, there)| (there - here) * (there - here));
+    terms.fold(0.0, |sum, term| sum + term)
+}
+
+/// As [`square`], in 32 bits, of positions of 32 bits.
+fn square32(here: Point, there: Point) -> f32 {
+    let offsets = here.iter().zip(there).map(|(here, there)| there as f32 - *here as f32);
+    offsets.fold(0.0, |sum, offset| sum + offset * offset)
 }
 
 impl Neighbours for PastView<'_> {
@@ -227,22 +218,47 @@ impl Neighbours for PastView<'_> {
         at_most: u32,
         found: &mut Vec<Neighbour>,
     ) {
-        let rows = self.all(element);
         let here = self.point(own);
         if radius.is_nan() || here.iter().any(|x| x.is_nan()) {
             return;
         }
-        let mut candidates = Vec::new();
-        let cells = &self.past.cells[element.index()];
-        let chosen =
-            self.is_bounded(own, radius) && cells.near(here, radius.abs(), &mut candidates);
-        let is_neighbour = |row: &Neighbour| *row != own && self.is_near(own, *row, radius);
-        let most = at_most as usize;
-        if chosen {
-            let rows = candidates.iter().map(|number| rows[*number as usize]);
-            found.extend(rows.filter(is_neighbour).take(most));
+        let (rows, cells) = (self.all(element), &self.past.cells[element.index()]);
+        let start = found.len();
+        // While rows are chosen, they stand there by their numbers, which are in the order of ids.
+        let mut choose = |number| found.push(Neighbour { element, row: number });
+        // Where the square of the radius has no limit, cells say nothing.
+        let reach = |is_bounded| if is_bounded { radius.abs() } else { f64::INFINITY };
+        if self.is_single(own.element) {
+            let limit = radius as f32 * radius as f32;
+            cells.near(here, reach(limit.is_finite()), |there, number| {
+                if square32(here, there) <= limit {
+                    choose(number);
+                }
+            });
         } else {
-            found.extend(rows.iter().copied().filter(is_neighbour).take(most));
+            let limit = radius * radius;
+            cells.near(here, reach(limit.is_finite()), |there, number| {
+                if square(here, there) <= limit {
+                    choose(number);
+                }
+            });
         }
+        // In a crowd, most of them are not sorted. The own row may be among the first ones.
+        let most = at_most as usize;
+        let chosen = &mut found[start..];
+        if chosen.len() > most + 1 {
+            chosen.select_nth_unstable_by_key(most, |chosen| chosen.row);
+            found.truncate(start + most + 1);
+        }
+        found[start..].sort_unstable_by_key(|chosen| chosen.row);
+        let mut end = start;
+        for at in start..found.len() {
+            let row = rows[found[at].row as usize];
+            if row != own && end - start < most {
+                found[end] = row;
+                end += 1;
+            }
+        }
+        found.truncate(end);
     }
 }

@@ -141,14 +141,12 @@ impl World {
             let element = ElementId(at as u32);
             let Some(function) = self.universe.elements[at].update else { continue };
             let program = &self.updates[&function];
-            let arguments: Vec<Scalar> = program
-                .arguments
-                .iter()
-                .map(|ty| match Scalar::zero(*ty) {
-                    Scalar::Single(_) => Scalar::Single(seconds as f32),
-                    _ => Scalar::Double(seconds),
-                })
-                .collect();
+            // An update has one argument at most (`check_parameters`).
+            let argument = program.arguments.first().map(|ty| match Scalar::zero(*ty) {
+                Scalar::Single(_) => Scalar::Single(seconds as f32),
+                _ => Scalar::Double(seconds),
+            });
+            let arguments = argument.as_slice();
             for start in (0..self.tables[at].len()).step_by(BLOCK_ROWS) {
                 let count = BLOCK_ROWS.min(self.tables[at].len() - start);
                 let past = PastView { past: &self.past, tables: &self.tables };
@@ -156,14 +154,14 @@ impl World {
                     own: &self.tables[at].columns,
                     start,
                     count,
-                    arguments: &arguments,
+                    arguments,
                     last_sent: &[],
                     neighbours: Some(&past),
                     element,
                 };
                 machine.run(program, &block);
                 let table = &mut self.tables[at];
-                machine.store(program, &arguments, &mut table.columns);
+                machine.store(program, arguments, &mut table.columns);
                 report.faults += strike(&machine, table, start, out);
             }
         }

@@ -246,3 +246,32 @@ fn effects_that_are_not_possible_are_refused() {
     let whole = Draw { low: Value::Integer(0), high: Value::Integer(1), is_added: true };
     refused(vec![0], k, Effect::Birth(vec![whole]));
 }
+
+#[test]
+fn a_row_in_a_crowd_sees_the_first_others_by_id() {
+    let mut world = world(
+        "element e {
+           property p : real[1] indexed by 1;
+           property n : real;
+           property sum : real;
+           update() {
+             var all : real = 0;
+             for each other in e within 2 at most 3 { all += other.n; }
+             sum = all;
+           }
+         }",
+    );
+    for n in 0..500 {
+        let place = Value::Items(vec![Value::Double(f64::from(n * 37 % 500) / 500.0)]);
+        let row = vec![place, Value::Double(n.into()), Value::Double(0.0)];
+        world.submit(Change::Construct(ElementId(0), Value::Row(row))).unwrap();
+    }
+    world.apply(&mut |_| {});
+    world.step(1.0, &mut |_| {}, &mut |_| {});
+    let sums = world.entities().map(|entity| match world.row(entity) {
+        Some(Value::Row(row)) => row[2].clone(),
+        other => panic!("{other:?}"),
+    });
+    let expected = [6.0, 5.0, 4.0].into_iter().chain(std::iter::repeat_n(3.0, 497));
+    assert!(sums.eq(expected.map(Value::Double)));
+}

@@ -18,6 +18,8 @@ pub struct Constraint {
     pub first: Program,
     /// The other conditions, of the rows for which `first` holds.
     pub then: Option<Program>,
+    /// The columns of the own table that `then` reads, in ascending order.
+    pub then_reads: Vec<u32>,
 }
 
 impl Constraint {
@@ -60,8 +62,14 @@ pub fn compile_constraint(
     }
     let (first, then) = conditions.split_at(leading);
     match (first, then) {
-        (all, []) | ([], all) => Ok(Constraint { first: part(all)?, then: None }),
-        (first, then) => Ok(Constraint { first: part(first)?, then: Some(part(then)?) }),
+        (all, []) | ([], all) => {
+            Ok(Constraint { first: part(all)?, then: None, then_reads: Vec::new() })
+        }
+        (first, then) => {
+            let (first, then) = (part(first)?, part(then)?);
+            let then_reads = then.own_columns().into_iter().collect();
+            Ok(Constraint { first, then: Some(then), then_reads })
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! A step of 100,000 movers in a box with ten monitors, each a box of its own and a threshold.
+//! A step of 100,000 movers in a box with ten monitors, each a box of its own and a threshold, in both tiers.
 
 use std::hint::black_box;
 
@@ -6,6 +6,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use hemiola_units::Random;
 use hemiola_world::{Change, Effect, Interest, MonitorId, World};
 use hemiola_world_lang::{Sources, Value, check};
+use hemiola_world_sandbox::ColumnEngine;
 
 const ROWS: usize = 100_000;
 const EDGE: f64 = 1_000.0;
@@ -62,14 +63,20 @@ fn movers(c: &mut Criterion) {
     let mut group = c.benchmark_group("100,000 movers");
     group.throughput(Throughput::Elements(ROWS as u64)).sample_size(20);
     for monitors in [0, 10] {
-        let mut world = world(monitors);
-        group.bench_function(format!("{monitors} monitors"), |b| {
-            b.iter(|| {
-                world.step(0.05, &mut |_| {}, &mut |output| {
-                    black_box(output);
-                })
+        for tier in ["interpreter", "compiled"] {
+            let mut world = world(monitors);
+            if tier == "compiled" {
+                let Ok(mut engine) = ColumnEngine::new() else { continue };
+                assert_eq!(world.compile(&mut engine), []);
+            }
+            group.bench_function(format!("{monitors} monitors, {tier}"), |b| {
+                b.iter(|| {
+                    world.step(0.05, &mut |_| {}, &mut |output| {
+                        black_box(output);
+                    })
+                });
             });
-        });
+        }
     }
     group.finish();
 }
