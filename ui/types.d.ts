@@ -98,7 +98,6 @@ interface SliceAnswer {
 
 interface RowDetails {
   jobs: JobBrief[];
-  count: number;
   marks: [number, number][];
   /** When it was woken, and the row of the thread that did it. */
   wakes: [number, number][];

@@ -33,4 +33,7 @@
 pub mod cycles;
 pub mod fuzzing;
 pub mod sched;
+mod spill;
 pub mod timeline;
+
+pub use spill::Spill;

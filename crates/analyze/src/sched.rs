@@ -53,6 +53,7 @@ mod gaps;
 mod marked;
 mod marks;
 mod name;
+mod observed;
 mod period;
 pub(crate) mod tally;
 mod threads;
@@ -62,8 +63,12 @@ mod golden;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use hemiola_trace::Recording;
 use hemiola_units::Span;
+
+use crate::spill::{Outside, Spill};
 
 pub use explain::{Explainer, explain, median_job};
 pub use figures::{RecordedFigure, figures};
@@ -131,7 +136,18 @@ pub enum Of {
 /// Memory grows with the number of threads and processors, not with the length.
 #[must_use]
 pub fn analyze(recording: &Recording, options: &Options) -> Report {
-    let pass = engine::Pass { recording, options, wanted: None, until: u64::MAX };
+    whole(recording, options, None)
+}
+
+/// As [`analyze`], for a recording of any length with any number of threads: most of what was observed of them is
+/// outside the memory of the process.
+#[must_use]
+pub fn analyze_spilling(recording: &Recording, options: &Options, spill: Arc<dyn Spill>) -> Report {
+    whole(recording, options, Some(Outside::new(spill)))
+}
+
+fn whole(recording: &Recording, options: &Options, outside: Option<Outside>) -> Report {
+    let pass = engine::Pass { recording, options, wanted: None, until: u64::MAX, outside };
     assemble::report(&mut pass.run(None))
 }
 
@@ -162,15 +178,18 @@ pub(crate) fn walk(
     recording: &Recording,
     options: &Options,
     until: Option<u64>,
+    outside: Option<Outside>,
     follower: &mut dyn follow::Follow,
 ) -> Walk {
-    let pass = engine::Pass { recording, options, wanted: None, until: until.unwrap_or(u64::MAX) };
+    let until = until.unwrap_or(u64::MAX);
+    let pass = engine::Pass { recording, options, wanted: None, until, outside };
     assemble::walk(pass.run(Some(follower)))
 }
 
 /// The jobs of one thread or marked task in order, with their delays. Goes through the whole recording.
 #[must_use]
 pub fn jobs(recording: &Recording, options: &Options, wanted: &Wanted) -> Vec<Job> {
-    let pass = engine::Pass { recording, options, wanted: Some(wanted), until: u64::MAX };
+    let (wanted, until, outside) = (Some(wanted), u64::MAX, None);
+    let pass = engine::Pass { recording, options, wanted, until, outside };
     pass.run(None).jobs
 }

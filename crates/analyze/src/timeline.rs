@@ -27,6 +27,9 @@
 //! assert_eq!(timeline.rows[thread].track.totals().of(State::Running), 2_000);
 //! ```
 //!
+//! The segments of a long recording go outside the memory, if the caller has room for them
+//! ([`Timeline::spilling`], [`Spill`](crate::Spill)).
+//!
 //! Gaps stay visible: from the last event before a gap until their next event, a processor and the
 //! threads that did not run elsewhere are [`State::Unknown`].
 

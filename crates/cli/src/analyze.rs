@@ -1,6 +1,7 @@
 //! `hemiola analyze`: the analysis of a recording as tables, JSON, CSV or a text chart.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use hemiola_analyze::sched::{
     self, MarkReport, Of, Options, Report, ThreadReport, Wanted, Who, csv, gantt, tables,
@@ -8,7 +9,7 @@ use hemiola_analyze::sched::{
 use hemiola_diagnostic::did_you_mean;
 use hemiola_model::machine::{Figure, Machine};
 use hemiola_model::schedulability::{SchedulabilityVerdict, verdict};
-use hemiola_report::json::pretty;
+use hemiola_report::json::InPieces;
 use hemiola_report::table::Table;
 use hemiola_report::terminal;
 use hemiola_report::text::duration;
@@ -20,6 +21,7 @@ use crate::diagnostics::Failure;
 use crate::measure::read_machine;
 use crate::model::check::newest;
 use crate::recording::{self, Opened, Problems};
+use crate::spill::SpillFile;
 
 /// Width of the chart.
 const COLUMNS: usize = 120;
@@ -42,14 +44,18 @@ struct Whole<'a> {
 pub(crate) fn analyze(args: &Analyze) -> Result<ExitCode, Failure> {
     let Opened { recording, problems } = recording::open(&args.file)?;
     let options = options(&args.period);
-    let report = sched::analyze(&recording, &options);
+    let spill = Arc::new(SpillFile::new());
+    let report = sched::analyze_spilling(&recording, &options, Arc::clone(&spill) as _);
+    if let Some(problem) = spill.problem() {
+        eprintln!("warning: {problem}");
+    }
     for period in &args.period {
         must_exist(&report, &period.of)?;
     }
     if args.json {
         let schedulability = &verdict(&report, switch(args)?);
         let whole = Whole { report: &report, schedulability, problems: &problems };
-        print!("{}", pretty(&whole));
+        print!("{}", InPieces(&whole));
     } else if args.csv {
         print!("{}", csv::write(&report));
     } else if let Some(stretch) = args.gantt {

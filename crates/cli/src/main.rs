@@ -27,6 +27,7 @@ mod report;
 mod rti;
 mod run;
 mod schema;
+mod spill;
 mod trace;
 mod unit;
 mod universe;

@@ -1,16 +1,19 @@
 //! `hemiola analyze`: tables, JSON, CSV, a text chart, and errors.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use hemiola_analyze::sched::synthetic::{Task, run};
 use hemiola_trace::perfetto::{Names, TraceWriter};
-use hemiola_trace::sched::Event;
+use hemiola_trace::sched::{Context, Event, Left, Tid, What};
 use hemiola_trace::{Entry, EventKind};
-use hemiola_units::Instant;
+use hemiola_units::{Instant, Random};
 use hemiola_wire::{put_message, put_number};
 
+use crate::command::{PROGRAM, Running};
 use crate::machine::Machine;
+use crate::small_disk::SmallDisk;
 use crate::view::foreign;
 
 /// Records two tasks on one processor for a second. The slower one marks its jobs and misses some deadlines.
@@ -82,6 +85,60 @@ fn a_recording_has_its_figures_as_tables_json_and_csv() {
     assert_eq!(csv.lines().count(), 4);
     let columns = |line: &str| line.split(',').count();
     assert!(csv.lines().all(|line| columns(line) == columns(csv.lines().next().unwrap())), "{csv}");
+}
+
+/// Records 1,200 threads that run one after another, 300 times each.
+fn many_threads(machine: &Machine) {
+    const THREADS: u32 = 1_200;
+    let mut file = fs::File::create(machine.folder().join("many.trace")).unwrap();
+    let mut writer = TraceWriter::new(&mut file, Instant::ZERO, 0, &[]).unwrap();
+    let mut random = Random::from_seed(1);
+    let (mut now, mut prev) = (1_000, Tid::IDLE);
+    for _ in 0..300 {
+        let mut events = Vec::new();
+        for tid in (1..=THREADS).map(Tid) {
+            let at = Instant::from_nanos(now);
+            let what = What::Wake { tid, waker: prev, context: Context::Interrupt, target: 0 };
+            events.push(Event { at, cpu: 0, what });
+            let at = Instant::from_nanos(now + random.below(1_000));
+            let what = What::Switch { prev, left: Left::Sleeping, next: tid, priority: 120 };
+            events.push(Event { at, cpu: 0, what });
+            (prev, now) = (tid, now + 1_000 + random.below(9_000));
+        }
+        writer.kernel(0, &events).unwrap();
+    }
+    writer.close().unwrap();
+}
+
+#[test]
+fn figures_do_not_depend_on_the_room_for_temporary_data() {
+    let machine = Machine::take("analyze-room");
+    many_threads(&machine);
+    let analyze = |directory: &Path| {
+        let mut command = machine.command(PROGRAM, &["analyze", "--json", "many.trace"]);
+        command.env("TMPDIR", directory);
+        Running::start(command).end().with_code(0)
+    };
+    let outside = analyze(&machine.folder().join("tmp"));
+    assert_eq!(outside.stderr, "");
+    assert!(outside.stdout.contains("\"switches\": 360000"));
+    machine.nothing_is_left();
+    let refused = |directory: &Path, reason: &str| {
+        let ended = analyze(directory);
+        let warning =
+            format!("temporary data cannot be written to {}: {reason}", directory.display());
+        assert!(ended.stderr.contains(&warning), "{}", ended.stderr);
+        assert!(
+            ended.stdout == outside.stdout,
+            "other figures without room in {}",
+            directory.display()
+        );
+    };
+    refused(&machine.folder().join("missing"), "No such file or directory");
+    let small = machine.folder().join("small");
+    if let Some(_disk) = SmallDisk::mount(&small, "96k") {
+        refused(&small, "No space left on device");
+    }
 }
 
 #[test]

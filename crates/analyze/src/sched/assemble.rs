@@ -10,6 +10,7 @@ use super::explain::Explainer;
 use super::marked;
 use super::marks::Task;
 use super::name::Name;
+use super::observed::{LongSeries, Observed};
 use super::period::about;
 use super::report::{
     Blocking, CpuReport, Culprit, DelayKind, Distribution, HeldUp, Interference, PeriodFrom,
@@ -188,9 +189,11 @@ impl Names {
 fn thread(engine: &Engine<'_>, names: &mut Names, index: usize, seen: f64) -> ThreadReport {
     let state = &engine.threads.states[index];
     let (totals, streams) = (&state.totals, &state.streams);
-    let execution_ns = streams.execution.distribution();
-    let (period_ns, release_jitter_ns) = match period(state) {
-        Some(period) => (Some(period), jitter(&streams.interval, period)),
+    let distribution = |of: &Observed| of.stream(&engine.long).distribution();
+    let execution_ns = distribution(&streams.execution);
+    let interval = streams.interval.stream(&engine.long);
+    let (period_ns, release_jitter_ns) = match period(state, &interval) {
+        Some(period) => (Some(period), jitter(&interval, period)),
         None => (None, None),
     };
     let period_from = period_ns.map(|_| match (state.given, state.reservation) {
@@ -221,10 +224,10 @@ fn thread(engine: &Engine<'_>, names: &mut Names, index: usize, seen: f64) -> Th
         execution_ns,
         period_ns,
         period_from,
-        interval_ns: streams.interval.distribution(),
+        interval_ns: interval.distribution(),
         release_jitter_ns,
-        latency_ns: streams.latency.distribution(),
-        response_ns: streams.response.distribution(),
+        latency_ns: distribution(&streams.latency),
+        response_ns: distribution(&streams.response),
         running_ns: totals.running,
         waiting_ns: totals.waiting,
         reservation: state.reservation,
@@ -242,18 +245,17 @@ fn thread(engine: &Engine<'_>, names: &mut Names, index: usize, seen: f64) -> Th
         preempted_by: preempted_by(engine, names, &totals.culprits),
         blocked_by: blocked_by(engine, names, &totals.culprits),
         woken_by: woken_by(engine, names, &totals.wakers),
-        blocking_ns: streams.blocking.distribution(),
+        blocking_ns: distribution(&streams.blocking),
         missed: totals.missed,
     }
 }
 
-/// T of a thread: given, or what was found if the intervals of the whole recording bear it out.
-pub(super) fn period(state: &State) -> Option<u64> {
+/// T of a thread: given, or what was found if the intervals between its releases in the whole recording bear it out.
+pub(super) fn period(state: &State, intervals: &Stream) -> Option<u64> {
     if let Some(stated) = state.stated() {
         return Some(stated);
     }
     let candidate = state.hint.unwrap_or(state.finder.period)?;
-    let intervals = &state.streams.interval;
     let (low, high) = about(candidate);
     let (single, period) = intervals.between(low, high);
     let (all, mean) = intervals.between(0, u64::MAX);
@@ -408,6 +410,12 @@ fn notes(engine: &Engine<'_>, report: &Report) -> Vec<String> {
         notes.push(
             "the kernel's side was not recorded: execution times are the programs' own, and no thread is known to have \
              held up a job"
+                .into(),
+        );
+    }
+    if engine.long.as_ref().is_some_and(LongSeries::is_unread) {
+        notes.push(
+            "observations could not be read back from the temporary file: distributions lack them"
                 .into(),
         );
     }

@@ -24,10 +24,12 @@ use super::cpu::Cpu;
 use super::follow::{Doing, Follow};
 use super::gaps::Gaps;
 use super::marks::Marks;
+use super::observed::LongSeries;
 use super::report::{Gap, Job, Miss};
 use super::tally::Code;
 use super::threads::{Mode, State, Threads};
 use super::{Options, Wanted};
+use crate::spill::Outside;
 
 /// The results of the first pass that the second needs.
 #[derive(Clone, Debug, Default)]
@@ -51,6 +53,8 @@ pub(super) struct Engine<'r> {
     pub(super) marks: Marks<'r>,
     pub(super) misses: Vec<Miss>,
     pub(super) missed: u64,
+    /// Where long series of observations go; in memory if there is nothing.
+    pub(super) long: Option<LongSeries>,
     wanted: Option<&'r Wanted>,
     pub(super) jobs: Vec<Job>,
     /// The time of the first event, and the latest so far.
@@ -73,8 +77,10 @@ pub(super) struct Engine<'r> {
 
 /// What the second pass must know about a thread's period: one that was found late, or one that the recording as a
 /// whole does not bear out although wake-ups were already counted by it.
-fn hint(state: &State) -> Option<Option<u64>> {
-    let is_withdrawn = state.is_merged && state.stated().is_none() && period(state).is_none();
+fn hint(state: &State, long: &Option<LongSeries>) -> Option<Option<u64>> {
+    let interval = || state.streams.interval.stream(long);
+    let is_withdrawn =
+        state.is_merged && state.stated().is_none() && period(state, &interval()).is_none();
     if is_withdrawn {
         Some(None)
     } else if state.finder.late {
@@ -92,26 +98,31 @@ fn reservations(recording: &Recording) -> BTreeMap<u32, Reservation> {
 }
 
 /// What to walk over.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct Pass<'r> {
     pub(super) recording: &'r Recording,
     pub(super) options: &'r Options,
     pub(super) wanted: Option<&'r Wanted>,
     /// The last moment that matters, ns.
     pub(super) until: u64,
+    /// Room for what is not kept in memory.
+    pub(super) outside: Option<Outside>,
 }
 
 impl<'r> Pass<'r> {
     /// Goes through the recording, twice if the first pass finds gaps or a late period. The follower hears of both.
     pub(super) fn run(self, follower: Option<&'r mut (dyn Follow + 'r)>) -> Engine<'r> {
-        let mut first = Engine::new(self, Known::default(), follower);
+        if let Some(outside) = &self.outside {
+            outside.clear();
+        }
+        let mut first = Engine::new(&self, Known::default(), follower);
         first.run();
         let states = &first.threads.states;
         let known = Known {
             gaps: first.gaps.found(),
             periods: states
                 .iter()
-                .filter_map(|state| Some((state.tid, state.from, hint(state)?)))
+                .filter_map(|state| Some((state.tid, state.from, hint(state, &first.long)?)))
                 .collect(),
         };
         if known.gaps.is_empty() && known.periods.is_empty() {
@@ -119,15 +130,18 @@ impl<'r> Pass<'r> {
         }
         let follower = first.follower.take();
         drop(first);
-        let mut second = Engine::new(self, known, follower);
+        if let Some(outside) = &self.outside {
+            outside.clear();
+        }
+        let mut second = Engine::new(&self, known, follower);
         second.run();
         second
     }
 }
 
 impl<'r> Engine<'r> {
-    fn new(pass: Pass<'r>, known: Known, follower: Option<&'r mut (dyn Follow + 'r)>) -> Self {
-        let Pass { recording, options, wanted, until } = pass;
+    fn new(pass: &Pass<'r>, known: Known, follower: Option<&'r mut (dyn Follow + 'r)>) -> Self {
+        let Pass { recording, options, wanted, until, .. } = *pass;
         Self {
             recording,
             options,
@@ -141,6 +155,7 @@ impl<'r> Engine<'r> {
             marks: Marks::of(recording, options),
             misses: Vec::new(),
             missed: 0,
+            long: pass.outside.clone().map(LongSeries::new),
             wanted,
             jobs: Vec::new(),
             from: None,

@@ -103,7 +103,7 @@ pub fn gantt(recording: &Recording, report: &Report, stretch: Stretch) -> String
     }
     let scale = Scale { from: from_ns, to: to_ns, columns };
     let mut lines = Lines { scale, cpus: BTreeMap::new(), threads: BTreeMap::new() };
-    let walk = walk(recording, &Options::default(), Some(to_ns), &mut lines);
+    let walk = walk(recording, &Options::default(), Some(to_ns), None, &mut lines);
     let Lines { mut cpus, mut threads, .. } = lines;
     for line in cpus.values_mut().chain(threads.values_mut()) {
         scale.change(line, to_ns, Look::Nothing);

@@ -6,10 +6,10 @@ use hemiola_trace::Recording;
 use hemiola_trace::sched::{PRIORITY_UNKNOWN, Reservation, Tid};
 use hemiola_units::Instant;
 
+use super::observed::Observed;
 use super::period::Finder;
 use super::tally::{Code, Tally, Woken};
 use super::{CULPRITS_MAX, DELAYS_MAX};
-use hemiola_stats::Stream;
 
 /// Numbers below this, the kernel's greatest (`PID_MAX_LIMIT`), are looked up in tables of [`PAGE`].
 const NUMBERS_MAX: u32 = 1 << 22;
@@ -202,11 +202,11 @@ pub(super) struct Totals {
 /// The times of complete invocations.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Streams {
-    pub(super) execution: Stream,
-    pub(super) latency: Stream,
-    pub(super) response: Stream,
-    pub(super) interval: Stream,
-    pub(super) blocking: Stream,
+    pub(super) execution: Observed,
+    pub(super) latency: Observed,
+    pub(super) response: Observed,
+    pub(super) interval: Observed,
+    pub(super) blocking: Observed,
 }
 
 impl State {

@@ -1,6 +1,7 @@
 //! From the walk over a recording to rows of segments.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use hemiola_trace::{Entry, EventKind, Recording, perfetto};
 use hemiola_units::Instant;
@@ -11,6 +12,7 @@ use super::{Counter, INTERRUPT, Mark, NOBODY, RESERVATION, Row, Subject, Timelin
 use crate::sched::follow::{Doing, Follow};
 use crate::sched::tally::Code;
 use crate::sched::{self, Options, Report, Walk};
+use crate::spill::{Outside, Spill};
 
 /// The maximum number of rows. Threads that appear later are left out.
 pub const ROWS_MAX: usize = 1 << 20;
@@ -25,8 +27,27 @@ impl Timeline {
     /// Goes through a recording and returns the timeline with the figures, which count the same jobs.
     #[must_use]
     pub fn with_report(recording: &Recording, options: &Options) -> (Self, Report) {
-        let mut builder = Builder::new(recording);
-        let walk = sched::walk(recording, options, None, &mut builder);
+        Self::follow(recording, options, None)
+    }
+
+    /// As [`Timeline::with_report`], for a recording of any length: most segments are outside the memory of the
+    /// process. Segments that cannot be read back later are [`State::Unknown`].
+    #[must_use]
+    pub fn spilling(
+        recording: &Recording,
+        options: &Options,
+        spill: Arc<dyn Spill>,
+    ) -> (Self, Report) {
+        Self::follow(recording, options, Some(Outside::new(spill)))
+    }
+
+    fn follow(
+        recording: &Recording,
+        options: &Options,
+        outside: Option<Outside>,
+    ) -> (Self, Report) {
+        let mut builder = Builder::new(recording, outside.clone());
+        let walk = sched::walk(recording, options, None, outside, &mut builder);
         builder.finish(recording, walk)
     }
 }
@@ -38,19 +59,22 @@ pub(super) struct Builder {
     /// The row of each processor by its number.
     processors: Vec<Option<u32>>,
     page_fault: [Option<u32>; 2],
+    /// Where segments go that are not kept in memory.
+    outside: Option<Outside>,
 }
 
 impl Builder {
-    fn new(recording: &Recording) -> Self {
+    fn new(recording: &Recording, outside: Option<Outside>) -> Self {
         let length = recording.cpus.iter().max().map_or(0, |cpu| usize::from(*cpu) + 1);
         let mut processors = vec![None; length];
         let rows = |subject: fn(u16) -> Subject| recording.cpus.iter().map(move |c| subject(*c));
         for (index, cpu) in recording.cpus.iter().enumerate() {
             processors[usize::from(*cpu)] = Some(index as u32);
         }
-        let rows = rows(Subject::Processor).chain(rows(Subject::Interrupts)).map(Row::of).collect();
+        let rows = rows(Subject::Processor).chain(rows(Subject::Interrupts));
+        let rows = rows.map(|subject| Row::of(subject, outside.as_ref())).collect();
         let timeline = Timeline { rows, threads: 2 * recording.cpus.len(), ..Timeline::default() };
-        Self { timeline, names: BTreeMap::new(), processors, page_fault: [None; 2] }
+        Self { timeline, names: BTreeMap::new(), processors, page_fault: [None; 2], outside }
     }
 
     fn processor_row(&self, cpu: u16) -> Option<usize> {
@@ -64,7 +88,8 @@ impl Builder {
             return None;
         }
         if row >= self.timeline.rows.len() {
-            self.timeline.rows.resize_with(row + 1, || Row::of(Subject::nobody()));
+            let outside = self.outside.as_ref();
+            self.timeline.rows.resize_with(row + 1, || Row::of(Subject::nobody(), outside));
         }
         self.timeline.rows.get_mut(row)
     }
@@ -89,7 +114,7 @@ impl Follow for Builder {
     fn restart(&mut self) {
         self.timeline.rows.truncate(self.timeline.threads);
         for row in &mut self.timeline.rows {
-            row.track = Track::default();
+            row.track = Track::outside(self.outside.clone());
         }
         self.timeline.names.clear();
         self.names.clear();
@@ -248,6 +273,11 @@ impl Builder {
         }
     }
 
+    /// Adds a row below all others.
+    pub(super) fn add_row(&mut self, subject: Subject) {
+        self.timeline.rows.push(Row::of(subject, self.outside.as_ref()));
+    }
+
     /// Returns the number of a name.
     pub(super) fn name(&mut self, name: &str) -> u32 {
         if let Some(known) = self.names.get(name) {
@@ -278,8 +308,9 @@ impl Builder {
 const NAMES_MAX: usize = 1000;
 
 impl Row {
-    pub(super) fn of(subject: Subject) -> Self {
-        let (track, marks, marked) = (Track::default(), Vec::new(), Vec::new());
+    fn of(subject: Subject, outside: Option<&Outside>) -> Self {
+        let track = Track::outside(outside.cloned());
+        let (marks, marked) = (Vec::new(), Vec::new());
         Self { subject, track, marks, marked, deadline: None }
     }
 

@@ -4,7 +4,7 @@ use hemiola_trace::track_event::{EventTrack, Slice};
 
 use super::build::{Builder, ROWS_MAX};
 use super::track::State;
-use super::{Counter, Mark, NOBODY, Row, Subject};
+use super::{Counter, Mark, NOBODY, Subject};
 
 impl Builder {
     /// Adds a track: `names` are those of its slices and instants, and `thread` is its thread, if it has one.
@@ -27,7 +27,7 @@ impl Builder {
             let is_named = depth == 0 && own.is_none();
             let name = if is_named { track.name.clone() } else { String::new() };
             let subject = Subject::Slices { below, pid: track.pid, name, depth: depth as u16 };
-            self.timeline.rows.push(Row::of(subject));
+            self.add_row(subject);
         }
         for slice in &track.slices {
             let name = self.name(&names[slice.name as usize]);

@@ -15,6 +15,7 @@ use hemiola_stats::growth::push_slowly;
 
 use super::track::{State, Totals};
 use super::{INTERRUPT, NOBODY};
+use crate::spill::Outside;
 
 /// Segments in a group.
 pub(super) const GROUP: usize = 64;
@@ -71,17 +72,36 @@ pub(super) struct Groups {
     /// Where its bytes begin: in which chunk, and where in it.
     places: Vec<(u32, u32)>,
     /// The bytes of whole groups. A long track grows by chunks, so that no unused room grows with its length.
-    chunks: Vec<Vec<u8>>,
+    chunks: Vec<Chunk>,
     segments: usize,
+    /// Where full chunks go; none if all stay in memory.
+    outside: Option<Outside>,
+}
+
+/// A piece of the bytes of a track.
+#[derive(Clone, Debug)]
+enum Chunk {
+    /// It is in memory. Only the last chunk grows.
+    Here(Vec<u8>),
+    /// It is outside, at an offset and of a length.
+    Outside(u64, u32),
 }
 
 /// The most bytes of a chunk.
 const CHUNK: usize = 64 << 10;
 
+/// The most bytes of a chunk that goes outside. It is read as a whole.
+const BLOCK: usize = 4 << 10;
+
 /// The most bytes of a group: of each segment one byte, a key of 27 bits and a time of 64 bits.
 const GROUP_LEN_MAX: usize = GROUP * (1 + 4 + 10);
 
 impl Groups {
+    /// Groups whose full chunks go outside.
+    pub(super) fn outside(outside: Option<Outside>) -> Self {
+        Self { outside, ..Self::default() }
+    }
+
     /// How many segments there are.
     pub(super) const fn segments(&self) -> usize {
         self.segments
@@ -91,9 +111,8 @@ impl Groups {
     pub(super) fn push(&mut self, group: &[Start]) {
         let Some(&(start, _)) = group.first() else { return };
         push_slowly(&mut self.starts, start);
-        let (place, bytes) = Self::room(&mut self.chunks);
-        push_slowly(&mut self.places, place);
         let mut before = start;
+        let (place, bytes) = self.room();
         for &(at, word) in group {
             let (state, key) = word.what();
             let nibble = match key {
@@ -110,25 +129,46 @@ impl Groups {
             put_number(bytes, at - before);
             before = at;
         }
+        push_slowly(&mut self.places, place);
         self.segments += group.len();
     }
 
     /// Returns the chunk for the next group, and where in it the group begins.
-    fn room(chunks: &mut Vec<Vec<u8>>) -> ((u32, u32), &mut Vec<u8>) {
-        match chunks.last() {
+    fn room(&mut self) -> ((u32, u32), &mut Vec<u8>) {
+        let max = if self.outside.is_some() { BLOCK } else { CHUNK };
+        match self.chunks.last_mut() {
             // Most of a million tracks are short and have one chunk, which grows slowly.
             None => {
-                chunks.reserve_exact(1);
-                chunks.push(Vec::new());
+                self.chunks.reserve_exact(1);
+                self.chunks.push(Chunk::Here(Vec::new()));
             }
-            Some(last) if last.len() + GROUP_LEN_MAX > CHUNK => {
-                push_slowly(chunks, Vec::with_capacity(CHUNK));
+            Some(Chunk::Here(bytes)) if bytes.len() + GROUP_LEN_MAX <= max => {}
+            Some(Chunk::Here(bytes)) => {
+                let full = std::mem::take(bytes);
+                let put = self.outside.as_ref().and_then(|outside| outside.put(&full));
+                let last = self.chunks.len() - 1;
+                let next = match put {
+                    Some(offset) => {
+                        self.chunks[last] = Chunk::Outside(offset, full.len() as u32);
+                        let mut next = full;
+                        next.clear();
+                        next
+                    }
+                    None => {
+                        self.chunks[last] = Chunk::Here(full);
+                        Vec::with_capacity(max)
+                    }
+                };
+                push_slowly(&mut self.chunks, Chunk::Here(next));
             }
-            Some(_) => {}
+            // Groups were taken back.
+            Some(Chunk::Outside(..)) => push_slowly(&mut self.chunks, Chunk::Here(Vec::new())),
         }
-        let last = chunks.len() - 1;
-        let chunk = &mut chunks[last];
-        ((last as u32, chunk.len() as u32), chunk)
+        let last = self.chunks.len() - 1;
+        let Chunk::Here(bytes) = &mut self.chunks[last] else {
+            unreachable!("the last chunk is in memory")
+        };
+        ((last as u32, bytes.len() as u32), bytes)
     }
 
     /// Takes the last group away, and returns its segments.
@@ -139,7 +179,10 @@ impl Groups {
         self.starts.pop();
         if let Some((chunk, at)) = self.places.pop() {
             self.chunks.truncate(chunk as usize + 1);
-            self.chunks[chunk as usize].truncate(at as usize);
+            // Outside, the bytes stay where they are, and nothing refers to them.
+            if let Chunk::Here(bytes) = &mut self.chunks[chunk as usize] {
+                bytes.truncate(at as usize);
+            }
         }
         last
     }
@@ -168,12 +211,18 @@ impl Groups {
         group * GROUP + in_group.take_while(|(start, _)| *start < at).count()
     }
 
-    pub(super) fn shrink_to_fit(&mut self) {
+    /// Gives unused room back. No more groups follow.
+    pub(super) fn finish(&mut self) {
         self.starts.shrink_to_fit();
         self.places.shrink_to_fit();
         self.chunks.shrink_to_fit();
-        if let Some(last) = self.chunks.last_mut() {
-            last.shrink_to_fit();
+        if let Some(last) = self.chunks.last_mut()
+            && let Chunk::Here(bytes) = last
+        {
+            match self.outside.as_ref().and_then(|outside| outside.put(bytes)) {
+                Some(offset) => *last = Chunk::Outside(offset, bytes.len() as u32),
+                None => bytes.shrink_to_fit(),
+            }
         }
     }
 }
@@ -182,18 +231,40 @@ impl Groups {
 #[derive(Clone, Debug)]
 pub(super) struct Steps<'g> {
     groups: &'g Groups,
-    /// Of the segments to come.
+    /// Of the segments to come, if they are in memory.
     bytes: &'g [u8],
+    /// Otherwise the chunk that was read, and its bytes.
+    read: Option<u32>,
+    block: Vec<u8>,
+    /// Where in them the next segment is; none if the segments to come are in memory.
+    in_block: Option<usize>,
     /// The number of the next segment.
     index: usize,
     /// When the last segment began, ns.
     at: u64,
 }
 
+/// Stands for a group that can no longer be read: segments of no length in an unknown state, of which the last one
+/// lasts until the next group begins.
+const UNREADABLE: [u8; 2 * GROUP] = {
+    let mut bytes = [0; 2 * GROUP];
+    let mut segment = 0;
+    while segment < GROUP {
+        bytes[2 * segment] = State::Unknown as u8;
+        segment += 1;
+    }
+    bytes
+};
+
 impl<'g> Steps<'g> {
+    const fn at_end(groups: &'g Groups) -> Self {
+        let index = groups.segments;
+        Self { groups, bytes: &[], read: None, block: Vec::new(), in_block: None, index, at: 0 }
+    }
+
     /// From the first segment of a group on.
     pub(super) fn from_group(groups: &'g Groups, group: usize) -> Self {
-        let mut steps = Self { groups, bytes: &[], index: groups.segments, at: 0 };
+        let mut steps = Self::at_end(groups);
         if group < groups.starts.len() {
             steps.go_to_group(group);
         }
@@ -202,9 +273,31 @@ impl<'g> Steps<'g> {
 
     /// Goes to the first segment of a group.
     pub(super) fn go_to_group(&mut self, group: usize) {
-        let (chunk, at) = self.groups.places[group];
-        self.bytes = &self.groups.chunks[chunk as usize][at as usize..];
+        let groups = self.groups;
+        let (chunk, at) = groups.places[group];
+        match &groups.chunks[chunk as usize] {
+            Chunk::Here(bytes) => (self.bytes, self.in_block) = (&bytes[at as usize..], None),
+            Chunk::Outside(offset, length) => {
+                if self.read != Some(chunk) {
+                    self.read(chunk, *offset, *length);
+                }
+                self.in_block = Some(if self.read.is_some() { at as usize } else { 0 });
+            }
+        }
         self.index = group * GROUP;
+    }
+
+    /// Reads a chunk that is outside.
+    #[cold]
+    fn read(&mut self, chunk: u32, offset: u64, length: u32) {
+        self.block.resize(length as usize, 0);
+        let outside = self.groups.outside.as_ref();
+        let is_read = outside.is_some_and(|outside| outside.get(offset, &mut self.block));
+        self.read = is_read.then_some(chunk);
+        if !is_read {
+            self.block.clear();
+            self.block.extend(UNREADABLE);
+        }
     }
 
     /// The number of the next segment.
@@ -225,17 +318,32 @@ impl Iterator for Steps<'_> {
             self.go_to_group(self.index / GROUP);
             self.at = self.groups.starts[self.index / GROUP];
         }
-        let head = u32::from(byte(&mut self.bytes));
-        let key = match head >> 4 {
-            0 => NOBODY,
-            14 => INTERRUPT,
-            15 => number(&mut self.bytes) as u32,
-            near => near - 1,
+        let (head, key, step) = match self.in_block {
+            None => unpack(&mut self.bytes),
+            Some(at) => {
+                let mut bytes = &self.block[at..];
+                let segment = unpack(&mut bytes);
+                self.in_block = Some(self.block.len() - bytes.len());
+                segment
+            }
         };
-        self.at += number(&mut self.bytes);
+        self.at += step;
         self.index += 1;
         Some((self.at, Word((head & 7) << STATE | (head & 8) << 25 | key)))
     }
+}
+
+/// Returns the first byte of a segment, its key, and the time since the one before it.
+#[inline]
+fn unpack(bytes: &mut &[u8]) -> (u32, u32, u64) {
+    let head = u32::from(byte(bytes));
+    let key = match head >> 4 {
+        0 => NOBODY,
+        14 => INTERRUPT,
+        15 => number(bytes) as u32,
+        near => near - 1,
+    };
+    (head, key, number(bytes))
 }
 
 fn put_number(bytes: &mut Vec<u8>, mut value: u64) {
@@ -267,7 +375,7 @@ fn number(bytes: &mut &[u8]) -> u64 {
 /// Reads segments that are near each other, in any order. It unpacks a group when it comes to it.
 #[derive(Clone, Debug)]
 pub(super) struct Reader<'g> {
-    groups: &'g Groups,
+    steps: Steps<'g>,
     /// The group that is unpacked.
     group: Option<usize>,
     unpacked: Vec<Start>,
@@ -275,7 +383,7 @@ pub(super) struct Reader<'g> {
 
 impl<'g> Reader<'g> {
     pub(super) const fn new(groups: &'g Groups) -> Self {
-        Self { groups, group: None, unpacked: Vec::new() }
+        Self { steps: Steps::at_end(groups), group: None, unpacked: Vec::new() }
     }
 
     /// When a segment begins.
@@ -285,7 +393,7 @@ impl<'g> Reader<'g> {
     #[inline]
     pub(super) fn start_of(&mut self, index: usize) -> u64 {
         if index.is_multiple_of(GROUP) {
-            return self.groups.starts[index / GROUP];
+            return self.steps.groups.starts[index / GROUP];
         }
         self.get(index).0
     }
@@ -299,7 +407,8 @@ impl<'g> Reader<'g> {
         let group = index / GROUP;
         if self.group != Some(group) {
             self.unpacked.clear();
-            self.unpacked.extend(Steps::from_group(self.groups, group).take(GROUP));
+            self.steps.go_to_group(group);
+            self.unpacked.extend(self.steps.by_ref().take(GROUP));
             self.group = Some(group);
         }
         self.unpacked[index % GROUP]
@@ -367,6 +476,7 @@ impl Sums {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::spill::tests::Room;
     use hemiola_units::Random;
     use proptest::prelude::*;
 
@@ -384,21 +494,31 @@ mod tests {
             (at, Word::new(State::Running, random.below(1 << 27) as u32, false))
         };
         let plain: Vec<Start> = (0..30_000).map(segment).collect();
-        let mut groups = Groups::default();
-        plain.chunks(GROUP).for_each(|group| groups.push(group));
-        assert!(groups.chunks.len() > 3);
-        assert!(groups.chunks.iter().all(|chunk| chunk.capacity() <= CHUNK + CHUNK / 4));
-        assert!(Steps::from_group(&groups, 0).eq(plain.iter().copied()));
-        for (group, first) in plain.iter().step_by(GROUP).enumerate() {
-            assert_eq!(Steps::from_group(&groups, group).next(), Some(*first));
+        let room = |chunk: &Chunk| match chunk {
+            Chunk::Here(bytes) => bytes.capacity(),
+            Chunk::Outside(..) => 0,
+        };
+        let outside = || Outside::new(Room::new(50_000, usize::MAX, true));
+        for (outside, max) in [(None, CHUNK), (Some(outside()), BLOCK)] {
+            let mut groups = Groups::outside(outside);
+            plain.chunks(GROUP).for_each(|group| groups.push(group));
+            assert!(groups.chunks.len() > 3);
+            assert!(groups.chunks.iter().all(|chunk| room(chunk) <= max + max / 4));
+            let is_outside = groups.chunks.iter().any(|chunk| matches!(chunk, Chunk::Outside(..)));
+            assert_eq!(is_outside, max == BLOCK);
+            assert!(Steps::from_group(&groups, 0).eq(plain.iter().copied()));
+            for (group, first) in plain.iter().step_by(GROUP).enumerate() {
+                assert_eq!(Steps::from_group(&groups, group).next(), Some(*first));
+            }
+            while groups.segments() > 10_000 {
+                let last = groups.pop();
+                assert_eq!(last, plain[groups.segments()..][..last.len()]);
+            }
+            let begin = groups.segments();
+            plain[begin..].chunks(GROUP).for_each(|group| groups.push(group));
+            groups.finish();
+            assert!(Steps::from_group(&groups, 0).eq(plain.iter().copied()));
         }
-        while groups.segments() > 10_000 {
-            let last = groups.pop();
-            assert_eq!(last, plain[groups.segments()..][..last.len()]);
-        }
-        let begin = groups.segments();
-        plain[begin..].chunks(GROUP).for_each(|group| groups.push(group));
-        assert!(Steps::from_group(&groups, 0).eq(plain.iter().copied()));
     }
 
     proptest! {

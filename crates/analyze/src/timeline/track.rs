@@ -4,6 +4,7 @@ use hemiola_stats::growth::push_slowly;
 
 use super::packed::{GROUP, Groups, Reader, Start, Steps, Sums, Word};
 use super::sweep::Sweep;
+use crate::spill::Outside;
 
 /// How a thread or a processor stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -160,6 +161,11 @@ pub struct Track {
 }
 
 impl Track {
+    /// A track whose segments go outside, except the last ones.
+    pub(super) fn outside(outside: Option<Outside>) -> Self {
+        Self { groups: Groups::outside(outside), ..Self::default() }
+    }
+
     /// How many segments there are.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -315,7 +321,7 @@ impl Track {
         // Of a last group that is not full no sum is asked for.
         self.groups.push(&self.open);
         self.open = Vec::new();
-        self.groups.shrink_to_fit();
+        self.groups.finish();
         self.sums.shrink_to_fit();
         self.in_part.shrink_to_fit();
         self.sum_up();

@@ -45,6 +45,8 @@ const DETAILS_MAX: usize = 400;
 const FOUND_MAX: usize = 200;
 /// Segments of one row beyond which its wake-ups are not listed.
 const SEGMENTS_MAX: usize = 2_000;
+/// Segments of one row beyond which its jobs are not listed.
+const SEGMENTS_WITH_JOBS_MAX: usize = 100_000;
 /// Threads that are listed in a measured range.
 const THREADS_MAX: usize = 100;
 /// Gaps that are listed individually.
@@ -318,7 +320,12 @@ fn details(sources: &Sources, stretch: Stretch) -> Result<Json<Value>, Refusal> 
     let mut rows = serde_json::Map::new();
     for index in stretch.rows()? {
         let Some(row) = loaded.timeline.rows.get(index) else { continue };
-        let list = loaded.jobs(index);
+        let inside = row.track.at(to).unwrap_or(0) - row.track.at(from.min(to)).unwrap_or(0);
+        // A list of all jobs of a long row takes time and memory, and so many jobs would not be drawn one by one.
+        let list = match inside {
+            0..=SEGMENTS_WITH_JOBS_MAX => loaded.jobs(index),
+            _ => Arc::default(),
+        };
         // Jobs hardly overlap, so all jobs before the first that finishes in the range are over.
         let first = list.partition_point(|job| job.finish < from);
         let last = list.partition_point(|job| job.release < to);
@@ -340,7 +347,7 @@ fn details(sources: &Sources, stretch: Stretch) -> Result<Json<Value>, Refusal> 
         let wakes = loaded.timeline.wake_ups(index, from, to, SEGMENTS_MAX);
         let wakes: Vec<Value> =
             wakes.iter().map(|(at, by)| json!([at.saturating_sub(base), by])).collect();
-        let about = json!({ "jobs": listed, "count": count, "marks": marks, "wakes": wakes });
+        let about = json!({ "jobs": listed, "marks": marks, "wakes": wakes });
         rows.insert(index.to_string(), about);
     }
     Ok(Json(Value::Object(rows)))

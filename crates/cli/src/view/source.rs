@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime};
 
+use hemiola_analyze::Spill;
 use hemiola_analyze::sched::{self, Report};
 use hemiola_analyze::timeline::{Timeline, jobs};
 use hemiola_trace::ReadError;
@@ -14,12 +15,16 @@ use hemiola_trace::result::{FILE_NAME, RunFolder};
 use crate::diagnostics::Failure;
 use crate::recording;
 use crate::report::PAGE;
+use crate::spill::SpillFile;
 
 /// Recordings held in memory. Beyond this number the least recently used one is unloaded and read again when needed.
 const LOADED_MAX: usize = 4;
 
 /// Rows whose jobs are kept in a list. Beyond this number the lists are made anew.
 const LISTED_MAX: usize = 64;
+
+/// Jobs in these lists altogether. Beyond this number the lists are made anew.
+const JOBS_MAX: usize = 1 << 20;
 
 /// A file that has not changed for this long is no longer being written.
 const STILL: Duration = Duration::from_secs(5);
@@ -245,9 +250,12 @@ impl Source {
         let (recording, errors, bytes) = recording::read(path).map_err(unread)?;
         // A recording in progress has no end yet.
         let expected = |error: &ReadError| *error == ReadError::Unfinished && self.grows();
-        let problems: Vec<String> =
+        let mut problems: Vec<String> =
             errors.iter().filter(|error| !expected(error)).map(ToString::to_string).collect();
-        let (timeline, report) = Timeline::with_report(&recording, &self.options);
+        let spill = Arc::new(SpillFile::new());
+        let (timeline, report) =
+            Timeline::spilling(&recording, &self.options, Arc::clone(&spill) as Arc<dyn Spill>);
+        problems.extend(spill.problem());
         if timeline.rows.is_empty() && timeline.counters.is_empty() {
             let reason = problems.into_iter().next();
             let reason =
@@ -276,12 +284,17 @@ impl Loaded {
         if !self.timeline.thread_rows().contains(&row) {
             return Arc::default();
         }
-        let list = || Arc::new(jobs::of(&self.timeline.rows[row]));
         let mut known = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= LISTED_MAX && !known.contains_key(&row) {
+        if let Some(list) = known.get(&row) {
+            return Arc::clone(list);
+        }
+        let kept: usize = known.values().map(|list| list.len()).sum();
+        if known.len() >= LISTED_MAX || kept >= JOBS_MAX {
             known.clear();
         }
-        Arc::clone(known.entry(row).or_insert_with(list))
+        let list = Arc::new(jobs::of(&self.timeline.rows[row]));
+        known.insert(row, Arc::clone(&list));
+        list
     }
 }
 

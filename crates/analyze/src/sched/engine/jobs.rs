@@ -6,6 +6,7 @@ use hemiola_trace::{Entry, EventKind};
 use super::Engine;
 use crate::sched::blame;
 use crate::sched::follow::Doing;
+use crate::sched::observed::LongSeries;
 use crate::sched::report::{DelayKind, Job, Miss};
 use crate::sched::tally::{Code, Taken, Woken};
 use crate::sched::threads::{Invocation, Jobs, Mode, State, Streams};
@@ -57,7 +58,7 @@ impl Engine<'_> {
     pub(super) fn begin(&mut self, thread: usize, at: u64, waker: Option<Code>) {
         let state = &mut self.threads.states[thread];
         if let Some(before) = state.released {
-            state.streams.interval.push(at.saturating_sub(before));
+            state.streams.interval.push(at.saturating_sub(before), &mut self.long);
         }
         state.released = Some(at);
         if let Some(waker) = waker {
@@ -118,13 +119,14 @@ impl Engine<'_> {
         let invocation = &mut state.invocation;
         totals.culprits.add_all(&invocation.delays);
         if complete {
-            streams.latency.push(invocation.start.saturating_sub(invocation.release));
-            push_jobs(streams, invocation, execution, jobs);
+            let latency = invocation.start.saturating_sub(invocation.release);
+            streams.latency.push(latency, &mut self.long);
+            push_jobs(streams, &mut self.long, invocation, execution, jobs);
             if jobs.count > 1 {
                 state.released = Some(jobs.last_release(invocation.release));
             }
             if let Some(blocking) = blocking {
-                streams.blocking.push(blocking);
+                streams.blocking.push(blocking, &mut self.long);
             }
         } else {
             totals.incomplete += 1;
@@ -234,14 +236,20 @@ impl Engine<'_> {
 
 /// Adds the times of the jobs of an invocation. Only the first release and the last finish were seen: the jobs share
 /// the execution time equally, and all but the last took longer than a period, or the thread would have slept.
-fn push_jobs(streams: &mut Streams, invocation: &Invocation, execution: u64, jobs: Jobs) {
+fn push_jobs(
+    streams: &mut Streams,
+    long: &mut Option<LongSeries>,
+    invocation: &Invocation,
+    execution: u64,
+    jobs: Jobs,
+) {
     let last = jobs.last_release(invocation.release);
-    streams.response.push(invocation.finish.saturating_sub(last));
-    streams.execution.push(execution - execution / jobs.count * (jobs.count - 1));
+    streams.response.push(invocation.finish.saturating_sub(last), long);
+    streams.execution.push(execution - execution / jobs.count * (jobs.count - 1), long);
     for _ in 1..jobs.count {
-        streams.interval.push(jobs.period);
-        streams.response.push(jobs.period.saturating_add(1));
-        streams.execution.push(execution / jobs.count);
+        streams.interval.push(jobs.period, long);
+        streams.response.push(jobs.period.saturating_add(1), long);
+        streams.execution.push(execution / jobs.count, long);
     }
 }
 

@@ -158,6 +158,34 @@ No miss was recorded: the worst case did not occur.
 }
 
 #[test]
+fn a_miss_that_was_recorded_is_never_denied() {
+    let set = || [thread("a", 1, fifo(9), 6, 10), thread("b", 2, fifo(5), 6, 10)];
+    let denied = "No miss was recorded";
+    assert!(verdict(&report(set()), None).processors[0].verdict.contains(denied));
+    // A job that ended after its deadline is a miss, whether it was counted as one or not.
+    let [mut counted, mut seen] = [set(), set()];
+    counted[1].missed = 3;
+    seen[1].response_ns = distribution(11 * MS);
+    for threads in [counted, seen] {
+        let found = verdict(&report(threads), None);
+        let words = format!("{:?} {:?} {:?}", found.processors[0], found.notes, found.tables());
+        assert_eq!(found.processors[0].answer, Answer::No);
+        assert!(!words.contains(denied) && found.processors[0].tasks[1].was_late(), "{words}");
+    }
+}
+
+#[test]
+fn a_job_hardly_longer_than_most_is_no_outlier() {
+    let noted = |p99: u64| {
+        let mut threads = [thread("a", 1, fifo(9), 12, 100)];
+        threads[0].execution_ns.as_mut().unwrap().p99 = p99;
+        verdict(&report(threads), None).notes.iter().any(|note| note.contains("an outlier"))
+    };
+    // 12 ms where 99 % take at most 11.99 ms, and where they take at most 0.1 ms.
+    assert_eq!([noted(11_990_000), noted(100_000)], [false, true]);
+}
+
+#[test]
 fn threads_that_cannot_be_judged_are_named_with_the_reason() {
     let mut threads = vec![
         thread("fixed", 1, fifo(5), 1, 10),
