@@ -91,6 +91,29 @@ pub struct Quantile {
     pub time_ns: Option<f64>,
 }
 
+/// How likely a time is not exceeded.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct UpTo {
+    /// The time, ns.
+    pub time_ns: f64,
+    /// The probability of at most this time.
+    pub probability: Chance,
+}
+
+/// The steps of [`Cost::distribution`].
+const STEPS: usize = 40;
+
+/// The shares between which the steps are.
+const MIDDLE: [f64; 2] = [0.005, 0.995];
+
+fn distribution(predicted: &Predicted) -> Vec<UpTo> {
+    let [low, high] = predicted.quantiles(MIDDLE);
+    let time = |step: usize| low + (high - low) * step as f64 / STEPS as f64;
+    let up_to = |time| UpTo { time_ns: ns(time), probability: predicted.at_most(time) };
+    // Neither end is a number if no sample has a valid value.
+    if low < high { (0..=STEPS).map(|step| up_to(time(step))).collect() } else { Vec::new() }
+}
+
 /// The probabilities of [`Cost::quantiles`].
 const QUANTILES: [f64; 5] = [0.5, 0.9, 0.95, 0.99, 0.999];
 
@@ -138,6 +161,8 @@ pub struct Cost {
     pub monte_carlo: Expected,
     /// The times kept with rising probability, as far as the samples determine them.
     pub quantiles: Vec<Quantile>,
+    /// The probability of each of some times in equal steps over the middle 99 %; empty if the samples have one value.
+    pub distribution: Vec<UpTo>,
     /// Where the three disagree.
     pub warnings: Vec<String>,
     /// The effect of each input, the largest swing first.
@@ -207,6 +232,7 @@ pub(crate) fn cost(network: &Network, model: &Model, chain: &Chain) -> (Cost, Pr
         interval: Bounds::of(found.interval),
         monte_carlo: Expected::of(&found.monte_carlo),
         quantiles: determined.map(quantile).collect(),
+        distribution: distribution(&found.predicted),
         warnings: found.warnings,
         tornado: found.first_order.contributions.iter().map(Swing::of).collect(),
     };

@@ -54,6 +54,8 @@ pub struct Model {
     pub chains: Vec<Chain>,
     /// The variations.
     pub what_ifs: Vec<WhatIf>,
+    /// The sweeps.
+    pub sweeps: Vec<Sweep>,
     /// The overhead tables.
     pub overheads: Vec<Overhead>,
     /// Warnings about the file: figures that the given measurements lack.
@@ -223,6 +225,17 @@ pub struct WhatIf {
     pub figures: Vec<(String, Quantity)>,
     /// Operations with other work.
     pub operations: Vec<Operation>,
+}
+
+/// The model over several values of one figure.
+#[derive(Clone, Debug)]
+pub struct Sweep {
+    /// Its description; may be empty.
+    pub title: String,
+    /// The figure that varies.
+    pub figure: String,
+    /// The model with each of its values, which is the name of the variation.
+    pub steps: Vec<(Quantity, WhatIf)>,
 }
 
 /// The load of a repeated operation at several rates.

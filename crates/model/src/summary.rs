@@ -4,11 +4,11 @@ use hemiola_scenario::document::Word;
 use serde::Serialize;
 
 use crate::budget::{self, Budget, Place};
-use crate::cache::robustness::{self, Variation};
+use crate::cache::robustness::{self, OtherSize, Variation};
 use crate::cache::{Algorithm, Cache, Format};
 use crate::chain::definitions::{Definitions, HitRatio, definitions, physical};
 use crate::chain::{self, Cost, Expected, Margin, OwnTime, TreeNode, is_determined, ns};
-use crate::file::{Chain, Model, WhatIf};
+use crate::file::{Chain, Model, Sweep, WhatIf};
 use crate::overhead::{self, OverheadTable};
 use crate::uncertain::{Input, Network};
 use hemiola_quantity::{Dimension, Quantity};
@@ -109,6 +109,34 @@ pub struct ChainSummary {
     pub budget: Budget,
     /// The same chain in every what-if.
     pub what_ifs: Vec<WhatIfCost>,
+    /// The same chain over the values of each sweep.
+    pub sweeps: Vec<SweepCost>,
+}
+
+/// A chain over several values of one figure.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SweepCost {
+    /// The description of the sweep; may be empty.
+    pub title: String,
+    /// The figure that varies.
+    pub figure: String,
+    /// The unit of its values.
+    #[serde(skip)]
+    pub dimension: Dimension,
+    /// Its value in the model itself, in base units.
+    pub nominal: f64,
+    /// The chain with each value, in the order written.
+    pub steps: Vec<SweepStep>,
+}
+
+/// A chain with another value of a figure.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SweepStep {
+    /// The value in base units: seconds, bytes.
+    pub value: f64,
+    /// The cost; its name is the value with its unit.
+    #[serde(flatten)]
+    pub cost: WhatIfCost,
 }
 
 /// A chain in a what-if.
@@ -153,8 +181,20 @@ pub struct CacheSummary {
     pub without_ns: f64,
     /// The cache as it is and with one design choice changed.
     pub designs: Vec<CacheVariant>,
+    /// From a sixteenth of its size to four times as much, in rising order.
+    pub sizes: Vec<CacheSize>,
     /// With changed requests.
     pub changes: Vec<CacheVariant>,
+}
+
+/// A cache with another size.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CacheSize {
+    /// The size in bytes.
+    pub size_bytes: f64,
+    /// Its hit ratio and its cost.
+    #[serde(flatten)]
+    pub variant: CacheVariant,
 }
 
 /// A variation of a cache.
@@ -173,16 +213,24 @@ pub struct CacheVariant {
 /// Never for a model from [`crate::file::read`].
 #[must_use]
 pub fn analyze(model: &Model, measurements_of: Option<&str>) -> Summary {
-    let designs: Vec<Vec<Variation>> =
-        model.caches.iter().map(|cache| robustness::designs(cache, model.seed)).collect();
+    let variations: Vec<Variations> =
+        model.caches.iter().map(|cache| Variations::of(cache, model.seed)).collect();
     let ratio = |cache: &Cache| {
         let at = model.caches.iter().position(|one| one.name == cache.name);
-        hit_ratio(&designs[at.expect("it is one of the model's")][0])
+        hit_ratio(&variations[at.expect("it is one of the model's")].designs[0])
     };
     let (base, trees) = network(model, &[], &ratio);
     let mut problems: Vec<String> = model.remarks.clone();
     let variants: Vec<(&WhatIf, Network)> = (0..model.what_ifs.len())
         .map(|index| (&model.what_ifs[index], network(model, &model.path(index), &ratio).0))
+        .collect();
+    let sweeps: Vec<Vec<(&WhatIf, Network)>> = model
+        .sweeps
+        .iter()
+        .map(|sweep| {
+            let steps = sweep.steps.iter();
+            steps.map(|(_, step)| (step, network(model, &[step], &ratio).0)).collect()
+        })
         .collect();
     let mut chains = Vec::new();
     for (chain, nodes) in model.chains.iter().zip(&trees) {
@@ -198,6 +246,16 @@ pub fn analyze(model: &Model, measurements_of: Option<&str>) -> Summary {
                 |problem: &String| format!("{}, what if {}: {problem}", chain.name, variant.name);
             variant.problems.iter().map(text)
         }));
+        let swept = model.sweeps.iter().zip(&sweeps);
+        let swept: Vec<SweepCost> =
+            swept.map(|(sweep, steps)| sweep_cost(model, chain, &cost, sweep, steps)).collect();
+        for sweep in &swept {
+            for step in &sweep.steps {
+                let at = format!("{}, {} = {}", chain.name, sweep.figure, step.cost.name);
+                problems
+                    .extend(step.cost.problems.iter().map(|problem| format!("{at}: {problem}")));
+            }
+        }
         chains.push(ChainSummary {
             name: chain.name.clone(),
             title: chain.title.clone(),
@@ -207,13 +265,14 @@ pub fn analyze(model: &Model, measurements_of: Option<&str>) -> Summary {
             tree,
             budget,
             what_ifs,
+            sweeps: swept,
             cost,
         });
     }
     let caches: Vec<CacheSummary> = model
         .caches
         .iter()
-        .zip(designs)
+        .zip(variations)
         .map(|(one, found)| cache(&base, model, one, found))
         .collect();
     let mut summary = Summary {
@@ -326,7 +385,41 @@ fn what_ifs(
     found
 }
 
-fn cache(network: &Network, model: &Model, cache: &Cache, designs: Vec<Variation>) -> CacheSummary {
+fn sweep_cost(
+    model: &Model,
+    chain: &Chain,
+    own: &Cost,
+    sweep: &Sweep,
+    steps: &[(&WhatIf, Network)],
+) -> SweepCost {
+    let mut inputs = model.figures.iter().map(|figure| &figure.input);
+    let input = inputs.find(|input| input.name == sweep.figure);
+    let nominal = input.expect("the reader checked the name").nominal;
+    let costs = what_ifs(model, chain, own, steps);
+    let values = sweep.steps.iter().map(|(value, _)| value.value);
+    SweepCost {
+        title: sweep.title.clone(),
+        figure: sweep.figure.clone(),
+        dimension: nominal.dimension,
+        nominal: nominal.value,
+        steps: values.zip(costs).map(|(value, cost)| SweepStep { value, cost }).collect(),
+    }
+}
+
+/// The variations of a cache that do not change its requests.
+struct Variations {
+    designs: Vec<Variation>,
+    sizes: Vec<OtherSize>,
+}
+
+impl Variations {
+    fn of(cache: &Cache, seed: u64) -> Self {
+        let sizes = robustness::sizes(cache, seed);
+        Self { designs: robustness::designs(cache, &sizes, seed), sizes }
+    }
+}
+
+fn cache(network: &Network, model: &Model, cache: &Cache, found: Variations) -> CacheSummary {
     let time = |what: &str| {
         network.nominal(&format!("{}.{what}", cache.name)).expect("every cache has these formulas")
     };
@@ -341,6 +434,10 @@ fn cache(network: &Network, model: &Model, cache: &Cache, designs: Vec<Variation
     };
     let variant =
         |variation: Variation| CacheVariant { response_ns: response(&variation), variation };
+    let of_size = |other: OtherSize| CacheSize {
+        size_bytes: cache.size * other.factor,
+        variant: variant(other.variation),
+    };
     let chunks = f64::from(cache.geometry().chunks_per_request);
     CacheSummary {
         name: cache.name.clone(),
@@ -351,7 +448,8 @@ fn cache(network: &Network, model: &Model, cache: &Cache, designs: Vec<Variation
         object_bytes: cache.object,
         format: cache.format,
         without_ns: ns(chunks * miss + processing),
-        designs: designs.into_iter().map(variant).collect(),
+        designs: found.designs.into_iter().map(variant).collect(),
+        sizes: found.sizes.into_iter().map(of_size).collect(),
         changes: robustness::changes(cache, model.seed).into_iter().map(variant).collect(),
     }
 }

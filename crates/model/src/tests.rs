@@ -9,6 +9,7 @@ use crate::summary::{Summary, analyze};
 const IMAGES: &str = include_str!("../../../examples/8-image-retrieval/model.toml");
 const SHOP: &str = include_str!("../../../examples/9-web-shop/model.toml");
 const SWITCH: &str = include_str!("../../../examples/10-context-switch-model/model.toml");
+const DURATION: &str = include_str!("../../../examples/10-context-switch-model/duration.toml");
 
 fn summary(source: &str) -> Summary {
     let model = file::read(source, None).unwrap_or_else(|found| {
@@ -49,6 +50,25 @@ fn a_context_switch_is_expected_to_take_1640_ns() {
     let measured: Vec<f64> = chain.budget.held.iter().map(|held| held.measured_ns).collect();
     assert_eq!(measured, [10e3, 2e3, 50e3]);
     assert!(chain.budget.held[0].verdict.contains("longer than expected by a factor of 6.1"));
+}
+
+#[test]
+fn the_errors_of_two_time_stamps_add_in_their_difference() {
+    let summary = summary(DURATION);
+    for (chain, std_ns, systematic_ns) in
+        [("noise", 2f64.sqrt() * 1e3, 0.0), ("two_clocks", 0.0, 4e3), ("one_clock", 0.0, 0.0)]
+    {
+        let found = summary.chains.iter().find(|one| one.name == chain).unwrap();
+        let first_order = &found.cost.first_order;
+        assert!((first_order.nominal_ns - 4e3).abs() < 1e-6, "{chain}: {first_order:?}");
+        assert!((first_order.std_ns - std_ns).abs() < 1e-6, "{chain}: {first_order:?}");
+        assert!(
+            (first_order.systematic_ns - systematic_ns).abs() < 1e-6,
+            "{chain}: {first_order:?}"
+        );
+    }
+    let by_samples = summary.chains[0].cost.monte_carlo;
+    assert!((by_samples.std_ns - 1_414.0).abs() < 40.0, "{by_samples:?}");
 }
 
 #[test]
@@ -140,6 +160,34 @@ fn the_page_is_self_contained_and_json_has_every_result() {
             }
         }
     }
+}
+
+#[test]
+fn the_page_has_charts_of_each_chain_and_cache() {
+    let titles = |source: &str| -> Vec<String> {
+        page::page(&summary(source), "").figures.into_iter().map(|figure| figure.title).collect()
+    };
+    let has = |titles: &[String], start: &str| titles.iter().any(|title| title.starts_with(start));
+    let images = titles(IMAGES);
+    for start in ["Where the time goes", "How likely each time is", "Which input matters"] {
+        assert!(has(&images, start), "{start}: {images:?}");
+    }
+    assert!(!has(&images, "Hit ratio"));
+    let all: Vec<String> = [IMAGES, SHOP, SWITCH].into_iter().flat_map(titles).collect();
+    for start in ["Budget", "What if", "Hit ratio over size"] {
+        assert!(has(&all, start), "{start}: {all:?}");
+    }
+}
+
+#[test]
+fn a_larger_cache_hits_more_and_the_curve_goes_through_the_cache_as_it_is() {
+    let summary = summary(SHOP);
+    let cache = &summary.caches[0];
+    let ratios: Vec<f64> =
+        cache.sizes.iter().map(|other| other.variant.variation.simulated).collect();
+    assert!(ratios.len() > 4 && ratios.is_sorted(), "{ratios:?}");
+    let same = cache.sizes.iter().find(|other| other.size_bytes == cache.size_bytes).unwrap();
+    assert_eq!(same.variant, cache.designs[0]);
 }
 
 #[test]

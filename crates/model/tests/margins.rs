@@ -2,6 +2,7 @@
 
 use hemiola_diagnostic::render;
 use hemiola_model::cache::{Algorithm, Popularity, simulate};
+use hemiola_model::export::page::page;
 use hemiola_model::export::tables::tables;
 use hemiola_model::file::{self, Measurements};
 use hemiola_model::summary::{Summary, analyze};
@@ -51,6 +52,55 @@ fn a_reading_is_judged_by_its_place_in_the_predicted_distribution() {
     assert!(found[1].starts_with("shorter than expected"), "{found:?}");
     assert!(found[2].starts_with("inside the expected range"), "{found:?}");
     assert!(found[3].starts_with("longer than expected"), "{found:?}");
+}
+
+#[test]
+fn the_distribution_of_a_chain_is_that_of_its_figure() {
+    let of = |figure: &str| model(&one(figure, "")).chains[0].cost.distribution.clone();
+    let steps = of("low = \"10 us\"\nhigh = \"20 us\"");
+    assert!(steps.is_sorted_by(|a, b| a.time_ns < b.time_ns));
+    for step in &steps {
+        let expected = (step.time_ns - 10e3) / 10e3;
+        let found = step.probability;
+        assert!((found.value - expected).abs() < 0.01, "{step:?}");
+        assert!(found.low <= found.value && found.value <= found.high, "{step:?}");
+    }
+    // An offset of the same size for all readings shifts it either way.
+    let shifted = of("value = \"15 us\"\nstochastic = \"1 us\"\nsystematic = \"2 us\"");
+    let middle = shifted[shifted.len() / 2].probability;
+    assert!(middle.low < 0.03 && middle.high > 0.97, "{middle:?}");
+    assert_eq!(of("value = \"15 us\""), []);
+}
+
+#[test]
+fn a_sweep_has_the_cost_for_each_value() {
+    let sweep = "deadline = \"25 us\"\n[[sweep]]\nfigure = \"x\"\nvalues = [\"5 us\", \"0.02 ms\", \"40 us\"]";
+    let figure = "value = \"10 us\"\nstochastic = \"1 us\"";
+    let summary = model(&one(figure, sweep));
+    let steps = &summary.chains[0].sweeps[0].steps;
+    let names: Vec<&str> = steps.iter().map(|step| step.cost.name.as_str()).collect();
+    assert_eq!(names, ["5 µs", "20 µs", "40 µs"]);
+    for (step, nominal) in steps.iter().zip([5e3, 20e3, 40e3]) {
+        let cost = &step.cost.cost;
+        // The range scales in proportion.
+        assert!((cost.nominal_ns - nominal).abs() < 1e-6, "{cost:?}");
+        assert!((cost.std_ns / nominal - 0.1).abs() < 0.01, "{cost:?}");
+        assert!((step.value * 1e9 - nominal).abs() < 1e-6, "{step:?}");
+    }
+    let kept = steps.iter().map(|step| step.cost.deadline.as_ref().unwrap().is_kept());
+    assert_eq!(kept.collect::<Vec<_>>(), [true, true, false]);
+    let table = tables(&summary).into_iter().find(|table| table.title.starts_with("x: ")).unwrap();
+    assert_eq!((table.rows.len(), table.rows[2][5].as_str()), (3, "missed"));
+    let titles = page(&summary, "").figures.into_iter().map(|figure| figure.title);
+    assert!(titles.filter(|title| title.starts_with("x: ")).count() == 1);
+    for (sweep, message) in [
+        ("[[sweep]]\nfigure = \"y\"\nvalues = [\"1 us\"]", "no figure is called"),
+        ("[[sweep]]\nfigure = \"x\"\nvalues = [\"1 us\", \"1 MiB\"]", "but this is"),
+        ("[[sweep]]\nfigure = \"x\"\nvalues = [\"1 us\", \"-1 us\"]", "in the sweep of"),
+    ] {
+        let text = refused(&one(figure, sweep));
+        assert!(text.contains(message), "{sweep}: {text}");
+    }
 }
 
 #[test]

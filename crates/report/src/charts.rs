@@ -1,13 +1,15 @@
-//! Complete charts from data: lines with intervals, waterfall, tornado, bars side by side.
+//! Complete charts from data: lines with intervals, histogram, waterfall, tornado, bars side by side.
 //!
 //! Each is a struct of its data with a method `draw` that returns one SVG element for a
 //! [`Figure`](crate::page::Figure), in the classes and colours of the page.
 
+mod histogram;
 mod lines;
 mod side_by_side;
 mod tornado;
 mod waterfall;
 
+pub use histogram::{Bin, Histogram};
 pub use lines::{Along, Lines, Marker, Point, Series};
 pub use side_by_side::{Group, SideBySide};
 pub use tornado::{Effect, Tornado};

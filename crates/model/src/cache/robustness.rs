@@ -75,21 +75,53 @@ fn variation(
     })
 }
 
-/// The cache as it is, followed by variations of one design choice each: algorithm, size, chunk, format. Variations
-/// without a slot are left out.
+/// The cache with another size.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OtherSize {
+    /// Its size over that of the cache as it is.
+    pub factor: f64,
+    /// Its hit ratio.
+    pub variation: Variation,
+}
+
+/// What another size is called.
+const SIZES: [(f64, &str); 7] = [
+    (0.0625, "a sixteenth of the size"),
+    (0.125, "an eighth of the size"),
+    (0.25, "a quarter of the size"),
+    (0.5, "half the size"),
+    (1.0, "as it is"),
+    (2.0, "twice the size"),
+    (4.0, "four times the size"),
+];
+
+/// The cache with smaller and larger sizes in rising order. Sizes without a slot are left out.
 #[must_use]
-pub fn designs(cache: &Cache, seed: u64) -> Vec<Variation> {
+pub fn sizes(cache: &Cache, seed: u64) -> Vec<OtherSize> {
+    let base = Design::of(cache);
+    let of_size = |(factor, word): (f64, &str)| {
+        let design = Design { size: base.size * factor, ..base };
+        let variation = variation(word, cache, design, &cache.requests, seed)?;
+        Some(OtherSize { factor, variation })
+    };
+    SIZES.into_iter().filter_map(of_size).collect()
+}
+
+/// The cache as it is, followed by variations of one design choice each: algorithm, size, chunk, format. Variations
+/// without a slot are left out. `sizes` are those of [`sizes`].
+#[must_use]
+pub fn designs(cache: &Cache, sizes: &[OtherSize], seed: u64) -> Vec<Variation> {
     let base = Design::of(cache);
     let vary = |what: String, design| variation(what, cache, design, &cache.requests, seed);
-    let mut found = vec![vary("as it is".into(), base)];
+    let of_size = |factor: f64| {
+        let found = sizes.iter().find(|other| other.factor == factor)?;
+        Some(found.variation.clone())
+    };
+    let mut found = vec![of_size(1.0)];
     for &algorithm in Algorithm::ALL.iter().filter(|algorithm| **algorithm != cache.algorithm) {
         found.push(vary(algorithm.word().to_uppercase(), Design { algorithm, ..base }));
     }
-    for (factor, word) in
-        [(0.5, "half the size"), (2.0, "twice the size"), (4.0, "four times the size")]
-    {
-        found.push(vary(word.into(), Design { size: base.size * factor, ..base }));
-    }
+    found.extend([0.5, 2.0, 4.0].map(of_size));
     for (factor, word) in [(0.5, "half the chunk"), (4.0, "four times the chunk")] {
         found.push(vary(word.into(), Design { chunk: base.chunk * factor, ..base }));
     }

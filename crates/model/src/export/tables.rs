@@ -9,7 +9,10 @@ use crate::budget::time;
 use crate::cache::robustness::Variation;
 use crate::chain::{Bounds, Expected, Margin};
 use crate::overhead::OverheadTable;
-use crate::summary::{CacheSummary, CacheVariant, ChainSummary, Summary, percent, words};
+use crate::summary::{
+    CacheSummary, CacheVariant, ChainSummary, Summary, SweepCost, SweepStep, WhatIfCost, percent,
+    words,
+};
 
 /// The text for a missing figure.
 const NONE: &str = "–";
@@ -26,6 +29,7 @@ pub fn tables(summary: &Summary) -> Vec<Table> {
         tables.push(waterfall(chain));
         tables.push(tornado(chain));
         tables.push(what_ifs(chain));
+        tables.extend(chain.sweeps.iter().map(|sweep| swept(chain, sweep)));
         tables.push(held(chain));
     }
     for cache in &summary.caches {
@@ -226,6 +230,24 @@ fn what_ifs(chain: &ChainSummary) -> Table {
          deadline is kept if it is kept with {}, for any systematic offset.",
         percent(chain.probability)
     ))
+}
+
+fn swept(chain: &ChainSummary, sweep: &SweepCost) -> Table {
+    let row = |step: &SweepStep| {
+        let WhatIfCost { name, cost, factor, deadline, .. } = &step.cost;
+        let is_kept = deadline.as_ref().map_or(NONE, |margin| kept(margin.is_kept()));
+        vec![
+            name.clone(),
+            time(cost.mean_ns),
+            expected(cost),
+            format!("{} ×", number(*factor)),
+            probability(deadline.as_ref()),
+            is_kept.to_owned(),
+        ]
+    };
+    let heads = [sweep.figure.as_str(), "Mean", "95 %", "Factor", "Kept with", "Deadline"];
+    let title = format!("{}: {}", words(&sweep.title, &sweep.figure), heading(chain));
+    Table::new(title, heads, sweep.steps.iter().map(row).collect()).with_prose(&[5])
 }
 
 fn held(chain: &ChainSummary) -> Table {

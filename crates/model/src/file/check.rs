@@ -9,11 +9,11 @@ use hemiola_scenario::document::{At, Declared, Entry, FormulaText, Named, Sectio
 use super::figure::{constant, constant_of, figure, measured, problem, within};
 use super::keys::{
     CacheKeys, CallKeys, ChainKeys, ComponentKeys, CorrelationKeys, ModelKeys, ObservationKeys,
-    OperationKeys, OverheadKeys, RequestsKeys, RequestsWord,
+    OperationKeys, OverheadKeys, RequestsKeys, RequestsWord, SweepKeys,
 };
 use super::{
-    Call, Chain, Component, Formula, Measurements, Model, Observation, Operation, Overhead, Target,
-    WhatIf, Work,
+    Call, Chain, Component, Formula, Measurements, Model, Observation, Operation, Overhead, Sweep,
+    Target, WhatIf, Work,
 };
 use crate::cache::{Cache, Geometry, Requests};
 use crate::chain::definitions::{Definitions, HitRatio, Piece, chain_name, definitions, physical};
@@ -66,6 +66,7 @@ impl Checker<'_> {
             caches: self.caches(root.caches.items()),
             chains: named(&root.chains, |name, keys| self.chain(name, keys)),
             what_ifs: self.what_ifs(root),
+            sweeps: root.sweep.items().iter().map(|keys| self.sweep(keys)).collect(),
             overheads: root.overhead.items().iter().map(|keys| self.overhead(keys)).collect(),
             remarks: self.measurements.map_or_else(Vec::new, |given| absent(root, given)),
         }
@@ -225,6 +226,23 @@ impl Checker<'_> {
             found.push(WhatIf { name: name.value.to_owned(), title, after, figures, operations });
         }
         found
+    }
+
+    fn sweep(&mut self, keys: &SweepKeys<'_>) -> Sweep {
+        let figure = keys.figure.text();
+        let step = |text: &FormulaText| {
+            let value = constant(text).map_err(|problem| self.problems.push(problem)).ok()?;
+            let what_if = WhatIf {
+                name: value.to_string(),
+                title: String::new(),
+                after: None,
+                figures: vec![(figure.clone(), value)],
+                operations: Vec::new(),
+            };
+            Some((value, what_if))
+        };
+        let steps = keys.values.items().iter().filter_map(step).collect();
+        Sweep { title: keys.title.text(), figure, steps }
     }
 
     fn overhead(&mut self, keys: &OverheadKeys<'_>) -> Overhead {
@@ -461,32 +479,41 @@ impl Checker<'_> {
                 }
             }
             for (name, text) in keys.figures.items() {
-                self.replaced(name, text, what_if, root, model);
+                let value = what_if.figures.iter().find(|(figure, _)| figure == name.value);
+                if self.is_figure(name, root) {
+                    self.replaced(name.value, text, value.map(|(_, value)| *value), model);
+                }
+            }
+        }
+        for keys in root.sweep.items() {
+            let Some(name) = &keys.figure.stated else { continue };
+            if self.is_figure(name, root) {
+                for text in keys.values.items() {
+                    self.replaced(name.value, text, constant(text).ok(), model);
+                }
             }
         }
     }
 
-    /// Checks that a figure that a what-if replaces exists and keeps its dimension.
-    fn replaced(
-        &mut self,
-        name: &At<&str>,
-        text: &FormulaText,
-        what_if: &WhatIf,
-        root: &ModelKeys<'_>,
-        model: &Model,
-    ) {
+    /// Whether a figure that is to have another value exists.
+    fn is_figure(&mut self, name: &At<&str>, root: &ModelKeys<'_>) -> bool {
         let figures = root.figures.items().iter().map(|(known, _)| known.value);
-        if !figures.clone().any(|known| known == name.value) {
-            return self.problems.push(unknown(name.value, &name.at, "figure", figures));
+        let is_known = figures.clone().any(|known| known == name.value);
+        if !is_known {
+            self.problems.push(unknown(name.value, &name.at, "figure", figures));
         }
+        is_known
+    }
+
+    /// Checks that another value of a figure keeps its dimension.
+    fn replaced(&mut self, name: &str, text: &FormulaText, value: Option<Quantity>, model: &Model) {
         let mut inputs = model.figures.iter().map(|figure| &figure.input);
-        let known = inputs.find(|input| input.name == name.value);
-        let value = what_if.figures.iter().find(|(figure, _)| figure == name.value);
-        if let (Some(known), Some((_, value))) = (known, value)
+        let known = inputs.find(|input| input.name == name);
+        if let (Some(known), Some(value)) = (known, value)
             && known.nominal.dimension != value.dimension
         {
             let own = known.nominal.dimension;
-            let message = format!("{} is {own}, but this is {}", name.value, value.dimension);
+            let message = format!("{name} is {own}, but this is {}", value.dimension);
             self.problems.push(Problem::new(text.at.clone(), message));
         }
     }
@@ -551,16 +578,25 @@ fn absent(root: &ModelKeys<'_>, given: &Measurements) -> Vec<String> {
     figures.chain(chains).collect()
 }
 
-/// Checks that the formulas fit together, in the model and in every what-if.
+/// Checks that the formulas fit together, in the model, in every what-if and in every step of a sweep.
 fn networks(root: &ModelKeys<'_>, model: &Model, problems: &mut Vec<Problem>) {
     // The formulas do not depend on the hit ratio.
     let some = |_: &Cache| HitRatio { nominal: 0.5, std: 0.0, systematic: 0.0 };
     problems.extend(network_problems(root, definitions(model, &[], &some), model));
-    for (index, what_if) in model.what_ifs.iter().enumerate() {
-        let found = network_problems(root, definitions(model, &model.path(index), &some), model);
+    let what_ifs =
+        model.what_ifs.iter().enumerate().map(|(index, what_if)| {
+            (format!("the what-if \"{}\"", what_if.name), model.path(index))
+        });
+    let steps = model.sweeps.iter().flat_map(|sweep| {
+        let place =
+            move |step: &WhatIf| format!("the sweep of \"{}\", {}", sweep.figure, step.name);
+        sweep.steps.iter().map(move |(_, step)| (place(step), vec![step]))
+    });
+    for (place, path) in what_ifs.chain(steps) {
+        let found = network_problems(root, definitions(model, &path, &some), model);
         for mut problem in found {
             if !problems.iter().any(|known| problem.message.starts_with(&known.message)) {
-                problem.message += &format!(" (in the what-if \"{}\")", what_if.name);
+                problem.message += &format!(" (in {place})");
                 problems.push(problem);
             }
         }

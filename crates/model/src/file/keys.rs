@@ -17,6 +17,8 @@ const WHAT_IFS_MAX: usize = 100;
 const CACHES_MAX: usize = 20;
 const TABLES_MAX: usize = 50;
 const PARTS_MAX: usize = 20;
+/// Values of a sweep. Each takes as many samples as the model itself.
+const STEPS_MAX: usize = 50;
 /// Readings of a figure.
 const READINGS_MAX: usize = 10_000;
 /// Weights of requests to a cache.
@@ -43,6 +45,7 @@ sections! {
             "Caches in front of slower storage.";
         may chains: Named<'s, ChainKeys<'s>>, Shape::Named(ChainKeys::TABLE, CHAINS_MAX), "Timed chains of calls.";
         may what_if: Named<'s, WhatIfKeys<'s>>, Shape::Named(WhatIfKeys::TABLE, WHAT_IFS_MAX), "Alternatives.";
+        may sweep: Vec<SweepKeys<'s>>, Shape::Many(SweepKeys::TABLE, TABLES_MAX), "A figure over several values.";
         may overhead: Vec<OverheadKeys<'s>>, Shape::Many(OverheadKeys::TABLE, TABLES_MAX),
             "Tables of rates against costs.";
     }
@@ -147,6 +150,13 @@ sections! {
             "Figures with another value; their ranges scale in proportion.";
         may operations: Named<'s, OperationKeys<'s>>, Shape::Named(OperationKeys::TABLE, OPERATIONS_MAX),
             "Replaced operations, as \"component.operation\".";
+    }
+
+    /// `[[sweep]]`
+    pub(super) struct SweepKeys<'s> = "a sweep" {
+        may title: &'s str, Shape::Text, "One line for headings.";
+        must figure: &'s str, Shape::Text, "The figure that varies; its range scales in proportion.";
+        must values: Vec<FormulaText>, Shape::Formulas(STEPS_MAX), "Its values, with their units.";
     }
 
     /// `[caches.NAME]`

@@ -127,13 +127,21 @@ impl Predicted {
     /// The lower end of the middle 95 %, for any systematic offset.
     #[must_use]
     pub fn low(&self) -> f64 {
-        self.all().map(|samples| samples.quantile(0.025)).fold(f64::NAN, f64::min)
+        self.quantiles([0.025, 0.975])[0]
     }
 
     /// The upper end of the middle 95 %, for any systematic offset.
     #[must_use]
     pub fn high(&self) -> f64 {
-        self.all().map(|samples| samples.quantile(0.975)).fold(f64::NAN, f64::max)
+        self.quantiles([0.025, 0.975])[1]
+    }
+
+    /// A lower quantile at its least and an upper one at its greatest, over the systematic offsets.
+    #[must_use]
+    pub fn quantiles(&self, [lower, upper]: [f64; 2]) -> [f64; 2] {
+        let low = self.all().map(|samples| samples.quantile(lower)).fold(f64::NAN, f64::min);
+        let high = self.all().map(|samples| samples.quantile(upper)).fold(f64::NAN, f64::max);
+        [low, high]
     }
 
     /// The limit that is kept with this probability for any systematic offset; infinite if there is none.

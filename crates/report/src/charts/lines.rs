@@ -110,20 +110,14 @@ impl Lines<'_> {
         let places = all().map(|point| point.x).chain(markers.iter().map(|marker| marker.at));
         let x = Axis::over(places, self.x.scale).on(LEFT, RIGHT);
         let rows = marker_rows(&markers, &x);
-        let top = legend_height(LEFT, WIDTH, &names)
-            + ROW * rows.iter().max().map_or(0.0, |row| *row as f64 + 1.0);
+        let top = legend_height(LEFT, WIDTH, &names) + rows_height(&rows);
         let y = Axis::over(all().flat_map(|point| point.y.all()), self.y.scale);
         let y = y.on(height - 48.0, top);
 
         let mut drawing = Drawing::new(WIDTH, height, self.description);
         drawing.grid_y(&y, &x, self.y.show);
         drawing.grid_x(&x, &y, self.x.show);
-        for (marker, row) in markers.iter().zip(rows) {
-            let place = x.at(marker.at);
-            let base = top - ROW * row as f64 - 5.0;
-            drawing.line("median", [place, base + 2.0], [place, height - 48.0]);
-            drawing.text("label", name_place(marker, &x, base), Anchor::Start, &marker.name);
-        }
+        marker_lines(&mut drawing, &markers, &rows, &x, [top, height - 48.0]);
         for (index, points) in points.iter().enumerate() {
             let class = series(index);
             for point in points {
@@ -154,6 +148,27 @@ impl Lines<'_> {
     }
 }
 
+/// The height of these rows of names, pixels.
+pub(super) fn rows_height(rows: &[usize]) -> f64 {
+    ROW * rows.iter().max().map_or(0.0, |row| *row as f64 + 1.0)
+}
+
+/// Draws the markers over a plane from its top to its bottom, their names in rows above it.
+pub(super) fn marker_lines(
+    drawing: &mut Drawing,
+    markers: &[&Marker],
+    rows: &[usize],
+    x: &Axis,
+    [top, bottom]: [f64; 2],
+) {
+    for (marker, row) in markers.iter().zip(rows) {
+        let place = x.at(marker.at);
+        let base = top - ROW * *row as f64 - 5.0;
+        drawing.line("median", [place, base + 2.0], [place, bottom]);
+        drawing.text("label", name_place(marker, x, base), Anchor::Start, &marker.name);
+    }
+}
+
 /// Where the name of a marker begins: beside its line, and within the drawing.
 fn name_place(marker: &Marker, x: &Axis, base: f64) -> [f64; 2] {
     [(x.at(marker.at) + 4.0).min(WIDTH - length(&marker.name)).max(0.0), base]
@@ -163,7 +178,7 @@ fn name_place(marker: &Marker, x: &Axis, base: f64) -> [f64; 2] {
 ///
 /// Names stand to the right of their lines, and a line passes all rows below its name: so the rows are
 /// given from the right to the left.
-fn marker_rows(markers: &[&Marker], x: &Axis) -> Vec<usize> {
+pub(super) fn marker_rows(markers: &[&Marker], x: &Axis) -> Vec<usize> {
     let mut order: Vec<usize> = (0..markers.len()).collect();
     order.sort_by(|a, b| markers[*b].at.total_cmp(&markers[*a].at));
     let mut rows = vec![0; markers.len()];
