@@ -12,12 +12,12 @@ use hemiola_model::schedulability::{SchedulabilityVerdict, verdict};
 use hemiola_report::json::InPieces;
 use hemiola_report::table::Table;
 use hemiola_report::terminal;
-use hemiola_report::text::duration;
+use hemiola_report::text::{count, duration};
 use hemiola_trace::Recording;
 use hemiola_units::Span;
 
 use crate::args::{Analyze, Period, Stretch};
-use crate::diagnostics::Failure;
+use crate::diagnostics::{Failure, gate};
 use crate::measure::read_machine;
 use crate::model::check::newest;
 use crate::recording::{self, Opened, Problems};
@@ -52,8 +52,9 @@ pub(crate) fn analyze(args: &Analyze) -> Result<ExitCode, Failure> {
     for period in &args.period {
         must_exist(&report, &period.of)?;
     }
+    let judged = || Ok::<_, Failure>(verdict(&report, switch(args)?));
     if args.json {
-        let schedulability = &verdict(&report, switch(args)?);
+        let schedulability = &judged()?;
         let whole = Whole { report: &report, schedulability, problems: &problems };
         print!("{}", InPieces(&whole));
     } else if args.csv {
@@ -66,7 +67,7 @@ pub(crate) fn analyze(args: &Analyze) -> Result<ExitCode, Failure> {
         let tables = match &args.thread {
             Some(name) => one_thread(&recording, &options, &report, name)?,
             None => {
-                let schedulability = verdict(&report, switch(args)?);
+                let schedulability = judged()?;
                 let mut tables = everything(args, &report)?;
                 tables.extend(schedulability.tables());
                 notes.extend(schedulability.notes);
@@ -82,7 +83,18 @@ pub(crate) fn analyze(args: &Analyze) -> Result<ExitCode, Failure> {
             .collect();
         print!("{}", terminal::document(&title, &tables, &notes, &conditions));
     }
-    problems.exit_code(args.strict)
+    let code = problems.exit_code(args.strict)?;
+    if args.gate { Ok(gate(true, &not_kept(&report, &judged()?))) } else { Ok(code) }
+}
+
+/// What does not let `--gate` pass.
+fn not_kept(report: &Report, schedulability: &SchedulabilityVerdict) -> Vec<String> {
+    let missed = match report.missed_deadlines {
+        0 => None,
+        1 => Some("a deadline was missed".to_owned()),
+        more => Some(format!("{} deadlines were missed", count(more))),
+    };
+    missed.into_iter().chain(schedulability.not_kept().map(str::to_owned)).collect()
 }
 
 /// The options for these `--period` arguments.

@@ -148,6 +148,9 @@ pub(crate) struct Analyze {
     /// Exit with status 1 if the file has problems: damage, truncation, no end
     #[arg(long)]
     pub(crate) strict: bool,
+    /// Exit with status 1 if a deadline was missed, or the verdict on a processor is no
+    #[arg(long)]
+    pub(crate) gate: bool,
 }
 
 /// A part of a recording, as times from its beginning.
@@ -261,6 +264,9 @@ pub(crate) enum Measuring {
         /// Take the inputs of the expectation from this machine.toml, which must be of this machine
         #[arg(long, value_name = "FILE")]
         machine: Option<PathBuf>,
+        /// Exit with 1 if a measured value is outside the expected range
+        #[arg(long)]
+        gate: bool,
     },
     /// Measure how long commands take, what they use, and how they compare
     Command(Commands),

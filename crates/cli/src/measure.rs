@@ -24,7 +24,7 @@ use hemiola_trace::result::Conditions;
 use hemiola_units::{Policy, Priority};
 
 use crate::args::{self, Compare, Measure, Measuring, Set};
-use crate::diagnostics::Failure;
+use crate::diagnostics::{Failure, gate};
 use crate::progress::Progress;
 use crate::report::{PAGE, SUMMARY};
 use crate::run::{default_folder, interruption, name, now_unix_s};
@@ -38,8 +38,9 @@ const PRIORITY: u8 = 80;
 pub(crate) fn measure(args: Measure) -> Result<ExitCode, Failure> {
     match args.action {
         None => survey(&args.set),
-        Some(Measuring::Experiment { path, output, machine }) => {
-            experiment(&path, output.as_deref(), machine.as_deref())
+        Some(Measuring::Experiment { path, output, machine, gate: is_gate }) => {
+            let report = experiment(&path, output.as_deref(), machine.as_deref())?;
+            Ok(gate(is_gate, &report.failures()))
         }
         Some(Measuring::Command(args)) => command::command(&args),
         Some(Measuring::Compare(args)) => compare(&args),
@@ -101,7 +102,7 @@ fn experiment(
     path: &Path,
     output: Option<&Path>,
     machine: Option<&Path>,
-) -> Result<ExitCode, Failure> {
+) -> Result<Report, Failure> {
     let file = if path.is_dir() { path.join("experiment.toml") } else { path.to_owned() };
     let text = fs::read_to_string(&file).map_err(|error| {
         Failure::failed(format!(
@@ -153,7 +154,7 @@ fn experiment(
     let folder = folder.keep();
     print!("{}", report.text());
     println!("{}", folder.display());
-    Ok(ExitCode::SUCCESS)
+    Ok(report)
 }
 
 fn compare(args: &Compare) -> Result<ExitCode, Failure> {

@@ -12,6 +12,7 @@ use hemiola_units::{Instant, Random};
 use hemiola_wire::{put_message, put_number};
 
 use crate::command::{PROGRAM, Running};
+use crate::compare::recorded as steady;
 use crate::machine::Machine;
 use crate::small_disk::SmallDisk;
 use crate::view::foreign;
@@ -139,6 +140,29 @@ fn figures_do_not_depend_on_the_room_for_temporary_data() {
     if let Some(_disk) = SmallDisk::mount(&small, "96k") {
         refused(&small, "No space left on device");
     }
+}
+
+#[test]
+fn a_gate_fails_for_missed_deadlines_and_passes_without() {
+    let machine = Machine::take("analyze-gate");
+    recorded(&machine);
+    machine.hemiola(&["analyze", "two.trace"]).with_code(0);
+    for arguments in
+        [&["analyze", "two.trace", "--gate"][..], &["analyze", "two.trace", "--json", "--gate"]]
+    {
+        let ended = machine.hemiola(arguments).with_code(1);
+        assert!(
+            ended.stderr.contains("gate: ") && ended.stderr.contains("deadlines were missed"),
+            "{ended:?}"
+        );
+        assert!(ended.stdout.contains("urgent"), "{arguments:?}");
+    }
+    // Without the marks, and at the periods that were found, nothing is late.
+    steady(&machine, "steady.trace", 300_000, 1);
+    let ended = machine.hemiola(&["analyze", "steady.trace", "--gate"]).with_code(0);
+    assert_eq!(ended.stderr, "");
+    let late = ["analyze", "steady.trace", "--gate", "--period", "urgent=200us"];
+    machine.hemiola(&late).with_code(1);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use hemiola_units::Instant;
 use crate::machine::Machine;
 
 /// Records two real-time tasks on processor 1 for two seconds; the urgent one computes for `execution_ns`.
-fn recorded(machine: &Machine, name: &str, execution_ns: u64, seed: u64) {
+pub(crate) fn recorded(machine: &Machine, name: &str, execution_ns: u64, seed: u64) {
     let task = |name: &str, tid, period_ns, execution_ns| Task {
         name: name.into(),
         tid,

@@ -101,7 +101,8 @@ fn a_quick_measurement_leaves_a_machine_a_summary_and_a_page() {
 fn an_experiment_ends_with_a_verdict() {
     let machine = Machine::take("measure-experiment");
     let path = machine.write("clock.toml", EXPERIMENT);
-    let ended = machine.hemiola(&["measure", "experiment", path.to_str().unwrap()]).with_code(0);
+    let path = path.to_str().unwrap();
+    let ended = machine.hemiola(&["measure", "experiment", path, "--gate"]).with_code(0);
     for said in ["1 Need", "4B Expectation, read", "6 Measured, read", "7 Sanity check, read"] {
         assert!(ended.stdout.contains(said), "{said} is missing from {}", ended.stdout);
     }
@@ -112,6 +113,12 @@ fn an_experiment_ends_with_a_verdict() {
     for name in ["experiment.toml", "report.html"] {
         assert!(folder.join(name).exists(), "{name}");
     }
+    let too_much =
+        EXPERIMENT.replace("low = 0.01", "low = 1e6").replace("high = 100", "high = 2e6");
+    let path = machine.write("slow-clock.toml", &too_much);
+    let gated = ["measure", "experiment", path.to_str().unwrap(), "--gate"];
+    let ended = machine.hemiola(&gated).with_code(1);
+    assert!(ended.stderr.contains("gate: read: ") && ended.stderr.contains("outside"), "{ended:?}");
     machine.nothing_is_left();
 }
 

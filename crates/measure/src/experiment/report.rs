@@ -90,6 +90,18 @@ impl Report {
         hemiola_report::json::pretty(&data)
     }
 
+    /// The cases whose measured value is outside the expected range, a sentence each.
+    #[must_use]
+    pub fn failures(&self) -> Vec<String> {
+        let is_outside =
+            |outcome: &CaseOutcome| matches!(outcome.verdict, ExpectationVerdict::Outside { .. });
+        let outside = self.pairs().filter(|(_, outcome)| is_outside(outcome));
+        let words = |(case, outcome): (&Case, &CaseOutcome)| {
+            format!("{}: {}", outcome.name, verdict_words(case, outcome))
+        };
+        outside.map(words).collect()
+    }
+
     /// The page.
     pub fn page(&self) -> String {
         Page {

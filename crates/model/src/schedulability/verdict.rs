@@ -30,6 +30,17 @@ pub struct SchedulabilityVerdict {
     pub notes: Vec<String>,
 }
 
+impl SchedulabilityVerdict {
+    /// The verdicts in words that some deadline is not kept, of tasks as they ran.
+    pub fn not_kept(&self) -> impl Iterator<Item = &str> {
+        let processors = self.processors.iter().filter(|processor| processor.as_it_ran);
+        let processors = processors.map(|processor| (processor.answer, &processor.verdict));
+        let reservations = self.reservations.iter().map(|of| (of.answer, &of.verdict));
+        let all = processors.chain(reservations);
+        all.filter(|(answer, _)| *answer == Answer::No).map(|(_, verdict)| verdict.as_str())
+    }
+}
+
 /// The verdict on one processor.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ProcessorVerdict {
