@@ -10,6 +10,8 @@
 //!   that one; [`Redefinition`]: the way back.
 //! * [`Desk`] and [`History`]: a world that is redefined while it runs, on requests of users.
 //! * [`Slices`] and [`SliceRequest`]: a sample of the rows of a world that runs.
+//! * [`Structure`]: what rows take, from their types alone. [`World::pack`] and [`World::unpack`]: the row of an entity
+//!   as bytes.
 //! * [`World::checkpoint`]: a world and its run as bytes, from which [`World::resume`] goes on.
 //! * [`Setup`]: a world from texts, with populations and monitors as a command line states them.
 //!
@@ -48,11 +50,13 @@ mod checkpoint;
 mod filter;
 mod live;
 mod monitor;
+mod pack;
 mod past;
 mod redefine;
 mod sample;
 mod setup;
 mod step;
+mod structure;
 mod table;
 mod world;
 
@@ -63,8 +67,10 @@ pub use live::{
     Order, Outcome, Reply, Request, Status, Turn, WAITING_MAX,
 };
 pub use monitor::{Interest, MonitorCounts, MonitorId};
+pub use pack::{ByteOrder, PackError};
 pub use redefine::{Ended, RedefineError, Redefinition, Return, Revision, RevisionError};
 pub use sample::{SCALARS_MAX, SampleError, Sampled, Slice, SliceRequest, Slices};
 pub use setup::{Setup, SetupError, SetupPart, SetupTexts};
 pub use step::{Output, Phase, StepReport};
+pub use structure::{Memory, Structure};
 pub use world::{Change, ENTITIES_MAX, EntityId, MONITORS_MAX, Refused, World, WorldError};

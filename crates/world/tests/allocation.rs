@@ -1,4 +1,5 @@
-//! A world that is in its stride allocates nothing in a step.
+//! What an allocator counts: a world that is in its stride allocates nothing in a step, and entities take the memory
+//! that their structure predicts.
 
 #![expect(unsafe_code, reason = "an allocator that counts can be written in no other way")]
 
@@ -6,27 +7,31 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use hemiola_units::Random;
-use hemiola_world::{Change, Effect, Interest, MonitorId, World};
+use hemiola_world::{Change, Effect, Interest, MonitorId, Structure, World};
 use hemiola_world_lang::definition::ElementId;
 use hemiola_world_lang::{Sources, Value, check};
 
 thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+    static LIVE: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The system's allocator, counting what each thread asks of it.
+/// The system's allocator, counting the calls and the live bytes of each thread.
 struct Counting;
 
-// SAFETY: every call goes to the system's allocator unchanged; the counter is a constant-initialised thread-local
-// without a destructor, which itself allocates nothing.
+// SAFETY: every call goes to the system's allocator unchanged; the counters are constant-initialised thread-locals
+// without a destructor, which themselves allocate nothing.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        LIVE.set(LIVE.get() + layout.size());
         // SAFETY: the caller keeps the contract of `alloc`, which is the same.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // A block may come from another thread.
+        LIVE.set(LIVE.get().saturating_sub(layout.size()));
         // SAFETY: `pointer` came from `System.alloc` above.
         unsafe { System.dealloc(pointer, layout) }
     }
@@ -85,4 +90,46 @@ fn steps_allocate_nothing() {
     // Buffers grow to what a step needs.
     assert!((0..8).map(|_| step()).sum::<u64>() > 0, "the counter counts");
     assert_eq!([(); 8].map(|()| step()), [0; 8]);
+}
+
+/// What the directory may differ from its estimate, which depends on the standard library.
+const TOLERANCE: f64 = 0.03;
+
+/// Constructs so many entities with the default row and compares the memory that they take with the prediction.
+fn compare(properties: &str, entities: u64) {
+    let text = format!("universe u {{ element e {{ {properties} }} }}");
+    let sources = Sources::of("test.uml", &text).unwrap();
+    let mut world = World::new(check(&sources, None).unwrap().universes.remove(0)).unwrap();
+    let structure = Structure::of(world.universe(), ElementId(0)).unwrap();
+    let properties = &world.universe().elements[0].properties;
+    let row = Value::Row(properties.iter().map(|property| property.default.clone()).collect());
+    let before = LIVE.get();
+    for _ in 0..entities {
+        world.submit(Change::Construct(ElementId(0), row.clone())).unwrap();
+    }
+    world.apply(&mut |_| {});
+    let taken = (LIVE.get() - before) as u64;
+    let predicted = structure.memory(entities);
+    let directory = taken.checked_sub(predicted.columns + predicted.beside);
+    let directory = directory.expect("columns take what is predicted");
+    let apart = directory.abs_diff(predicted.directory) as f64;
+    assert!(
+        apart <= predicted.directory as f64 * TOLERANCE,
+        "{entities} entities with {text}: {taken} bytes, predicted {predicted:?}"
+    );
+}
+
+#[test]
+fn the_memory_of_entities_follows_from_their_structure() {
+    let shapes = [
+        "property x : integer;",
+        "property a : boolean; property b : real32; property c : real[3];",
+        "property name : string<16>; property seen : integer[..5];",
+        "element part { property p : real32[2]; } property parts : part[3];",
+    ];
+    for properties in shapes {
+        for entities in [1, 7, 8, 100, 4_096, 4_097, 50_000] {
+            compare(properties, entities);
+        }
+    }
 }

@@ -3,6 +3,7 @@
 mod checkpoint;
 mod live;
 mod naive;
+mod pack;
 mod redefinition;
 mod rules;
 mod simulation;
