@@ -11,6 +11,8 @@
 //!   also to FILE. With the name `churn`, federates come and go for ten minutes, or `churn-minutes=N`.
 //! * `cargo xtask hostile [KIND …] [--times N] [--output FILE]` adds each kind of hostile unit N times to a real run
 //!   and prints the table of what became of them, also to FILE.
+//! * `cargo xtask universe-suite [NAME …] [--output FILE | --quick]` prints the tables and figures of the thesis of the
+//!   Universe Simulation System with its numbers beside ours, also to FILE; `--quick` checks only counts.
 //! * `cargo xtask dist [BINARY]` makes an archive and a Debian package, of BINARY or of a release build.
 
 #![expect(
@@ -28,6 +30,7 @@ mod hostile;
 mod mutants;
 mod prose;
 mod tidy;
+mod universe_suite;
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -42,6 +45,7 @@ usage: cargo xtask ci [--slow] [--require-all] [STEP]
        cargo xtask attack [NAME …] [over=tcp|shm] [--output FILE] [program=PATH]
        cargo xtask attack churn [over=tcp|shm] [--output FILE] [churn-minutes=N] [program=PATH]
        cargo xtask hostile [KIND …] [--times N] [--output FILE]
+       cargo xtask universe-suite [NAME …] [--output FILE | --quick]
        cargo xtask dist [BINARY]";
 
 fn main() -> ExitCode {
@@ -62,6 +66,10 @@ fn main() -> ExitCode {
         },
         ["hostile", ref words @ ..] => match hostile::Options::parse(words) {
             Some(options) => hostile::run(root, &options),
+            None => return usage(),
+        },
+        ["universe-suite", ref words @ ..] => match universe_suite::Options::parse(words) {
+            Some(options) => universe_suite::run(root, &options),
             None => return usage(),
         },
         ["dist"] => dist::run(root, None),

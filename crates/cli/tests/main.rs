@@ -38,6 +38,7 @@ mod trace;
 mod two_hosts;
 mod units;
 mod universe;
+mod universe_suite;
 mod universe_view;
 mod view;
 mod zip;

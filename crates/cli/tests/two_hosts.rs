@@ -30,7 +30,7 @@ fn left_name_spaces() -> Vec<String> {
 }
 
 /// Whether namespaces can be created here. A container may refuse this even to root.
-fn may_make_name_spaces() -> bool {
+pub(crate) fn may_make_name_spaces() -> bool {
     let name = format!("hemiola-may-{}", std::process::id());
     let ip = |verb| Command::new("ip").args(["netns", verb, &name]).output();
     let made = ip("add").is_ok_and(|output| output.status.success());

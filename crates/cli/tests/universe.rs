@@ -132,6 +132,23 @@ fn the_same_seed_gives_the_same_flock() {
 }
 
 #[test]
+fn the_benchmark_of_the_thesis_sends_the_states_of_its_law() {
+    let rows = |monitors: &[&str]| {
+        let monitors = monitors.iter().flat_map(|text| ["--monitor", text]);
+        let options = ["benchmark.uml", "--steps", "1000", "--populate", "thing:10"];
+        let report =
+            run_example("16-benchmark", &options.into_iter().chain(monitors).collect::<Vec<_>>());
+        let rows = report["monitors"].as_array().unwrap().iter();
+        rows.map(|rows| (rows["sent"].as_u64(), rows["unchanged"].as_u64())).collect::<Vec<_>>()
+    };
+    let sent = (Some(10_000), Some(0));
+    assert_eq!(rows(&["thing:first"; 3]), [sent; 3]);
+    assert_eq!(rows(&["thing:first", "thing:second"]), [sent; 2]);
+    let constraints = ["thing:first:first_changed()", "thing:second:second_changed()"];
+    assert_eq!(rows(&constraints), [sent, (Some(0), Some(10_000))]);
+}
+
+#[test]
 fn every_catch_of_the_example_is_told_once() {
     let arguments = [
         "island.uml",
