@@ -7,7 +7,7 @@
 //! * [`periodic`]: absolute releases and the overrun policies of a late task ([`Periodic`](periodic::Periodic)).
 //! * [`profile`] and [`privilege`]: requests for priority, processors and locked memory; the answer lists what
 //!   was granted, what was refused, and how to allow it.
-//! * [`file`]: replaces a file so that a crash leaves the old one or the new one.
+//! * [`mod@file`]: replaces a file so that a crash leaves the old one or the new one.
 //! * [`program`]: where a program is that a user names.
 //! * [`shared`]: the latest value, the queue, the log and the stream, in memory that outlives each of its users.
 //! * [`sys`]: the system calls underneath.
