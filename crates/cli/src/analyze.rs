@@ -52,9 +52,10 @@ pub(crate) fn analyze(args: &Analyze) -> Result<ExitCode, Failure> {
     for period in &args.period {
         must_exist(&report, &period.of)?;
     }
-    let judged = || Ok::<_, Failure>(verdict(&report, switch(args)?));
+    let judge = || Ok::<_, Failure>(verdict(&report, switch(args)?));
+    let mut judged = None;
     if args.json {
-        let schedulability = &judged()?;
+        let schedulability = judged.insert(judge()?);
         let whole = Whole { report: &report, schedulability, problems: &problems };
         print!("{}", InPieces(&whole));
     } else if args.csv {
@@ -67,10 +68,10 @@ pub(crate) fn analyze(args: &Analyze) -> Result<ExitCode, Failure> {
         let tables = match &args.thread {
             Some(name) => one_thread(&recording, &options, &report, name)?,
             None => {
-                let schedulability = judged()?;
+                let schedulability = judged.insert(judge()?);
                 let mut tables = everything(args, &report)?;
                 tables.extend(schedulability.tables());
-                notes.extend(schedulability.notes);
+                notes.extend_from_slice(&schedulability.notes);
                 tables
             }
         };
@@ -84,7 +85,11 @@ pub(crate) fn analyze(args: &Analyze) -> Result<ExitCode, Failure> {
         print!("{}", terminal::document(&title, &tables, &notes, &conditions));
     }
     let code = problems.exit_code(args.strict)?;
-    if args.gate { Ok(gate(true, &not_kept(&report, &judged()?))) } else { Ok(code) }
+    if !args.gate {
+        return Ok(code);
+    }
+    let judged = judged.map_or_else(judge, Ok)?;
+    Ok(gate(true, &not_kept(&report, &judged)))
 }
 
 /// What does not let `--gate` pass.
