@@ -15,6 +15,7 @@ mod ends;
 mod federation;
 mod fom;
 mod generate;
+mod host;
 mod hostile;
 mod kernel;
 mod ladder;

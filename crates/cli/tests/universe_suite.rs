@@ -24,6 +24,7 @@ mod worlds;
 use std::fs::File;
 use std::io::Write;
 
+use crate::host;
 use crate::machine::Machine;
 use lines::LINES;
 use page::{Line, Page};
@@ -91,15 +92,7 @@ fn measured() {
 
 /// The properties of the machine and the build on which the figures depend.
 fn conditions() -> String {
-    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
-    let info = read("/proc/cpuinfo");
-    let model = info.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or("?");
-    format!(
-        "{}, {} processors, Linux {}, load {}; {} build, functions of worlds interpreted by one thread\n",
-        model.trim_start_matches([' ', '\t', ':']),
-        std::thread::available_parallelism().map_or(0, usize::from),
-        read("/proc/sys/kernel/osrelease").trim(),
-        read("/proc/loadavg").split(' ').next().unwrap_or("?"),
-        if cfg!(debug_assertions) { "debug" } else { "release" },
-    )
+    let build = if cfg!(debug_assertions) { "debug" } else { "release" };
+    let machine = host::conditions();
+    format!("{machine}; {build} build, functions of worlds interpreted by one thread\n")
 }

@@ -13,6 +13,8 @@
 mod attacks;
 mod churn;
 mod federation;
+#[path = "../host.rs"]
+mod host;
 mod newcomer;
 mod pair;
 mod process;
@@ -125,7 +127,7 @@ fn measure(orders: &Orders) -> bool {
         }
     };
     let (began, selected) = (Instant::now(), selected(orders));
-    output.line(&conditions());
+    output.line(&format!("{}; times in ms, memory in MiB\n", host::conditions()));
     if !selected.is_empty() {
         output.line(table::HEAD);
     }
@@ -170,18 +172,4 @@ impl Output {
             self.0 = None;
         }
     }
-}
-
-/// Returns the properties of the machine on which the figures depend.
-fn conditions() -> String {
-    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
-    let info = read("/proc/cpuinfo");
-    let model = info.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or("?");
-    format!(
-        "{}, {} processors, Linux {}, load {}; times in ms, memory in MiB\n",
-        model.trim_start_matches([' ', '\t', ':']),
-        std::thread::available_parallelism().map_or(0, usize::from),
-        read("/proc/sys/kernel/osrelease").trim(),
-        read("/proc/loadavg").split(' ').next().unwrap_or("?"),
-    )
 }
