@@ -129,7 +129,7 @@ sections! {
         may strikes: u32 = Rule::default().strikes, Shape::Whole(0, 1000),
             "Losses of control that retire a unit, 0 for never.";
         may forgive_after: u32 = Rule::default().forgive_after, Shape::Whole(0, 1_000_000),
-            "Cycles in control without a strike that cancel one, 0 for never.";
+            "Acceptable answers without another strike that cancel one, 0 for never.";
         may give_up_after: u32 = Rule::default().give_up_after, Shape::Whole(0, 100_000),
             "Cycles without a well-formed answer after which a unit has failed, ten times as many while it starts; \
              0 for never.";

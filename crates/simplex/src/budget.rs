@@ -26,16 +26,35 @@ pub enum Standing {
     HeldBack,
 }
 
+/// A unit that is held back: what it may still use for its next answer, and how long it has waited.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct HeldBack {
+    /// Processor time since it last answered or was charged.
+    spent: Span,
+    /// Cycles since it was last above its budget.
+    waited: u32,
+}
+
+/// When a unit answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answered {
+    /// This cycle, in time.
+    InTime,
+    /// An earlier cycle, too late.
+    Late,
+    /// Nothing since the previous cycle.
+    No,
+}
+
 /// What a unit was entitled to in a cycle, and what it did.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Claim {
     /// With what it could not use before.
     pub(crate) budget: Span,
     pub(crate) usage: Usage,
-    /// Whether its answer to this cycle was there in time.
-    pub(crate) answered: bool,
-    /// Whether it is held back: it then has no right to processor time.
-    pub(crate) held_back: bool,
+    pub(crate) answered: Answered,
+    /// If it is held back, it has no right to processor time.
+    pub(crate) held_back: Option<HeldBack>,
 }
 
 /// The verdict on a claim.
@@ -57,36 +76,67 @@ pub(crate) enum Charge {
 /// A unit that did not answer was starved if it was ready to run and had not used its budget yet. Of the units that
 /// did answer, those above their budgets are to blame if together they took at least as much too much as a starved unit
 /// lacked; otherwise the time went elsewhere, such as to an interrupt.
-pub(crate) fn charge(claims: &[Option<Claim>; SLOTS]) -> [Charge; SLOTS] {
-    let claims = claims.map(|claim| claim.map(|claim| (claim, claim.excess())));
-    let present = || claims.iter().flatten();
-    let lack = present().filter(|(claim, _)| claim.is_starved()).map(|(_, excess)| -*excess).min();
-    let excess = present()
-        .filter(|(claim, excess)| !claim.held_back && excess.is_positive())
+///
+/// A unit that is held back gets what others leave, perhaps a hundredth of the processor, so its budget counts from
+/// answer to answer over any number of cycles. Until it has used it, it waits.
+///
+/// In a cycle in which the decision module itself was `late`, nobody is above a budget: the kernel counts a pause of
+/// the machine as the time of whoever was running.
+pub(crate) fn charge(claims: &[Option<Claim>; SLOTS], late: bool) -> [Charge; SLOTS] {
+    let excess_of = |claim: &Claim| if late { -claim.budget } else { claim.excess() };
+    let claims = claims.map(|claim| claim.map(|claim| (claim, excess_of(&claim))));
+    let entitled = || claims.iter().flatten().filter(|(claim, _)| claim.held_back.is_none());
+    let is_starved = |(claim, excess): &&(Claim, Span)| claim.waits() && !excess.is_positive();
+    let lack = entitled().filter(is_starved).map(|(_, excess)| -*excess).min();
+    let excess = entitled()
+        .filter(|(_, excess)| excess.is_positive())
         .fold(Span::ZERO, |sum, (_, excess)| sum + *excess);
     let took_from_others = lack.is_some_and(|lack| excess >= lack);
     claims.map(|claim| match claim {
         None => Charge::Clear,
-        Some((claim, excess)) if claim.is_starved() => Charge::Starved { unused: -excess },
+        Some((claim, excess)) if is_starved(&&(claim, excess)) => {
+            Charge::Starved { unused: -excess }
+        }
         Some((claim, excess)) => {
-            let over = if claim.answered {
-                took_from_others && !claim.held_back && excess.is_positive()
-            } else {
-                excess.is_positive() || claim.held_back && claim.usage.runnable
+            let to_blame = match claim.answered {
+                Answered::InTime => took_from_others && claim.held_back.is_none(),
+                Answered::Late | Answered::No => true,
             };
-            if over { Charge::Over } else { Charge::Clear }
+            if to_blame && excess.is_positive() { Charge::Over } else { Charge::Clear }
         }
     })
 }
 
 impl Claim {
     fn excess(&self) -> Span {
-        self.usage.used - self.budget
+        self.held_back.map_or(Span::ZERO, |held_back| held_back.spent) + self.usage.used
+            - self.budget
     }
 
-    fn is_starved(&self) -> bool {
-        let entitled = !self.held_back && !self.excess().is_positive();
-        !self.answered && self.usage.runnable && entitled
+    /// Whether it has no answer to this cycle and works on it, or was held back and answers late for that reason.
+    fn waits(&self) -> bool {
+        match self.answered {
+            Answered::InTime => false,
+            Answered::Late => self.usage.runnable || self.held_back.is_some(),
+            Answered::No => self.usage.runnable,
+        }
+    }
+}
+
+impl HeldBack {
+    /// Returns it after a cycle in which the unit used this much; `None` once it has waited `cycles` without being
+    /// above its budget, so that it gets another try.
+    pub(crate) fn after(
+        self,
+        used: Span,
+        answered: Answered,
+        charge: Charge,
+        cycles: u32,
+    ) -> Option<Self> {
+        let waited = if charge == Charge::Over { 0 } else { self.waited.saturating_add(1) };
+        let begins = charge == Charge::Over || answered != Answered::No;
+        let spent = if begins { Span::ZERO } else { self.spent + used };
+        (waited < cycles).then_some(Self { spent, waited })
     }
 }
 
@@ -101,9 +151,10 @@ mod tests {
             let (used, runnable, answered) = *units.get(slot)?;
             let usage = Usage { used: Span::from_micros(used), runnable };
             let budget = Span::from_micros(500);
-            Some(Claim { budget, usage, answered, held_back: false })
+            let answered = if answered { Answered::InTime } else { Answered::No };
+            Some(Claim { budget, usage, answered, held_back: None })
         });
-        let charges = charge(&claims);
+        let charges = charge(&claims, false);
         std::array::from_fn(|slot| charges[slot])
     }
 
@@ -146,19 +197,67 @@ mod tests {
         assert_eq!(charged([(500, true, false)]), [starved(0)]);
     }
 
+    /// Charges a unit with a budget of 500 µs that is held back and has used 400 µs since its last answer.
+    fn held_back(used: i64, runnable: bool, answered: Answered) -> Charge {
+        let usage = Usage { used: Span::from_micros(used), runnable };
+        let budget = Span::from_micros(500);
+        let held_back = Some(HeldBack { spent: Span::from_micros(400), waited: 0 });
+        let mut claims = [None; SLOTS];
+        claims[0] = Some(Claim { budget, usage, answered, held_back });
+        charge(&claims, false)[0]
+    }
+
+    #[test]
+    fn a_unit_that_is_held_back_has_its_budget_over_all_cycles_until_it_answers() {
+        assert_eq!(held_back(100, true, Answered::No), starved(0));
+        assert_eq!(held_back(101, true, Answered::No), Charge::Over);
+        assert_eq!(held_back(100, false, Answered::Late), starved(0));
+        assert_eq!(held_back(101, false, Answered::Late), Charge::Over);
+        assert_eq!(held_back(0, false, Answered::No), Charge::Clear, "it sleeps");
+        assert_eq!(held_back(4000, true, Answered::InTime), Charge::Clear);
+    }
+
     #[test]
     fn a_unit_that_is_held_back_has_no_right_to_the_processor() {
-        let usage = |used, runnable| Usage { used: Span::from_micros(used), runnable };
-        let claim = |answered, usage| Claim {
-            budget: Span::from_micros(500),
-            usage,
-            answered,
-            held_back: true,
+        let claim = |answered, used, held_back| {
+            let usage = Usage { used: Span::from_micros(used), runnable: true };
+            Some(Claim { budget: Span::from_micros(500), usage, answered, held_back })
         };
         let mut claims = [None; SLOTS];
-        claims[0] = Some(claim(false, usage(0, true)));
-        claims[1] = Some(claim(true, usage(4000, true)));
-        claims[2] = Some(claim(false, usage(0, false)));
-        assert_eq!(charge(&claims)[..3], [Charge::Over, Charge::Clear, Charge::Clear]);
+        claims[0] = claim(Answered::No, 0, Some(HeldBack::default()));
+        claims[1] = claim(Answered::InTime, 4000, None);
+        assert_eq!(charge(&claims, false)[..2], [starved(500), Charge::Clear]);
+        claims[0] = claim(Answered::No, 0, None);
+        assert_eq!(charge(&claims, false)[..2], [starved(500), Charge::Over]);
+    }
+
+    #[test]
+    fn nobody_is_above_a_budget_while_the_decision_module_itself_was_late() {
+        let claim = |used, runnable, answered| {
+            let usage = Usage { used: Span::from_micros(used), runnable };
+            Some(Claim { budget: Span::from_micros(500), usage, answered, held_back: None })
+        };
+        let mut claims = [None; SLOTS];
+        claims[0] = claim(7000, true, Answered::No);
+        claims[1] = claim(20, true, Answered::No);
+        claims[2] = claim(980, false, Answered::InTime);
+        claims[3] = claim(7000, false, Answered::No);
+        let blamed = [Charge::Over, starved(480), Charge::Over, Charge::Over];
+        assert_eq!(charge(&claims, false)[..4], blamed);
+        let excused = [starved(500), starved(500), Charge::Clear, Charge::Clear];
+        assert_eq!(charge(&claims, true)[..4], excused);
+    }
+
+    #[test]
+    fn a_unit_is_held_back_until_it_has_waited_long_enough_without_another_excess() {
+        let used = Span::from_micros(30);
+        let mut held_back = HeldBack::default();
+        for charge in [starved(0), starved(0), Charge::Over, starved(0), Charge::Clear] {
+            held_back = held_back.after(used, Answered::No, charge, 3).unwrap();
+        }
+        assert_eq!(held_back, HeldBack { spent: used * 2, waited: 2 });
+        let late = held_back.after(used, Answered::Late, starved(0), 9).unwrap();
+        assert_eq!(late.spent, Span::ZERO, "the next answer has a budget of its own");
+        assert_eq!(held_back.after(used, Answered::No, starved(0), 3), None);
     }
 }

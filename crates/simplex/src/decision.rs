@@ -12,8 +12,8 @@
 //!
 //! **Processor time:** a unit that could not answer because others had the processor is not at fault. A unit that
 //! exceeds its budget and does not answer, or keeps others from answering, is held back: [`Decision::standing`] puts it
-//! behind everything else until it has given `return_after` acceptable answers in a row. Outside control this is a
-//! strike too.
+//! behind everything else until it has given `return_after` acceptable answers in a row, or has waited as many cycles
+//! without another excess. Outside control this is a strike too.
 //!
 //! **Not covered:** a faulty decision module, sensor faults, and the loss of the actuator. Single outliers are bridged
 //! by prediction. Persistent outliers, channels that do not change although the plant moves, and a plant beyond
@@ -27,7 +27,7 @@ use hemiola_units::{Instant, Span};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::budget::{Charge, Claim, Standing, Usage, charge};
+use crate::budget::{Answered, Charge, Claim, HeldBack, Standing, Usage, charge};
 use crate::event::{CommandSource, Event, Events, Fault, Reason};
 use crate::matrix::Vector;
 use crate::observer::DISBELIEVED_MAX;
@@ -60,11 +60,12 @@ pub struct Settings {
     pub accept_below: f64,
     /// Control is returned only while V is below this,
     pub return_below: f64,
-    /// and after this many acceptable answers in a row.
+    /// and after this many acceptable answers in a row. A unit that was held back has its precedence again after as
+    /// many answers, or cycles without another excess.
     pub return_after: u32,
-    /// A unit retires after this many losses of control; 0 for never.
+    /// A unit retires after this many strikes: losses of control, and excesses outside control; 0 for never.
     pub strikes: u32,
-    /// A strike is forgiven after this many cycles in control without another; 0 for never.
+    /// A strike is forgiven after this many acceptable answers without another; 0 for never.
     pub forgive_after: u32,
     /// A unit fails after this many cycles without a well-formed answer; 0 for never. The limit is ten times as long
     /// while it starts.
@@ -246,6 +247,8 @@ pub struct Decision {
     input_fault: Option<Fault>,
     /// The processor time of this cycle, until it is decided.
     usage: Option<[Usage; SLOTS]>,
+    /// The time of the sample of the previous decision.
+    sampled: Option<Instant>,
     pub(crate) fail_safe: Option<Fault>,
     pub(crate) units: [Option<Unit>; SLOTS],
     pub(crate) active: Option<u8>,
@@ -286,6 +289,7 @@ impl Decision {
             sensed: Sensed { state: [0.0; 4], v: f64::NAN, safety_volts: 0.0 },
             input_fault: None,
             usage: None,
+            sampled: None,
             fail_safe: None,
             units: Default::default(),
             active: None,
@@ -362,15 +366,20 @@ impl Decision {
         }
         let mut verdicts: [Verdict; SLOTS] =
             std::array::from_fn(|slot| self.judge(slot, &answers[slot], &sensors));
-        let charges = usage.map_or([Charge::Clear; SLOTS], |usage| self.charge(&usage, &verdicts));
+        let late = self.is_late(&sensors, now);
+        self.sampled = Some(sensors.sampled);
+        let answered = verdicts.map(|verdict| verdict.answered());
+        let charges =
+            usage.map_or([Charge::Clear; SLOTS], |usage| self.charge(&usage, &answered, late));
         for (verdict, charge) in verdicts.iter_mut().zip(charges) {
             *verdict = verdict.charged(charge);
         }
         for (slot, verdict) in verdicts.iter().enumerate() {
             self.account(slot as u8, verdict, &mut events);
         }
-        for (slot, charge) in (0..).zip(charges) {
-            self.settle(slot, charge, &mut events);
+        for (slot, charge) in charges.into_iter().enumerate() {
+            let used = usage.map_or(Span::ZERO, |usage| usage[slot].used);
+            self.settle(slot as u8, charge, (used, answered[slot]), &mut events);
         }
         if let Some(fault) = self.fail_safe {
             self.hold(Reason::Fault(fault));
@@ -383,7 +392,6 @@ impl Decision {
         };
         match candidate {
             Some((slot, Verdict::Good { volts, .. })) if self.may_act(slot) => {
-                self.serve(slot);
                 let volts = self.watch(slot, volts, &mut events);
                 let source =
                     if self.holding { CommandSource::Safety } else { CommandSource::Unit(slot) };
@@ -454,14 +462,29 @@ impl Decision {
     }
 
     /// Finds who is to blame for missing answers. Starting units have no part in that.
-    fn charge(&self, usage: &[Usage; SLOTS], verdicts: &[Verdict; SLOTS]) -> [Charge; SLOTS] {
-        charge(&std::array::from_fn(|slot| {
+    fn charge(
+        &self,
+        usage: &[Usage; SLOTS],
+        answered: &[Answered; SLOTS],
+        late: bool,
+    ) -> [Charge; SLOTS] {
+        let claims = std::array::from_fn(|slot| {
             let unit = self.units[slot].as_ref()?;
             unit.standing().filter(|standing| *standing != Standing::Starting)?;
-            let answered = !verdicts[slot].is_missing();
             let (budget, held_back) = (unit.budget + unit.carried, unit.held_back);
-            Some(Claim { budget, usage: usage[slot], answered, held_back })
-        }))
+            Some(Claim { budget, usage: usage[slot], answered: answered[slot], held_back })
+        });
+        charge(&claims, late)
+    }
+
+    /// Whether this decision is later than the time for answers and the period allow, by more than a wake-up takes: by
+    /// a quarter of the time for answers.
+    fn is_late(&self, sensors: &Sensors, now: Instant) -> bool {
+        let within = self.settings.answer_within;
+        let waited = now - sensors.sampled - within;
+        let period = self.observer.model().period;
+        let skipped = self.sampled.map_or(Span::ZERO, |before| sensors.sampled - before - period);
+        (waited.max(Span::ZERO) + skipped.max(Span::ZERO)) * 4 > within
     }
 
     /// Judges an answer, cheapest check first.
@@ -515,7 +538,10 @@ impl Decision {
                 unit.since_acceptable = 0;
                 unit.silent = 0;
                 unit.clean = unit.clean.saturating_add(1);
-                unit.held_back &= unit.clean < self.settings.return_after;
+                if unit.clean >= self.settings.return_after {
+                    unit.held_back = None;
+                }
+                unit.forgive(self.settings.forgive_after);
                 unit.answers += 1;
                 if starting {
                     let as_active = unit.role == Role::Active && self.active.is_none();
@@ -598,17 +624,6 @@ impl Decision {
         }
     }
 
-    /// Counts one more cycle in control; strikes are forgiven with time.
-    fn serve(&mut self, slot: u8) {
-        let after = self.settings.forgive_after;
-        let Some(unit) = self.units[usize::from(slot)].as_mut() else { return };
-        unit.served = unit.served.saturating_add(1);
-        if after > 0 && unit.served >= after {
-            unit.served = 0;
-            unit.strikes = unit.strikes.saturating_sub(1);
-        }
-    }
-
     /// Monitors the performance of the unit in control; returns the voltage to use.
     fn watch(&mut self, slot: u8, volts: f64, events: &mut Events) -> f64 {
         let Some(monitor) = &mut self.monitor else { return volts };
@@ -635,31 +650,42 @@ impl Decision {
         self.hold(Reason::Fault(fault));
         let limit = self.settings.strikes;
         let Some(unit) = self.units[usize::from(slot)].as_mut() else { return };
-        unit.strikes = unit.strikes.saturating_add(1);
-        unit.served = 0;
+        unit.strike();
         if limit > 0 && unit.strikes >= limit {
             self.leave(slot, Happening::StruckOut, Reason::Fault(fault), events);
         }
     }
 
-    /// Draws the consequences of a charge. A unit above its budget loses its precedence, which outside control is a
-    /// strike; in control it has had one already.
-    fn settle(&mut self, slot: u8, charge: Charge, events: &mut Events) {
+    /// Draws the consequences of a charge, and of what the unit used and answered. A unit above its budget loses its
+    /// precedence, which outside control is a strike; in control it has had one already.
+    fn settle(
+        &mut self,
+        slot: u8,
+        charge: Charge,
+        (used, answered): (Span, Answered),
+        events: &mut Events,
+    ) {
         let in_control = !self.holding && self.active == Some(slot);
-        let limit = self.settings.strikes;
+        let (limit, try_again_after) = (self.settings.strikes, self.settings.return_after);
         let unit = self.units[usize::from(slot)].as_mut();
         let Some(unit) = unit.filter(|unit| unit.state.is_live()) else { return };
         unit.carried = match charge {
-            // It has this answer to finish and the next one to give.
-            Charge::Starved { unused } => unused.min(unit.budget),
-            Charge::Clear | Charge::Over => Span::ZERO,
+            // It may have an old answer to finish and this one to give, before the next.
+            Charge::Starved { unused } if unit.held_back.is_none() => unused.min(unit.budget * 2),
+            Charge::Starved { .. } | Charge::Clear | Charge::Over => Span::ZERO,
         };
-        let is_new = charge == Charge::Over && !unit.held_back;
-        unit.held_back |= is_new;
-        if !is_new || in_control {
+        if let Some(held_back) = unit.held_back {
+            unit.held_back = held_back.after(used, answered, charge, try_again_after);
             return;
         }
-        unit.strikes = unit.strikes.saturating_add(1);
+        if charge != Charge::Over {
+            return;
+        }
+        unit.held_back = Some(HeldBack::default());
+        if in_control {
+            return;
+        }
+        unit.strike();
         if limit > 0 && unit.strikes >= limit {
             let fault = Fault::OverBudget;
             self.leave(slot, Happening::Failed, Reason::Fault(fault), events);
@@ -775,13 +801,21 @@ enum Verdict {
 }
 
 impl Verdict {
+    const fn answered(&self) -> Answered {
+        match self {
+            Self::Nobody | Self::Bad(Fault::Missing) => Answered::No,
+            Self::Bad(Fault::Late | Fault::Stale) => Answered::Late,
+            Self::Bad(_) | Self::Unsafe { .. } | Self::Good { .. } => Answered::InTime,
+        }
+    }
+
     /// Whether no answer to this cycle was there in time.
-    const fn is_missing(&self) -> bool {
-        matches!(self, Self::Bad(Fault::Missing | Fault::Late | Fault::Stale))
+    fn is_missing(&self) -> bool {
+        self.answered() != Answered::InTime
     }
 
     /// The verdict once it is known who had the processor. Other faults of an answer keep their names.
-    const fn charged(self, charge: Charge) -> Self {
+    fn charged(self, charge: Charge) -> Self {
         match charge {
             Charge::Starved { .. } => Self::Bad(Fault::Starved),
             Charge::Over if self.is_missing() || matches!(self, Self::Good { .. }) => {

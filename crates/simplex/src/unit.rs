@@ -3,7 +3,7 @@
 use hemiola_units::Span;
 use serde::{Deserialize, Serialize};
 
-use crate::budget::Standing;
+use crate::budget::{HeldBack, Standing};
 use crate::decision::UnitView;
 use crate::event::{Fault, coded};
 
@@ -91,10 +91,10 @@ pub(crate) struct Unit {
     pub(crate) generation: u32,
     pub(crate) state: UnitState,
     pub(crate) role: Role,
-    /// How often it lost control, minus forgiven strikes.
+    /// How often it lost control or was held back, minus forgiven strikes.
     pub(crate) strikes: u32,
-    /// Cycles in control since the last strike.
-    pub(crate) served: u32,
+    /// Acceptable answers since the last strike, or since one was forgiven.
+    pub(crate) unstruck: u32,
     /// Consecutive acceptable answers.
     pub(crate) clean: u32,
     /// Consecutive cycles without a well-formed answer.
@@ -106,10 +106,10 @@ pub(crate) struct Unit {
     pub(crate) last_fault: Option<Fault>,
     /// Processor time per cycle.
     pub(crate) budget: Span,
-    /// The part of its budget that it could not use in the previous cycle, because others had the processor.
+    /// The part of its budgets that it could not use in the previous cycles, because others had the processor.
     pub(crate) carried: Span,
-    /// Whether it has lost its real-time priority.
-    pub(crate) held_back: bool,
+    /// If it has lost its real-time priority: since when, and what it used meanwhile.
+    pub(crate) held_back: Option<HeldBack>,
 }
 
 impl Unit {
@@ -132,7 +132,7 @@ impl Unit {
             state: UnitState::Starting,
             role,
             strikes: 0,
-            served: 0,
+            unstruck: 0,
             clean: 0,
             silent: 0,
             since_acceptable: 0,
@@ -141,7 +141,21 @@ impl Unit {
             last_fault: None,
             budget,
             carried: Span::ZERO,
-            held_back: false,
+            held_back: None,
+        }
+    }
+
+    pub(crate) const fn strike(&mut self) {
+        self.strikes = self.strikes.saturating_add(1);
+        self.unstruck = 0;
+    }
+
+    /// Counts an acceptable answer. A strike is forgiven `after` this many without another, 0 for never.
+    pub(crate) const fn forgive(&mut self, after: u32) {
+        self.unstruck = self.unstruck.saturating_add(1);
+        if after > 0 && self.unstruck >= after {
+            self.unstruck = 0;
+            self.strikes = self.strikes.saturating_sub(1);
         }
     }
 
@@ -149,7 +163,9 @@ impl Unit {
     pub(crate) const fn standing(&self) -> Option<Standing> {
         Some(match self.state {
             UnitState::Starting => Standing::Starting,
-            UnitState::Active | UnitState::Shadow | UnitState::Standby if self.held_back => {
+            UnitState::Active | UnitState::Shadow | UnitState::Standby
+                if self.held_back.is_some() =>
+            {
                 Standing::HeldBack
             }
             UnitState::Active => Standing::First,

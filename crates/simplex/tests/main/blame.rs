@@ -2,8 +2,8 @@
 //! without foreign load. Only culprits may be blamed, and no shadow may delay an active unit.
 
 use hemiola_simplex::{
-    Answer, Command, Decided, Decision, Event, Fault, Request, Role, Sensors, Settings, Standing,
-    UnitId, UnitState,
+    Answer, Command, Decided, Decision, Event, Fault, Request, Role, SLOTS, Sensors, Settings,
+    Standing, UnitId, UnitState,
 };
 use hemiola_units::{Instant, Random, Span};
 
@@ -58,6 +58,31 @@ impl World {
     fn step(&mut self, foreign: i64) -> Decided {
         self.processor.release(self.cycle);
         self.processor.run(&self.decision, WITHIN - foreign);
+        self.decide(WITHIN)
+    }
+
+    /// One cycle, in which the whole machine pauses after a part of the time for answers.
+    fn step_with_pause(&mut self, after: i64, pause: i64) -> Decided {
+        self.processor.release(self.cycle);
+        self.processor.run(&self.decision, after);
+        self.processor.pause(&self.decision, pause);
+        let decided = self.decide(after + pause);
+        // It has slept through the samples of the pause.
+        self.cycle += (pause / PERIOD) as u64;
+        decided
+    }
+
+    /// One cycle, in which the host takes the processor from the units, but not from the decision module, after a part
+    /// of the time for answers. Returns the unit that was running.
+    fn step_with_steal(&mut self, after: i64) -> (Option<usize>, Decided) {
+        self.processor.release(self.cycle);
+        self.processor.run(&self.decision, after);
+        let running = self.processor.pause(&self.decision, WITHIN - after);
+        (running, self.decide(WITHIN))
+    }
+
+    /// Decides this long after the sample.
+    fn decide(&mut self, after: i64) -> Decided {
         let count = self.processor.tasks.len();
         let done = self.processor.take();
         let answers = std::array::from_fn(|slot| match done[slot].1 {
@@ -65,10 +90,14 @@ impl World {
             Some(sequence) => Answer::Command(Command { sequence, unit: 1, ..Command::default() }),
             None => Answer::Missing,
         });
-        let sensors = Sensors { sequence: self.cycle, ..Sensors::default() };
+        let sampled = Instant::ZERO + Span::from_micros(self.cycle as i64 * PERIOD);
+        // Noise below the resolution, so that no channel looks stuck.
+        let position = if self.cycle.is_multiple_of(2) { 1e-4 } else { -1e-4 };
+        let sensors = Sensors { sequence: self.cycle, sampled, position, ..Sensors::default() };
         self.decision.sense(&sensors);
         self.decision.meter(done.map(|(usage, _)| usage));
-        let decided = self.decision.decide(&answers, Instant::ZERO);
+        let now = self.cycle as i64 * PERIOD + after;
+        let decided = self.decision.decide(&answers, Instant::ZERO + Span::from_micros(now));
         self.decision.check_invariants();
         self.processor.end_the_gone(&self.decision);
         self.processor.run(&self.decision, PERIOD - WITHIN);
@@ -206,4 +235,91 @@ fn a_unit_held_back_recovers_once_it_keeps_its_budget() {
     }
     world.step(0);
     assert_eq!(world.decision.standing(1), Some(Standing::Behind));
+    for _ in 8..Settings::default().forgive_after {
+        assert_eq!(world.decision.unit(1).unwrap().strikes, 1);
+        world.step(0);
+    }
+    assert_eq!(world.decision.unit(1).unwrap().strikes, 0, "it has kept its budget for long");
+}
+
+#[test]
+fn a_unit_held_back_beside_ordinary_load_waits_and_gets_another_try() {
+    let mut world = World::new(&[(Kind::Honest, 70), (Kind::Honest, 69)], 0, 1);
+    for _ in 0..10 {
+        world.step(0);
+    }
+    world.processor.load = 4;
+    // The host takes the processor once the active unit has answered, until it hits the shadow while that works.
+    while world.step_with_steal(BUDGET).0.is_none() {}
+    let strikes = world.decision.unit(1).unwrap().strikes;
+    for _ in 0..8 {
+        assert_eq!(world.decision.standing(1), Some(Standing::HeldBack));
+        let starved = (1, Fault::Starved);
+        assert!(faults(&world.step(0)).all(|fault| fault == starved));
+    }
+    assert_eq!(world.decision.standing(1), Some(Standing::Behind));
+    for _ in 0..CYCLES {
+        assert_eq!(faults(&world.step(0)).count(), 0);
+    }
+    let unit = world.decision.unit(1).unwrap();
+    assert_eq!((unit.state, unit.strikes), (UnitState::Shadow, strikes));
+}
+
+#[test]
+fn beside_ordinary_load_and_pauses_honest_units_work_again_and_runaways_fail() {
+    let (mut waited, mut stolen) = (0, 0);
+    for seed in 0..600 {
+        let mut random = Random::from_seed(seed);
+        let count = random.between(1.0, 9.0) as usize;
+        // They answer before the load begins; then some of them run away.
+        let kinds = vec![(Kind::Honest, 70); count];
+        let active = random.between(0.0, count as f64) as usize;
+        let mut world = World::new(&kinds, active, seed);
+        for _ in 0..10 {
+            world.step(0);
+        }
+        world.processor.load = random.between(1.0, 9.0) as i64;
+        let runaways: Vec<bool> = (0..count).map(|_| random.between(0.0, 1.0) < 0.2).collect();
+        for (task, runaway) in world.processor.tasks.iter_mut().zip(&runaways) {
+            task.program = if *runaway { Kind::Spinning } else { Kind::Honest };
+        }
+        let mut steals = [0; SLOTS];
+        for _ in 0..CYCLES * 4 {
+            let after = random.between(0.0, WITHIN as f64) as i64;
+            let decided = match random.between(0.0, 100.0) as u8 {
+                0..3 => world.step_with_pause(after, random.between(10_000.0, 100_000.0) as i64),
+                // One strike each: with five, a unit fails.
+                3 if steals.iter().all(|steals| *steals < 4) => {
+                    let (unit, decided) = world.step_with_steal(after);
+                    if let Some(unit) = unit {
+                        steals[unit] += 1;
+                        stolen += 1;
+                    }
+                    decided
+                }
+                _ => world.step(0),
+            };
+            for (slot, fault) in faults(&decided).filter(|(slot, _)| !runaways[*slot]) {
+                waited +=
+                    usize::from(world.decision.standing(slot as u8) == Some(Standing::HeldBack));
+                let of = format!("seed {seed}, slot {slot}: {fault:?}, stolen {steals:?}");
+                assert!(fault == Fault::Starved || steals[slot] > 0, "{of}");
+            }
+        }
+        for _ in 0..CYCLES {
+            world.step(0);
+        }
+        for (slot, runaway) in runaways.iter().enumerate() {
+            let unit = world.decision.unit(slot as u8).unwrap();
+            let of = format!("seed {seed}, slot {slot}, runaway {runaway}: {unit:?}");
+            if *runaway {
+                assert_eq!(unit.state, UnitState::Failed, "{of}");
+                continue;
+            }
+            assert!(unit.state.is_live(), "{of}");
+            assert_ne!(world.decision.standing(slot as u8), Some(Standing::HeldBack), "{of}");
+            assert!(u64::from(unit.clean) >= CYCLES / 2, "{of}");
+        }
+    }
+    assert!(waited > 1000 && stolen > 500, "{waited} {stolen}");
 }

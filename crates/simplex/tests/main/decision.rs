@@ -246,7 +246,7 @@ fn a_stopped_unit_hands_over_to_its_predecessor() {
 }
 
 #[test]
-fn strikes_are_forgiven_with_time_in_control() {
+fn strikes_are_forgiven_with_acceptable_answers() {
     let mut bench = Bench::with_two_units();
     bench.good(&[1]);
     assert_eq!(bench.decision.status().units[0].strikes, 1);

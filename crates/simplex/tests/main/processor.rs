@@ -26,9 +26,16 @@ pub(crate) struct Task<P> {
 
 pub(crate) struct Processor<P> {
     pub(crate) tasks: Vec<Task<P>>,
+    /// Threads of other programs that always want the processor, without real-time priority and nice value.
+    pub(crate) load: i64,
+    /// The remainder of the last share, which is a whole number of µs.
+    remainder: i64,
     random: Random,
     cycle: u64,
 }
+
+/// The weight of a thread with the nice value 0.
+const ORDINARY: i64 = 1024;
 
 pub(crate) fn fifo(priority: u8) -> Policy {
     Policy::Fifo { priority: Priority::try_from(priority).unwrap() }
@@ -45,16 +52,28 @@ impl<P: Program> Processor<P> {
             used: 0,
         };
         let tasks = programs.into_iter().map(task).collect();
-        Self { tasks, random: Random::from_seed(seed), cycle: 0 }
+        Self { tasks, load: 0, remainder: 0, random: Random::from_seed(seed), cycle: 0 }
     }
 
     /// The rank of a task, higher first; tasks without real-time priority have 0, and those that are gone none.
     pub(crate) fn rank(&self, decision: &Decision, slot: usize) -> Option<u8> {
-        let standing = decision.standing(slot as u8)?;
-        Some(match policy_for(standing, self.tasks[slot].wanted, fifo(75)) {
+        Some(match self.policy(decision, slot)? {
             Policy::Fifo { priority } => priority.get(),
             _ => 0,
         })
+    }
+
+    fn policy(&self, decision: &Decision, slot: usize) -> Option<Policy> {
+        let standing = decision.standing(slot as u8)?;
+        Some(policy_for(standing, self.tasks[slot].wanted, fifo(75)))
+    }
+
+    /// The weight of a task without real-time priority, as in the table of the Linux scheduler.
+    fn weight(&self, decision: &Decision, slot: usize) -> i64 {
+        match self.policy(decision, slot) {
+            Some(Policy::Other { nice: 19 }) => 15,
+            _ => ORDINARY,
+        }
     }
 
     /// Ends the processes of units that are gone, as the runner does.
@@ -93,9 +112,23 @@ impl<P: Program> Processor<P> {
         }
         while time > 0 && others.iter().any(|slot| self.is_busy(*slot)) {
             for slot in &others {
-                time -= self.work(*slot, time.min(100));
+                let (weight, beside) = (self.weight(decision, *slot), ORDINARY * self.load);
+                let slice = time.min(100);
+                let share = (slice * weight + self.remainder) / (weight + beside);
+                self.remainder = (slice * weight + self.remainder) % (weight + beside);
+                let used = self.work(*slot, share);
+                time -= if beside == 0 { used } else { slice };
             }
         }
+    }
+
+    /// The machine pauses: the kernel counts this time, µs, as the time of the task that was running.
+    pub(crate) fn pause(&mut self, decision: &Decision, time: i64) -> Option<usize> {
+        let running = (0..self.tasks.len())
+            .filter(|slot| self.is_busy(*slot))
+            .max_by_key(|slot| self.rank(decision, *slot))?;
+        self.tasks[running].used += time;
+        Some(running)
     }
 
     /// What each task did since the last call, and the cycle of its new answer.
