@@ -324,22 +324,21 @@ impl Driver {
         }
     }
 
-    /// Removes the callback at this index of the queue and responds to it.
+    /// Removes the callback at this index of the queue and responds to its frame if it was the last one in it.
     pub(crate) fn remove_callback(&mut self, index: usize) {
-        if let Some((id, body)) = self.callbacks.remove(index) {
+        if let Some((Some(id), body)) = self.callbacks.remove(index) {
             // The caller reports a callback that cannot be decoded to the federate.
-            let _ = self.respond(id, &body);
+            self.respond(id, message::decode_callback(&body).err().as_ref());
         }
     }
 
-    /// Decodes a callback that has been removed from the queue, and responds to its frame if it was the last one in it.
-    fn respond(&mut self, id: Option<RequestId>, body: &Data) -> Result<Callback, MessageError> {
-        let decoded = message::decode_callback(body);
-        let Some(id) = id else { return decoded };
+    /// Responds to a frame, of which the last callback has been removed from the queue. It may be one that cannot be
+    /// decoded.
+    fn respond(&mut self, id: RequestId, error: Option<&MessageError>) {
         let taken = |answer| message::encode_taken(&answer);
-        match &decoded {
-            Ok(_) => self.session.respond_done(self.now, id, || taken(Ok(()))),
-            Err(error) => {
+        match error {
+            None => self.session.respond_done(self.now, id, || taken(Ok(()))),
+            Some(error) => {
                 let failure = Exception::FederateInternalError.because(error.to_string());
                 self.session.respond(self.now, id, taken(Err(failure)));
             }
@@ -350,7 +349,6 @@ impl Driver {
             self.is_urgent = true;
             self.transmit();
         }
-        decoded
     }
 
     /// Takes the next callback that has arrived.
@@ -359,8 +357,11 @@ impl Driver {
         if let Some(error) = self.refused.pop_front() {
             return Err(error);
         }
-        let Some((id, body)) = self.callbacks.pop() else { return Ok(None) };
-        let decoded = self.respond(id, &body);
+        let Some((whole, body)) = self.callbacks.first() else { return Ok(None) };
+        let decoded = message::decode_callback_within(whole, body);
+        if let Some(id) = self.callbacks.remove_first() {
+            self.respond(id, decoded.as_ref().err());
+        }
         decoded.map(Some).map_err(|error| Error::Message { what: "a callback", error })
     }
 
@@ -471,11 +472,18 @@ impl Driver {
                     self.is_connected = true;
                     self.is_urgent = true;
                 }
-                Event::Request { id, body } => self.arrived(Some(id), body),
-                Event::Requests { id, mut bodies } => {
-                    while let Some(body) = bodies.next() {
-                        self.arrived(bodies.is_empty().then_some(id), body);
+                Event::Request { id, body } => {
+                    if message::is_connection_lost(&body) {
+                        self.dismissed(&body, &body);
                     }
+                    self.callbacks.push(id, body);
+                }
+                Event::Requests { id, bodies } => {
+                    let is_lost = |body: &&[u8]| message::is_connection_lost(body);
+                    if let Some(body) = bodies.parts().find(is_lost) {
+                        self.dismissed(bodies.whole(), body);
+                    }
+                    self.callbacks.push_frame(id, bodies);
                 }
                 Event::Response { to, body } => {
                     if let Some(entry) = self.take_call(to) {
@@ -492,18 +500,11 @@ impl Driver {
         }
     }
 
-    /// Keeps a callback until it is evoked. Of those that share a frame, the last one has the request to answer.
-    fn arrived(&mut self, id: Option<RequestId>, body: Data) {
-        if message::is_connection_lost(&body) {
-            self.dismissed(&body);
-        }
-        self.callbacks.push(id, body);
-    }
-
     /// The RTI has sent the last callback. The session need not be resumed when its connection closes.
     #[cold]
-    fn dismissed(&mut self, body: &Data) {
-        if let Ok(Callback::ConnectionLost { fault_description }) = message::decode_callback(body) {
+    fn dismissed(&mut self, whole: &Data, body: &[u8]) {
+        let decoded = message::decode_callback_within(whole, body);
+        if let Ok(Callback::ConnectionLost { fault_description }) = decoded {
             self.fault = Some(fault_description);
             self.session.close(self.now);
         }

@@ -2,62 +2,119 @@
 
 use std::collections::VecDeque;
 
-use hemiola_fedpro::session::RequestId;
-use hemiola_fedpro::shrink_queue;
+use hemiola_fedpro::{Bodies, RequestId, shrink_queue};
 use hemiola_hla::Data;
 
 /// The memory of a callback besides its body, in bytes.
 const CALLBACK_COST: usize = 64;
 
-/// Callbacks in order, as they are encoded. After a burst the queue gives its memory back.
+/// Callbacks in order, as they are encoded. Those that share a frame stay together until one of them is looked at out
+/// of turn. After a burst the queue gives its memory back.
 #[derive(Debug, Default)]
 pub(crate) struct Inbox {
-    /// With each, the frame to answer when it has been processed: it was the last one in it.
-    callbacks: VecDeque<(Option<RequestId>, Data)>,
+    /// Callbacks that have been taken out of their frames; they precede all frames. With each, the frame to answer when
+    /// it has been processed: it was the last one in it.
+    single: VecDeque<(Option<RequestId>, Data)>,
+    frames: VecDeque<(RequestId, Frame)>,
+    len: usize,
     memory: usize,
 }
 
+/// The callbacks of a frame that have not been taken.
+#[derive(Debug)]
+enum Frame {
+    One(Data),
+    Several(Bodies),
+}
+
 impl Inbox {
-    /// Adds a callback. `id` is that of its frame, if it is the last one in it.
-    pub(crate) fn push(&mut self, id: Option<RequestId>, body: Data) {
+    /// Adds the callback of a frame.
+    pub(crate) fn push(&mut self, id: RequestId, body: Data) {
+        self.len += 1;
         self.memory += body.len() + CALLBACK_COST;
-        self.callbacks.push_back((id, body));
+        self.frames.push_back((id, Frame::One(body)));
     }
 
-    /// Removes the first callback.
-    pub(crate) fn pop(&mut self) -> Option<(Option<RequestId>, Data)> {
-        let first = self.callbacks.pop_front();
-        self.removed(first)
+    /// Adds the callbacks of a frame. It is answered when the last one has been processed.
+    pub(crate) fn push_frame(&mut self, id: RequestId, bodies: Bodies) {
+        for body in bodies.parts() {
+            self.len += 1;
+            self.memory += body.len() + CALLBACK_COST;
+        }
+        self.frames.push_back((id, Frame::Several(bodies)));
     }
 
-    /// Removes the callback at this index.
-    pub(crate) fn remove(&mut self, index: usize) -> Option<(Option<RequestId>, Data)> {
-        let removed = self.callbacks.remove(index);
-        self.removed(removed)
+    /// Returns the body of the first callback, behind the data that it is a part of.
+    pub(crate) fn first(&self) -> Option<(&Data, &[u8])> {
+        if let Some((_, body)) = self.single.front() {
+            return Some((body, body));
+        }
+        match self.frames.front()? {
+            (_, Frame::One(body)) => Some((body, body)),
+            (_, Frame::Several(bodies)) => Some((bodies.whole(), bodies.parts().next()?)),
+        }
     }
 
-    fn removed(
-        &mut self,
-        removed: Option<(Option<RequestId>, Data)>,
-    ) -> Option<(Option<RequestId>, Data)> {
-        let (_, body) = removed.as_ref()?;
+    /// Removes the first callback. Returns the frame to answer if it was the last one in it.
+    pub(crate) fn remove_first(&mut self) -> Option<RequestId> {
+        let (_, body) = self.first()?;
         self.memory -= body.len() + CALLBACK_COST;
-        shrink_queue(&mut self.callbacks);
-        removed
+        self.len -= 1;
+        if let Some((id, _)) = self.single.pop_front() {
+            shrink_queue(&mut self.single);
+            return id;
+        }
+        if let Some((_, Frame::Several(bodies))) = self.frames.front_mut() {
+            bodies.skip_first();
+            if !bodies.is_empty() {
+                return None;
+            }
+        }
+        let (id, _) = self.frames.pop_front()?;
+        shrink_queue(&mut self.frames);
+        Some(id)
+    }
+
+    /// Removes the callback at this index, and returns it with the frame to answer if it was the last one in it.
+    pub(crate) fn remove(&mut self, index: usize) -> Option<(Option<RequestId>, Data)> {
+        self.take_apart(index);
+        let removed = self.single.remove(index)?;
+        self.memory -= removed.1.len() + CALLBACK_COST;
+        self.len -= 1;
+        shrink_queue(&mut self.single);
+        Some(removed)
     }
 
     /// Returns the body of the callback at this index.
-    pub(crate) fn get(&self, index: usize) -> Option<&Data> {
-        self.callbacks.get(index).map(|(_, body)| body)
+    pub(crate) fn get(&mut self, index: usize) -> Option<&Data> {
+        self.take_apart(index);
+        self.single.get(index).map(|(_, body)| body)
+    }
+
+    /// Takes the callbacks up to this index out of their frames.
+    fn take_apart(&mut self, index: usize) {
+        while self.single.len() <= index
+            && let Some((id, frame)) = self.frames.pop_front()
+        {
+            match frame {
+                Frame::One(body) => self.single.push_back((Some(id), body)),
+                Frame::Several(mut bodies) => {
+                    while let Some(body) = bodies.next() {
+                        self.single.push_back((bodies.is_empty().then_some(id), body));
+                    }
+                }
+            }
+        }
+        shrink_queue(&mut self.frames);
     }
 
     /// Returns the number of callbacks.
-    pub(crate) fn len(&self) -> usize {
-        self.callbacks.len()
+    pub(crate) const fn len(&self) -> usize {
+        self.len
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.callbacks.is_empty()
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.len == 0
     }
 
     /// Returns the memory of the callbacks, in bytes.
@@ -69,54 +126,124 @@ impl Inbox {
 #[cfg(test)]
 mod tests {
     use hemiola_fedpro::{Arrival, Client, Event, Greeting, Server, Session, SessionId, Settings};
-    use hemiola_units::Instant;
+    use hemiola_hla::Body;
+    use hemiola_units::{Instant, Random};
 
     use super::*;
 
     /// The callbacks of a burst.
     const BURST: usize = 100_000;
 
-    /// The room that may be left, in callbacks.
+    /// The room that may be left in each queue, in callbacks.
     const LEFT_MAX: usize = 256;
 
-    /// Returns the name of a callback as a session gives it.
-    fn request() -> RequestId {
+    /// Returns the callbacks of these frames as a session gives them. The RTI queues them; `true` ends a frame.
+    fn frames(callbacks: &[(Vec<u8>, bool)]) -> Vec<Event> {
         let (now, settings) = (Instant::ZERO, Settings::default());
         let mut federate = Session::<Client>::open(now, settings);
+        federate.share_frames();
         federate.connected(now);
         let (mut arrival, mut wire) = (Arrival::new(now, &settings), Vec::new());
         federate.transmit(now, &mut wire, usize::MAX);
         assert_eq!(arrival.receive(&wire), Ok(Some(Greeting::New)));
         let id = SessionId::new(1).expect("it is not 0");
         let mut rti = Session::<Server>::accept(now, settings, id, arrival);
-        rti.request(now, Data::new());
+        rti.share_frames();
+        for (body, is_last) in callbacks {
+            let body = Body::from(Data::copy_from_slice(body));
+            let ticket = match is_last {
+                true => rti.request(now, body),
+                false => rti.request_with_next(now, &body),
+            };
+            assert!(ticket.is_some(), "the session runs");
+        }
         wire.clear();
         rti.transmit(now, &mut wire, usize::MAX);
         federate.receive(now, &wire);
-        let mut events = std::iter::from_fn(|| federate.poll());
-        let request = events.find_map(|event| match event {
-            Event::Request { id, .. } => Some(id),
-            _ => None,
-        });
-        request.expect("the callback has arrived")
+        let events = std::iter::from_fn(|| federate.poll());
+        events.filter(|one| matches!(one, Event::Request { .. } | Event::Requests { .. })).collect()
+    }
+
+    /// Adds the callbacks of a frame to an inbox, and to a list of frames to answer and bodies.
+    fn push(inbox: &mut Inbox, list: &mut Vec<(Option<RequestId>, Data)>, frame: Event) {
+        match frame {
+            Event::Request { id, body } => {
+                list.push((Some(id), body.clone()));
+                inbox.push(id, body);
+            }
+            Event::Requests { id, bodies } => {
+                list.extend(bodies.clone().map(|body| (None, body)));
+                list.last_mut().expect("a frame has callbacks").0 = Some(id);
+                inbox.push_frame(id, bodies);
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn an_inbox_does_what_a_list_of_callbacks_does() {
+        for seed in 0..20 {
+            let mut random = Random::from_seed(seed);
+            let callback = |random: &mut Random| {
+                let body = vec![random.below(256) as u8; random.below(90) as usize];
+                (body, random.below(4) == 0)
+            };
+            let callbacks: Vec<_> = (0..400).map(|_| callback(&mut random)).collect();
+            let mut coming = frames(&callbacks).into_iter();
+            let (mut inbox, mut list) = (Inbox::default(), Vec::new());
+            loop {
+                let index = random.below(12) as usize;
+                match random.below(6) {
+                    0 if let Some(frame) = coming.next() => push(&mut inbox, &mut list, frame),
+                    0 if list.is_empty() => break,
+                    0 | 1 => assert_eq!(inbox.get(index), list.get(index).map(|(_, body)| body)),
+                    2 => {
+                        let removed = (index < list.len()).then(|| list.remove(index));
+                        assert_eq!(inbox.remove(index), removed, "seed {seed}");
+                    }
+                    _ => {
+                        let first = (!list.is_empty()).then(|| list.remove(0));
+                        let body = inbox.first().map(|(_, body)| Data::copy_from_slice(body));
+                        assert_eq!(
+                            (inbox.remove_first(), body),
+                            match first {
+                                Some((id, body)) => (id, Some(body)),
+                                None => (None, None),
+                            }
+                        );
+                    }
+                }
+                let memory: usize = list.iter().map(|(_, body)| body.len() + CALLBACK_COST).sum();
+                assert_eq!((inbox.len(), inbox.is_empty()), (list.len(), list.is_empty()));
+                assert_eq!(inbox.memory(), memory, "seed {seed}");
+            }
+        }
     }
 
     #[test]
     fn an_inbox_gives_its_memory_back_after_a_burst() {
-        let (mut inbox, id) = (Inbox::default(), request());
-        for take in [Inbox::pop, |inbox: &mut Inbox| inbox.remove(inbox.len() / 2)] {
+        let Some(Event::Request { id, .. }) = frames(&[(vec![], true)]).pop() else {
+            panic!("a frame of one callback")
+        };
+        let mut inbox = Inbox::default();
+        let room = |inbox: &Inbox| inbox.single.capacity() + inbox.frames.capacity();
+        let takes: [fn(&mut Inbox) -> bool; 2] = [
+            |inbox| inbox.remove_first().is_some(),
+            |inbox| inbox.remove(inbox.len() / 2).is_some(),
+        ];
+        for take in takes {
             for number in 0..BURST {
-                inbox.push(Some(id), Data::copy_from_slice(&number.to_be_bytes()));
+                inbox.push(id, Data::copy_from_slice(&number.to_be_bytes()));
             }
             assert_eq!(inbox.memory(), BURST * (size_of::<usize>() + CALLBACK_COST));
             while inbox.len() > BURST / 100 {
                 take(&mut inbox);
             }
-            let room = inbox.callbacks.capacity();
-            assert!(room <= BURST / 10, "room for {room} callbacks, of which {} wait", inbox.len());
-            while take(&mut inbox).is_some() {}
-            let room = inbox.callbacks.capacity();
-            assert!(inbox.is_empty() && room <= LEFT_MAX, "room for {room} callbacks");
+            let left = room(&inbox);
+            assert!(left <= BURST / 10, "room for {left} callbacks, of which {} wait", inbox.len());
+            while take(&mut inbox) {}
+            let left = room(&inbox);
+            assert!(inbox.is_empty() && left <= 2 * LEFT_MAX, "room for {left} callbacks");
             assert_eq!(inbox.memory(), 0);
         }
     }

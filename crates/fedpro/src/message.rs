@@ -109,11 +109,27 @@ fn encode_any_callback(callback: &Callback) -> Body {
 /// The body is malformed, has no known case, or has an undefined enumerated value. A federate responds that the
 /// callback failed.
 pub fn decode_callback(body: &Data) -> Result<Callback, MessageError> {
-    fast::callback(body).map_or_else(|| decode_any_callback(body), Ok)
+    decode_callback_within(body, body)
 }
 
-fn decode_any_callback(body: &Data) -> Result<Callback, MessageError> {
-    let (number, fields) = case(body)?;
+/// Decodes a callback whose body is a part of `whole`, such as one of several in a frame. Its data share the memory of
+/// `whole`.
+///
+/// # Errors
+/// As [`decode_callback`].
+///
+/// # Panics
+/// If the body is no part of `whole` and the callback has data.
+#[inline]
+pub fn decode_callback_within(whole: &Data, body: &[u8]) -> Result<Callback, MessageError> {
+    match fast::callback(whole, body) {
+        Some(callback) => Ok(callback),
+        None => decode_any_callback(whole, body),
+    }
+}
+
+fn decode_any_callback(whole: &Data, body: &[u8]) -> Result<Callback, MessageError> {
+    let (number, fields) = case_of(Fields::within(whole, body))?;
     Callback::get(number, fields)
 }
 

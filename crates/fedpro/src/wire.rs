@@ -61,7 +61,12 @@ pub(crate) struct Field<'a> {
 
 impl<'a> Fields<'a> {
     pub(crate) fn new(whole: &'a Bytes) -> Self {
-        Self { whole, own_below: 0, rest: WireReader::new(whole) }
+        Self::within(whole, whole)
+    }
+
+    /// The fields of a message that is a part of `whole`.
+    pub(crate) fn within(whole: &'a Bytes, message: &'a [u8]) -> Self {
+        Self { whole, own_below: 0, rest: WireReader::new(message) }
     }
 
     /// The fields of a message whose data get memory of their own if they are less than half of it.

@@ -25,7 +25,7 @@ use crate::wire::ELEMENTS_MAX;
 
 /// Returns the number of a body's only case.
 pub(super) fn number(body: &Data) -> Option<u64> {
-    Cursor::of_case(body).map(|(number, _)| number)
+    Cursor::of_case(body, body).map(|(number, _)| number)
 }
 
 /// Updates and interactions. Their fields are numbered from 1, in the order listed.
@@ -64,22 +64,22 @@ macro_rules! callbacks {
     };
 }
 
-/// Reads a body if it is one of the listed messages.
+/// Reads a body, given as the fields of its case, if it is one of the listed messages. Each message is made in its
+/// final place: it is long enough for a further copy to count.
 macro_rules! read {
-    ($body:ident: $enum:ident $($number:literal $name:ident { $($field:ident)* })*) => {{
-        let (number, mut fields) = Cursor::of_case($body)?;
-        let message = match number {
+    ($case:ident: $enum:ident $($number:literal $name:ident { $($field:ident)* })*) => {{
+        let (number, mut fields) = $case;
+        match number {
             $($number => {
                 let mut number = 0;
                 $(
                     number += 1;
                     let $field = Frequent::read(&mut fields, number)?;
                 )*
-                $enum::$name { $($field),* }
+                if fields.rest.is_empty() { Some($enum::$name { $($field),* }) } else { None }
             })*
-            _ => return None,
-        };
-        fields.rest.is_empty().then_some(message)
+            _ => None,
+        }
     }};
 }
 
@@ -106,12 +106,16 @@ macro_rules! write {
 
 /// Reads an update or interaction.
 pub(super) fn call(body: &Data) -> Option<Call> {
-    calls!(read body).map(Call::Object)
+    let case = Cursor::of_case(body, body)?;
+    calls!(read case).map(Call::Object)
 }
 
-/// Reads the callback for an update or interaction without regions.
-pub(super) fn callback(body: &Data) -> Option<Callback> {
-    callbacks!(read body)
+/// Reads the callback for an update or interaction without regions. The body is a part of `whole`, whose memory its
+/// data share.
+#[inline]
+pub(super) fn callback(whole: &Data, body: &[u8]) -> Option<Callback> {
+    let case = Cursor::of_case(whole, body)?;
+    callbacks!(read case)
 }
 
 /// Writes an update or interaction.
@@ -153,10 +157,11 @@ macro_rules! handles {
         impl Frequent for $type {
             #[inline]
             fn read(fields: &mut Cursor<'_>, number: u8) -> Option<Self> {
-                let bytes = fields.opaque(number)?;
-                let number = bytes.try_into().map($number::from_be_bytes);
-                // A handle that was read in data may have the number of its bytes before it.
-                Some(number.map_or_else(|_| Self::from_bytes(bytes), Self::new))
+                match fields.fixed(number) {
+                    Some(bytes) => Some(Self::new($number::from_be_bytes(bytes))),
+                    // A handle that was read in data may have the number of its bytes before it.
+                    None => fields.opaque(number).map(Self::from_bytes),
+                }
             }
 
             #[inline]
@@ -178,8 +183,12 @@ handles! {
 }
 
 impl Frequent for EncodedTime {
+    #[inline]
     fn read(fields: &mut Cursor<'_>, number: u8) -> Option<Self> {
-        fields.opaque(number).map(Self::new)
+        match fields.fixed::<8>(number) {
+            Some(bytes) => Some(Self::new(&bytes)),
+            None => fields.opaque(number).map(Self::new),
+        }
     }
 
     fn len(&self) -> Option<usize> {
@@ -189,6 +198,7 @@ impl Frequent for EncodedTime {
 
 /// Data share the memory of the body. They are empty if the field is absent.
 impl Frequent for Data {
+    #[inline]
     fn read(fields: &mut Cursor<'_>, number: u8) -> Option<Self> {
         if !fields.is_next(number, 2) {
             return Some(Self::new());
@@ -209,6 +219,7 @@ impl Frequent for Data {
 
 /// The first order type is not written.
 impl Frequent for OrderType {
+    #[inline]
     fn read(fields: &mut Cursor<'_>, number: u8) -> Option<Self> {
         if !fields.is_next(number, 0) {
             return Some(Self::ALL[0]);
@@ -226,6 +237,7 @@ impl Frequent for OrderType {
 
 /// A retraction handle is the last field, or absent.
 impl Frequent for Option<MessageRetractionHandle> {
+    #[inline]
     fn read(fields: &mut Cursor<'_>, number: u8) -> Option<Self> {
         if fields.rest.is_empty() {
             return Some(None);
@@ -240,6 +252,7 @@ impl Frequent for Option<MessageRetractionHandle> {
 
 /// Messages with regions are not frequent.
 impl Frequent for Option<Vec<ConveyedRegion>> {
+    #[inline]
     fn read(fields: &mut Cursor<'_>, number: u8) -> Option<Self> {
         (!fields.is_next(number, 2)).then_some(None)
     }
@@ -253,19 +266,23 @@ impl Frequent for Option<Vec<ConveyedRegion>> {
 impl<H: Frequent> Frequent for Vec<(H, Data)> {
     fn read(fields: &mut Cursor<'_>, number: u8) -> Option<Self> {
         let mut list = Cursor { whole: fields.whole, rest: fields.bytes(number)? };
-        let mut values = Self::new();
+        let len = list.rest.len();
+        if len == 0 {
+            return Some(Self::new());
+        }
+        let first = list.pair()?;
+        // Most messages have one value.
+        if list.rest.is_empty() {
+            return Some(vec![first]);
+        }
+        // Many messages have values of one length.
+        let mut values = Self::with_capacity(len / (len - list.rest.len()));
+        values.push(first);
         while !list.rest.is_empty() {
-            let before = list.rest.len();
-            let mut pair = Cursor { whole: fields.whole, rest: list.bytes(1)? };
-            let value = (H::read(&mut pair, 1)?, Data::read(&mut pair, 2)?);
-            if !pair.rest.is_empty() || values.len() == ELEMENTS_MAX {
+            if values.len() == ELEMENTS_MAX {
                 return None;
             }
-            if values.is_empty() {
-                // Many messages have values of one length.
-                values.reserve_exact(before / (before - list.rest.len()));
-            }
-            values.push(value);
+            values.push(list.pair()?);
         }
         Some(values)
     }
@@ -304,9 +321,10 @@ struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// Returns the number of a body's only case, and its fields.
-    fn of_case(whole: &'a Data) -> Option<(u64, Self)> {
-        let mut reader = WireReader::new(whole);
+    /// Returns the number of a body's only case, and its fields. The body is a part of `whole`.
+    #[inline]
+    fn of_case(whole: &'a Data, body: &'a [u8]) -> Option<(u64, Self)> {
+        let mut reader = WireReader::new(body);
         let key = reader.varint().ok()?;
         let len = reader.varint().ok()?;
         let rest = reader.rest();
@@ -314,6 +332,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Whether the next field has this number, below 16, and this wire type.
+    #[inline]
     fn is_next(&self, field: u8, wire_type: u8) -> bool {
         self.rest.first() == Some(&(field << 3 | wire_type))
     }
@@ -331,8 +350,29 @@ impl<'a> Cursor<'a> {
         Some(bytes)
     }
 
-    /// Reads a message that holds nothing but bytes in field 1; no bytes if it is empty.
+    /// Reads a message that holds nothing but `N` bytes in field 1, fewer than 126. Nothing is read if the next field
+    /// is not in this form, in which nearly all handles and times are.
     #[inline]
+    fn fixed<const N: usize>(&mut self, field: u8) -> Option<[u8; N]> {
+        let head = [field << 3 | 2, N as u8 + 2, 1 << 3 | 2, N as u8];
+        let (found, rest) = self.rest.split_first_chunk::<4>()?;
+        let (bytes, rest) = rest.split_first_chunk::<N>()?;
+        if *found != head {
+            return None;
+        }
+        self.rest = rest;
+        Some(*bytes)
+    }
+
+    /// Reads a pair of a handle and a value.
+    #[inline]
+    fn pair<H: Frequent>(&mut self) -> Option<(H, Data)> {
+        let mut pair = Cursor { whole: self.whole, rest: self.bytes(1)? };
+        let value = (H::read(&mut pair, 1)?, Data::read(&mut pair, 2)?);
+        pair.rest.is_empty().then_some(value)
+    }
+
+    /// Reads a message that holds nothing but bytes in field 1; no bytes if it is empty.
     fn opaque(&mut self, field: u8) -> Option<&'a [u8]> {
         match self.bytes(field)? {
             [] => Some(&[]),

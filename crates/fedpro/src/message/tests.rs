@@ -130,8 +130,8 @@ fn agree(body: &Data) {
     if let Some(call) = fast::call(body) {
         assert_eq!(decode_any_call(body), Ok(call));
     }
-    if let Some(callback) = fast::callback(body) {
-        assert_eq!(decode_any_callback(body), Ok(callback));
+    if let Some(callback) = fast::callback(body, body) {
+        assert_eq!(decode_any_callback(body, body), Ok(callback));
     }
 }
 
@@ -150,7 +150,8 @@ proptest! {
         let body = encode_call(&call);
         prop_assert_eq!(fast::call(&body), Some(decode_any_call(&body).unwrap()));
         let body = encode_callback(&callback).into_data();
-        prop_assert_eq!(fast::callback(&body), Some(decode_any_callback(&body).unwrap()));
+        let any = decode_any_callback(&body, &body).unwrap();
+        prop_assert_eq!(fast::callback(&body, &body), Some(any));
     }
 
     #[test]

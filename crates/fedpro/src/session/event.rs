@@ -62,16 +62,42 @@ impl Bodies {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
+
+    /// Returns the memory that the bodies share.
+    #[must_use]
+    pub const fn whole(&self) -> &Data {
+        &self.0
+    }
+
+    /// Returns the bodies as parts of [`whole`](Self::whole).
+    pub fn parts(&self) -> impl Iterator<Item = &[u8]> {
+        let mut rest = &self.0[..];
+        std::iter::from_fn(move || {
+            let len = Self::first_len(rest)?;
+            let (body, behind) = rest[Self::HEAD..].split_at(len);
+            rest = behind;
+            Some(body)
+        })
+    }
+
+    /// Removes the first body, if there is one. This costs less than to take it with [`next`](Self::next).
+    pub fn skip_first(&mut self) {
+        if let Some(len) = Self::first_len(&self.0) {
+            self.0.advance(Self::HEAD + len);
+        }
+    }
+
+    /// Returns the length of the first body.
+    fn first_len(rest: &[u8]) -> Option<usize> {
+        (!rest.is_empty()).then(|| number_at(rest, 0) as usize)
+    }
 }
 
 impl Iterator for Bodies {
     type Item = Data;
 
     fn next(&mut self) -> Option<Data> {
-        if self.is_empty() {
-            return None;
-        }
-        let len = number_at(&self.0, 0) as usize;
+        let len = Self::first_len(&self.0)?;
         self.0.advance(Self::HEAD);
         Some(self.0.split_to(len))
     }

@@ -152,3 +152,27 @@ fn a_shared_frame_whose_lengths_do_not_add_up_is_a_violation() {
         assert_eq!(events(&mut pair.federate)[0], Event::Ended(end), "{payload:?}");
     }
 }
+
+#[test]
+fn the_parts_of_a_frame_are_its_bodies() {
+    let mut pair = sharing();
+    for text in ["one", "", "three"] {
+        callback(&mut pair, text);
+    }
+    let wire = transmitted(&mut pair.rti, pair.now);
+    pair.federate.receive(pair.now, &wire);
+    let [Event::Requests { bodies, .. }] = &events(&mut pair.federate)[..] else {
+        panic!("one frame")
+    };
+    let mut left = bodies.clone();
+    for body in bodies.clone() {
+        assert_eq!(left.parts().next(), Some(&body[..]));
+        assert_eq!(left.parts().map(|part| left.whole().slice_ref(part)).collect::<Vec<_>>(), {
+            left.clone().collect::<Vec<_>>()
+        });
+        left.skip_first();
+    }
+    assert_eq!((left.is_empty(), left.parts().next()), (true, None));
+    left.skip_first();
+    assert!(left.is_empty());
+}
