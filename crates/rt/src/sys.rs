@@ -27,6 +27,7 @@ pub mod perf;
 pub mod process;
 pub mod random;
 pub mod sched;
+pub mod team;
 pub mod timer;
 pub mod tsc;
 pub mod unnamed;
