@@ -541,6 +541,9 @@ pub(crate) struct UniverseFormat {
     pub(crate) check: bool,
 }
 
+/// Threads of a universe at most; more than the processors of any machine that it was tried on.
+const WORKERS_MAX: i64 = 256;
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct UniverseRun {
     /// The texts of one universe
@@ -572,6 +575,9 @@ pub(crate) struct UniverseRun {
     /// Births beyond so many entities do not happen
     #[arg(long, value_name = "N", default_value_t = BIRTHS_UP_TO)]
     pub(crate) entities_max: usize,
+    /// Threads that carry out each step together; the results do not depend on it
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=WORKERS_MAX))]
+    pub(crate) workers: u16,
     /// Replace the definition by these texts after a step
     #[arg(long, value_name = "STEP:FILE,FILE")]
     pub(crate) redefine: Vec<String>,

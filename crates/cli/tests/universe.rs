@@ -93,6 +93,28 @@ fn run_example(name: &str, arguments: &[&str]) -> serde_json::Value {
     serde_json::from_str(&out).unwrap()
 }
 
+#[test]
+fn the_number_of_workers_changes_nothing_but_the_time() {
+    let run = |workers: &str| {
+        let birds =
+            "bird:5000:position=[0,0]..[300<m>,300<m>]:velocity=[-1<m/s>,-1<m/s>]..[1<m/s>,1<m/s>]";
+        let monitor = "bird:position:near([0,0], [200<m>,200<m>], 1<m>)";
+        let death = "bird:near([0,0], [20<m>,20<m>], 3<m>)";
+        let steps = ["flock.uml", "--steps", "20", "--dt", "0.5", "--workers", workers];
+        let world = ["--populate", birds, "--monitor", monitor, "--death", death];
+        run_example("12-flockers", &[&steps[..], &world].concat())
+    };
+    let (one, three) = (run("1"), run("3"));
+    for part in ["entities", "deaths", "faults", "monitors"] {
+        assert_eq!(one[part], three[part], "{part}");
+    }
+    assert!(one["deaths"].as_u64() > Some(0) && one["monitors"][0]["sent"].as_u64() > Some(0));
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/12-flockers");
+    let (code, _, err) = universe(&folder, &["run", "flock.uml", "--workers", "0"]);
+    assert_eq!(code, Some(2));
+    assert!(err.contains("--workers") && err.contains("0 is not in 1..=256"), "{err}");
+}
+
 fn property(report: &serde_json::Value, entity: usize, name: &str) -> Vec<f64> {
     let text = report["named"][entity]["properties"][name].as_str().unwrap();
     let numbers = text.trim_matches(['[', ']']).split(", ");

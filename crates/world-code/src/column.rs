@@ -1,5 +1,7 @@
 //! Columns: one scalar of every row of a table.
 
+use std::ops::Range;
+
 use crate::scalar::{Scalar, ScalarType};
 
 /// One scalar of every row.
@@ -15,6 +17,39 @@ pub enum Column {
     Double(Vec<f64>),
     /// Texts by their numbers.
     Text(Vec<u64>),
+}
+
+/// Rows of a column that stand apart from it while somebody writes them.
+#[derive(Debug)]
+pub enum Rows<'r> {
+    /// Truth values.
+    Boolean(&'r mut [bool]),
+    /// Whole numbers.
+    Integer(&'r mut [i32]),
+    /// `real32`
+    Single(&'r mut [f32]),
+    /// `real`
+    Double(&'r mut [f64]),
+    /// Texts by their numbers.
+    Text(&'r mut [u64]),
+}
+
+impl Rows<'_> {
+    /// Splits off the first rows.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    #[must_use]
+    pub fn split_front(&mut self, count: usize) -> Self {
+        const ENOUGH: &str = "a column has the rows of its table";
+        match self {
+            Self::Boolean(rows) => Self::Boolean(rows.split_off_mut(..count).expect(ENOUGH)),
+            Self::Integer(rows) => Self::Integer(rows.split_off_mut(..count).expect(ENOUGH)),
+            Self::Single(rows) => Self::Single(rows.split_off_mut(..count).expect(ENOUGH)),
+            Self::Double(rows) => Self::Double(rows.split_off_mut(..count).expect(ENOUGH)),
+            Self::Text(rows) => Self::Text(rows.split_off_mut(..count).expect(ENOUGH)),
+        }
+    }
 }
 
 /// Does the same with the vector of any column.
@@ -79,6 +114,21 @@ impl Column {
     #[must_use]
     pub const fn len(&self) -> usize {
         each!(self, rows => rows.len())
+    }
+
+    /// Some of its rows, for writing.
+    ///
+    /// # Panics
+    /// If there are no such rows.
+    #[must_use]
+    pub fn rows_mut(&mut self, rows: Range<usize>) -> Rows<'_> {
+        match self {
+            Self::Boolean(column) => Rows::Boolean(&mut column[rows]),
+            Self::Integer(column) => Rows::Integer(&mut column[rows]),
+            Self::Single(column) => Rows::Single(&mut column[rows]),
+            Self::Double(column) => Rows::Double(&mut column[rows]),
+            Self::Text(column) => Rows::Text(&mut column[rows]),
+        }
     }
 
     /// Whether it has no rows.

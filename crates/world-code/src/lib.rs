@@ -36,6 +36,7 @@
 //!         start: 0,
 //!         count: 2,
 //!         arguments: &arguments,
+//!         apart: &[],
 //!         last_sent: &[],
 //!         neighbours: None,
 //!         element: body,
@@ -71,9 +72,9 @@ mod scalar;
 mod wasm;
 
 pub use code::Program;
-pub use column::Column;
+pub use column::{Column, Rows};
 pub use lower::{CodeError, Constraint, compile, compile_constraint, compile_converter};
-pub use run::{BLOCK_ROWS, Block, Engine, Instance, Machine, Neighbour, Neighbours};
+pub use run::{BLOCK_ROWS, Block, Engine, Instance, Machine, Neighbour, Neighbours, RowMask};
 pub use scalar::{
     Scalar, ScalarType, Texts, list_counts, scalar_count, scalar_types, scalars_of, value_of,
 };

@@ -3,6 +3,7 @@
 mod arithmetic;
 mod compiled;
 mod lanes;
+mod mask;
 mod neighbours;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,13 +15,14 @@ use hemiola_world_lang::evaluate::Fault;
 use crate::code::{
     Binary, Checked, Comparison, FaultCode, Instruction, Operand, Output, Program, Unary,
 };
-use crate::column::{Column, canonical_double, canonical_single};
+use crate::column::{Column, Rows, canonical_double, canonical_single};
 use crate::scalar::{Scalar, ScalarType};
 use crate::wasm::NotCompiled;
 use arithmetic::{Number, Real};
 use compiled::Compiled;
 pub use compiled::{Engine, Instance};
 use lanes::{Banks, Lane, Lanes, map, map2, map3};
+pub use mask::RowMask;
 use neighbours::Turn;
 pub use neighbours::{Neighbour, Neighbours};
 
@@ -32,6 +34,9 @@ pub const BLOCK_ROWS: usize = 1024;
 pub struct Block<'b> {
     /// The columns of the own table.
     pub own: &'b [Column],
+    /// The rows of the block in columns that stand apart from `own`, each with the number of its column: those that an
+    /// update writes while others read the table.
+    pub apart: &'b [(u32, Rows<'b>)],
     /// The first row.
     pub start: usize,
     /// How many rows.
@@ -136,28 +141,31 @@ impl Machine {
         code.map(FaultCode::fault)
     }
 
-    /// Appends the rows of the block for which a constraint holds, by their number in the table. A faulty row is not
-    /// among them.
+    /// Whether no row of the block has a fault.
+    #[must_use]
+    pub fn is_faultless(&self) -> bool {
+        is_faultless(&self.faults)
+    }
+
+    /// The rows of the block for which a constraint holds. A faulty row is not among them.
     ///
     /// # Panics
     /// If the program has no such result, or the block is not the one of the last call.
-    pub fn holding(&self, program: &Program, block: &Block<'_>, rows: &mut Vec<u32>) {
-        if let Some(compiled) = self.compiled.get(&program.identity) {
-            return compiled.holding(block, &self.faults, rows);
+    #[must_use]
+    pub fn holding(&self, program: &Program, block: &Block<'_>) -> RowMask {
+        let mut mask = match self.compiled.get(&program.identity) {
+            Some(compiled) => compiled.holding(block),
+            None => match self.lanes::<bool>(program, block, program.outputs[0].value) {
+                Lanes::All(false) => RowMask::default(),
+                Lanes::All(true) => RowMask::first(block.count),
+                Lanes::Each(truths) => RowMask::of(truths),
+            },
+        };
+        if !self.is_faultless() {
+            let faults = self.faults.iter().enumerate();
+            faults.filter(|(_, fault)| **fault != 0).for_each(|(row, _)| mask.remove(row));
         }
-        let truths = self.lanes::<bool>(program, block, program.outputs[0].value);
-        let numbers = block.start as u32..(block.start + block.count) as u32;
-        let is_faultless = self.faults.iter().all(|fault| *fault == 0);
-        match truths {
-            Lanes::All(false) => {}
-            Lanes::All(true) if is_faultless => rows.extend(numbers),
-            Lanes::Each(truths) if is_faultless => {
-                append_where(rows, numbers, truths.iter().copied())
-            }
-            truths => rows.extend(numbers.zip(0..).filter_map(|(number, row)| {
-                (self.faults[row] == 0 && truths.at(row)).then_some(number)
-            })),
-        }
+        mask
     }
 
     /// A scalar of the result for a row of the block. It has no meaning for a faulty row.
@@ -191,32 +199,46 @@ impl Machine {
     /// # Panics
     /// If the columns or the arguments are not those of the call.
     pub fn store(&self, program: &Program, arguments: &[Scalar], columns: &mut [Column]) {
-        if let Some(compiled) = self.compiled.get(&program.identity) {
-            return compiled.store(program, &self.rows, &self.faults, columns);
+        for (at, column) in written(program) {
+            let mut rows = columns[column as usize].rows_mut(self.rows.clone());
+            self.store_output(program, arguments, at, &mut rows);
         }
-        for output in &program.outputs {
-            let Some(column) = output.column else { continue };
-            let rows = self.rows.clone();
-            let faults = &self.faults;
-            match &mut columns[column as usize] {
-                Column::Boolean(to) => {
-                    put(&mut to[rows], faults, self.stored(program, arguments, output), |v| v);
-                }
-                Column::Integer(to) => {
-                    put(&mut to[rows], faults, self.stored(program, arguments, output), |v| v);
-                }
-                Column::Single(to) => {
-                    let from = self.stored(program, arguments, output);
-                    put(&mut to[rows], faults, from, canonical_single);
-                }
-                Column::Double(to) => {
-                    let from = self.stored(program, arguments, output);
-                    put(&mut to[rows], faults, from, canonical_double);
-                }
-                Column::Text(to) => {
-                    put(&mut to[rows], faults, self.stored(program, arguments, output), |v| v);
-                }
+    }
+
+    /// As [`Self::store`], to the rows of the block that stand apart from their columns. There is one of
+    /// [`Block::apart`] for each output with a column, in the order of the outputs.
+    ///
+    /// # Panics
+    /// If they are others.
+    pub fn store_apart(
+        &self,
+        program: &Program,
+        arguments: &[Scalar],
+        apart: &mut [(u32, Rows<'_>)],
+    ) {
+        assert_eq!(written(program).count(), apart.len(), "the columns of {}", program.name);
+        for ((at, column), (number, rows)) in written(program).zip(apart) {
+            assert_eq!(column, *number, "a column of {}", program.name);
+            self.store_output(program, arguments, at, rows);
+        }
+    }
+
+    fn store_output(&self, program: &Program, arguments: &[Scalar], at: usize, to: &mut Rows<'_>) {
+        let faults = &self.faults;
+        if let Some(compiled) = self.compiled.get(&program.identity) {
+            return compiled.store(at, faults, to);
+        }
+        let output = &program.outputs[at];
+        match to {
+            Rows::Boolean(to) => put(to, faults, self.stored(program, arguments, output), |v| v),
+            Rows::Integer(to) => put(to, faults, self.stored(program, arguments, output), |v| v),
+            Rows::Single(to) => {
+                put(to, faults, self.stored(program, arguments, output), canonical_single);
             }
+            Rows::Double(to) => {
+                put(to, faults, self.stored(program, arguments, output), canonical_double);
+            }
+            Rows::Text(to) => put(to, faults, self.stored(program, arguments, output), |v| v),
         }
     }
 
@@ -244,15 +266,14 @@ impl Machine {
         block: &Block<'s>,
         operand: Operand,
     ) -> Lanes<'s, T> {
-        let rows = block.start..block.start + block.count;
         match operand {
             Operand::Register(number) => {
                 Lanes::Each(&T::bank(&self.banks)[number as usize][..block.count])
             }
             Operand::Constant(number) => Lanes::All(T::of(program.constants[number as usize])),
             Operand::Argument(number) => Lanes::All(T::of(block.arguments[number as usize])),
-            Operand::Own(column) => Lanes::Each(&T::column(&block.own[column as usize])[rows]),
-            Operand::LastSent(at) => Lanes::Each(&T::column(&block.last_sent[at as usize])[rows]),
+            Operand::Own(column) => Lanes::Each(block.own(column)),
+            Operand::LastSent(at) => Lanes::Each(block.last_sent(at)),
         }
     }
 
@@ -336,21 +357,36 @@ impl Machine {
     }
 }
 
-/// Appends the numbers whose truth value holds. There is no branch, because nobody can predict which rows those are.
-fn append_where(rows: &mut Vec<u32>, numbers: Range<u32>, truths: impl Iterator<Item = bool>) {
-    let mut end = rows.len();
-    rows.resize(end + numbers.len(), 0);
-    for (number, holds) in numbers.zip(truths) {
-        rows[end] = number;
-        end += usize::from(holds);
+impl<'b> Block<'b> {
+    /// The rows of the block in a column of the own table.
+    fn own<T: Lane>(&self, column: u32) -> &'b [T] {
+        match self.apart.iter().find(|(apart, _)| *apart == column) {
+            Some((_, rows)) => T::rows(rows),
+            None => &T::column(&self.own[column as usize])[self.start..self.start + self.count],
+        }
     }
-    rows.truncate(end);
+
+    /// The rows of the block as they were last sent.
+    fn last_sent<T: Lane>(&self, at: u32) -> &'b [T] {
+        &T::column(&self.last_sent[at as usize])[self.start..self.start + self.count]
+    }
+}
+
+/// The outputs that go to columns, by their number, and these columns.
+fn written(program: &Program) -> impl Iterator<Item = (usize, u32)> {
+    let outputs = program.outputs.iter().enumerate();
+    outputs.filter_map(|(at, output)| Some((at, output.column?)))
+}
+
+/// Whether no row has a fault. A loop that ended at the first one would not become vector instructions.
+fn is_faultless(faults: &[u8]) -> bool {
+    faults.iter().fold(0, |all, fault| all | fault) == 0
 }
 
 /// Writes values to the rows without a fault.
 fn put<T: Lane>(to: &mut [T], faults: &[u8], from: Lanes<'_, T>, canonical: impl Fn(T) -> T) {
     // Blocks seldom have a fault, and a plain loop becomes vector instructions.
-    if faults.iter().all(|fault| *fault == 0) {
+    if is_faultless(faults) {
         return match from {
             Lanes::Each(from) => map(to, Lanes::Each(&from[..faults.len()]), canonical),
             Lanes::All(from) => to.fill(canonical(from)),

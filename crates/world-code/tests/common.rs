@@ -165,6 +165,7 @@ pub(crate) fn compare(
                 start,
                 count,
                 arguments: &scalars,
+                apart: &[],
                 last_sent: &sent,
                 neighbours: Some(&tables),
                 element,

@@ -26,6 +26,7 @@ fn run(items: &str, columns: &mut [Column]) -> Vec<Option<Fault>> {
         start: 0,
         count,
         arguments: &[],
+        apart: &[],
         last_sent: &[],
         neighbours: None,
         element: ElementId(0),

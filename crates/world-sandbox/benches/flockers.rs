@@ -1,15 +1,20 @@
 //! A step of flockers, 200 in each square of 150 metres: those of `examples/12-flockers`, in both tiers. They search
-//! their neighbours in each step.
+//! their neighbours in each step. One worker makes a step, and two.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use hemiola_rt::sys::team::Team;
 use hemiola_units::Random;
-use hemiola_world::{Change, World};
+use hemiola_world::{Change, Workers, World};
 use hemiola_world_lang::{Sources, Value, check};
 use hemiola_world_sandbox::ColumnEngine;
 
 const WORLD: &str = include_str!("../../../examples/12-flockers/flock.uml");
 /// The line of the text that says how wide the square is.
 const EDGE: &str = "constant EDGE : real32<m> = 1060<m>;";
+
+/// Tiers and numbers of workers.
+const TURNS: [(&str, usize); 4] =
+    [("interpreter", 1), ("interpreter", 2), ("compiled", 1), ("compiled", 2)];
 
 fn pair(random: &mut Random, low: f64, high: f64) -> Value {
     Value::Items([(); 2].map(|()| Value::Single(random.between(low, high) as f32)).to_vec())
@@ -38,13 +43,15 @@ fn flockers(c: &mut Criterion) {
     for rows in [10_000, 100_000] {
         let mut group = c.benchmark_group(format!("{rows} flockers"));
         group.throughput(Throughput::Elements(rows.into())).sample_size(20);
-        for tier in ["interpreter", "compiled"] {
+        for (tier, workers) in TURNS {
             let mut world = world(rows);
+            let mut team = Team::new(workers, "worker", || ()).expect("a thread starts");
+            world.employ(Workers::new(workers, Box::new(move |count, work| team.run(count, work))));
             if tier == "compiled" {
                 let Ok(mut engine) = ColumnEngine::new() else { continue };
                 assert_eq!(world.compile(&mut engine), []);
             }
-            group.bench_function(tier, |b| {
+            group.bench_function(format!("{tier}, {workers} workers"), |b| {
                 b.iter(|| world.step(0.5, &mut |_| {}, &mut |_| {}));
             });
         }

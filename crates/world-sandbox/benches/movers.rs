@@ -1,15 +1,28 @@
-//! A step of 100,000 movers in a box with ten monitors, each a box of its own and a threshold, in both tiers.
+//! A step of 100,000 movers in a box with ten monitors, each a box of its own and a threshold: plain Rust loops over
+//! the same columns, and both tiers with one worker and with two. All of them send the same number of rows.
 
 use std::hint::black_box;
+use std::ops::Range;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use hemiola_rt::sys::team::Team;
 use hemiola_units::Random;
-use hemiola_world::{Change, Effect, Interest, MonitorId, World};
+use hemiola_world::{Change, Effect, Interest, MonitorId, Workers, World};
 use hemiola_world_lang::{Sources, Value, check};
 use hemiola_world_sandbox::ColumnEngine;
 
 const ROWS: usize = 100_000;
+/// Rows of a block of the plain loops.
+const BLOCK: usize = 2_048;
 const EDGE: f64 = 1_000.0;
+/// Side of the box of a monitor.
+const SIDE: f32 = 400.0;
+/// A row is sent again when it has moved farther.
+const MOVED: f32 = 1.0;
+const DT: f64 = 0.05;
+/// Tiers and numbers of workers.
+const TURNS: [(&str, usize); 4] =
+    [("interpreter", 1), ("interpreter", 2), ("compiled", 1), ("compiled", 2)];
 
 const WORLD: &str = "universe bench {
   element mover {
@@ -28,12 +41,14 @@ const WORLD: &str = "universe bench {
   }
 }";
 
-fn point(random: &mut Random, low: f64, high: f64) -> [f64; 3] {
-    [(); 3].map(|()| random.between(low, high))
-}
+type Point = [f32; 3];
 
-fn value(point: [f64; 3]) -> Value {
-    Value::Items(point.map(|x| Value::Single(x as f32)).to_vec())
+/// Positions and velocities, and the lowest corners of the boxes of the monitors.
+fn scene(monitors: u32) -> (Vec<[Point; 2]>, Vec<Point>) {
+    let mut random = Random::from_seed(2);
+    let mut point = |low, high| [(); 3].map(|()| random.between(low, high) as f32);
+    let rows = (0..ROWS).map(|_| [point(0.0, EDGE), point(-20.0, 20.0)]).collect();
+    (rows, (0..monitors).map(|_| point(0.0, EDGE - f64::from(SIDE))).collect())
 }
 
 fn world(monitors: u32) -> World {
@@ -42,15 +57,14 @@ fn world(monitors: u32) -> World {
     let element = universe.element_named("mover").expect("it is there");
     let constraint = universe.elements[element.index()].constraints[0];
     let mut world = World::new(universe).expect("it has code");
-    let mut random = Random::from_seed(2);
-    for _ in 0..ROWS {
-        let (position, velocity) = (point(&mut random, 0.0, EDGE), point(&mut random, -20.0, 20.0));
-        let row = Value::Row(vec![value(position), value(velocity)]);
+    let value = |point: Point| Value::Items(point.map(Value::Single).to_vec());
+    let (rows, boxes) = scene(monitors);
+    for row in rows {
+        let row = Value::Row(row.map(value).to_vec());
         world.submit(Change::Construct(element, row)).expect("it fits");
     }
-    for id in 0..monitors {
-        let low = point(&mut random, 0.0, EDGE - 400.0);
-        let arguments = vec![value(low), value(low.map(|x| x + 400.0)), Value::Single(1.0)];
+    for (id, low) in (0..).zip(boxes) {
+        let arguments = vec![value(low), value(low.map(|x| x + SIDE)), Value::Single(MOVED)];
         let constraint = Some((constraint, arguments));
         let interest = Interest { element, properties: vec![0], constraint, effect: Effect::None };
         world.submit(Change::Register(MonitorId(id), interest)).expect("it fits");
@@ -59,23 +73,120 @@ fn world(monitors: u32) -> World {
     world
 }
 
+/// The same world as plain loops.
+struct Plain {
+    position: [Vec<f32>; 3],
+    velocity: [Vec<f32>; 3],
+    monitors: Vec<PlainMonitor>,
+}
+
+struct PlainMonitor {
+    low: Point,
+    last_sent: [Vec<f32>; 3],
+    rows: Vec<u32>,
+    columns: [Vec<f32>; 3],
+}
+
+impl Plain {
+    fn new(monitors: u32) -> Self {
+        let (rows, boxes) = scene(monitors);
+        let columns = |at: usize| {
+            [0, 1, 2].map(|axis| rows.iter().map(|row| row[at][axis]).collect::<Vec<f32>>())
+        };
+        let (position, velocity) = (columns(0), columns(1));
+        let monitor = |low| {
+            let (last_sent, columns) = (position.clone(), [(); 3].map(|()| Vec::new()));
+            PlainMonitor { low, last_sent, rows: Vec::new(), columns }
+        };
+        let monitors = boxes.into_iter().map(monitor).collect();
+        Self { position, velocity, monitors }
+    }
+
+    /// Makes a step and returns how many rows are sent.
+    fn step(&mut self) -> u64 {
+        let Self { position, velocity, monitors } = self;
+        for start in (0..ROWS).step_by(BLOCK) {
+            let block = start..ROWS.min(start + BLOCK);
+            for (position, velocity) in position.iter_mut().zip(velocity.iter_mut()) {
+                let rows = position[block.clone()].iter_mut().zip(&mut velocity[block.clone()]);
+                for (position, velocity) in rows {
+                    *position += *velocity * DT as f32;
+                    let is_outside = *position < 0.0 || *position > EDGE as f32;
+                    *velocity = if is_outside { -*velocity } else { *velocity };
+                }
+            }
+            monitors.iter_mut().for_each(|monitor| monitor.choose(position, block.clone()));
+        }
+        monitors.iter_mut().map(|monitor| monitor.send(position)).sum()
+    }
+}
+
+impl PlainMonitor {
+    fn choose(&mut self, position: &[Vec<f32>; 3], block: Range<usize>) {
+        let mut inside = [true; BLOCK];
+        for (position, low) in position.iter().zip(self.low) {
+            for (inside, x) in inside.iter_mut().zip(&position[block.clone()]) {
+                *inside &= (*x >= low) & (*x <= low + SIDE);
+            }
+        }
+        for row in block.clone().filter(|row| inside[row - block.start]) {
+            let squares = [0, 1, 2].map(|axis| {
+                let offset = position[axis][row] - self.last_sent[axis][row];
+                offset * offset
+            });
+            if squares.iter().sum::<f32>().sqrt() > MOVED {
+                self.rows.push(row as u32);
+            }
+        }
+    }
+
+    fn send(&mut self, position: &[Vec<f32>; 3]) -> u64 {
+        for (axis, column) in self.columns.iter_mut().enumerate() {
+            column.clear();
+            for row in &self.rows {
+                let x = position[axis][*row as usize];
+                self.last_sent[axis][*row as usize] = x;
+                column.push(x);
+            }
+        }
+        black_box(&self.columns);
+        let sent = self.rows.len() as u64;
+        self.rows.clear();
+        sent
+    }
+}
+
 fn movers(c: &mut Criterion) {
     let mut group = c.benchmark_group("100,000 movers");
     group.throughput(Throughput::Elements(ROWS as u64)).sample_size(20);
     for monitors in [0, 10] {
-        for tier in ["interpreter", "compiled"] {
+        let sent: Vec<u64> = {
+            let mut plain = Plain::new(monitors);
+            (0..20).map(|_| plain.step()).collect()
+        };
+        let mut plain = Plain::new(monitors);
+        group.bench_function(format!("{monitors} monitors, plain Rust"), |b| {
+            b.iter(|| plain.step());
+        });
+        for (tier, workers) in TURNS {
             let mut world = world(monitors);
+            let mut team = Team::new(workers, "worker", || ()).expect("a thread starts");
+            world.employ(Workers::new(workers, Box::new(move |count, work| team.run(count, work))));
             if tier == "compiled" {
                 let Ok(mut engine) = ColumnEngine::new() else { continue };
                 assert_eq!(world.compile(&mut engine), []);
             }
-            group.bench_function(format!("{monitors} monitors, {tier}"), |b| {
-                b.iter(|| {
-                    world.step(0.05, &mut |_| {}, &mut |output| {
-                        black_box(output);
-                    })
-                });
-            });
+            let mut step = || {
+                world.step(DT, &mut |_| {}, &mut |output| {
+                    black_box(output);
+                })
+            };
+            assert!(
+                sent.iter().all(|sent| step().sent == *sent),
+                "the rows are those of plain Rust"
+            );
+            let name = format!("{monitors} monitors, {tier}, {workers} workers");
+            group.bench_function(name, |b| b.iter(&mut step));
         }
     }
     group.finish();

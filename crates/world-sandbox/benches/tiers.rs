@@ -165,6 +165,7 @@ fn step(
             start,
             count: BLOCK_ROWS.min(ROWS - start),
             arguments: &arguments,
+            apart: &[],
             last_sent: &[],
             neighbours: before.map(|before| before as &dyn Neighbours),
             element,

@@ -1,3 +1,4 @@
 //! Worlds in the compiled tier beside the same worlds in the interpreter.
 
 mod tiers;
+mod workers;

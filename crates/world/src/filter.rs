@@ -3,25 +3,49 @@
 //! The first part of every constraint runs over a block of rows while the block is in the cache, for one monitor after
 //! the other. The rows for which it holds are few as a rule. The second part, which compares them with what was sent
 //! last, runs over these rows only, gathered from all blocks.
+//!
+//! Workers share the blocks of the first part, and the monitors of the second one. The caller is told in the order of
+//! the monitors afterwards.
 
-use hemiola_world_code::{BLOCK_ROWS, Block, Column, Constraint, Machine, Program};
-use hemiola_world_lang::definition::ElementId;
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::Mutex;
 
-use crate::monitor::{Monitor, MonitorId, Watched};
+use hemiola_world_code::{BLOCK_ROWS, Block, Column, Constraint, RowMask};
+use hemiola_world_lang::definition::{ElementId, FunctionId};
+
+use crate::monitor::{Monitor, MonitorCounts, MonitorId, Watched};
 use crate::step::{Output, StepReport};
 use crate::table::Table;
+use crate::workers::{Crew, Seat, locked};
 use crate::world::{EntityId, World};
+
+/// Monitors whose rows are chosen together. It bounds the memory of the filter: 4 bytes for each row of the largest
+/// table, and the rows that these monitors are sent.
+const TOGETHER_MAX: usize = 32;
 
 /// Memory of the filter, which is kept from step to step.
 #[derive(Debug, Default)]
-pub(crate) struct Buffers {
-    /// By column of the own table: gathered rows, in the columns that are read.
-    own: Vec<Column>,
-    last_sent: Vec<Column>,
-    /// Rows of the gathered columns for which the second part holds.
-    holding: Vec<u32>,
+pub(crate) struct Filter {
+    /// Monitors that are handled together.
+    together: Vec<MonitorId>,
+    /// The rows for which the first parts hold: of the first block for each of these monitors, then of the next block.
+    masks: Vec<RowMask>,
+    /// For each of these monitors, what it is sent.
+    parcels: Vec<Parcel>,
+}
+
+/// The rows that a monitor is sent of a table.
+#[derive(Debug, Default)]
+pub(crate) struct Parcel {
+    /// The rows for which the first part of the constraint holds; then those that are sent.
+    rows: Vec<u32>,
+    /// Faults of the first part.
+    faults: u64,
     entities: Vec<EntityId>,
     columns: Vec<Column>,
+    /// How many of the columns it is sent.
+    sent: usize,
 }
 
 impl World {
@@ -29,150 +53,215 @@ impl World {
         let collected = self.collected.iter();
         report.collected = collected.map(|(id, _)| self.tables[id.index()].len() as u64).sum();
         for (element, table) in (0..).map(ElementId).zip(&self.tables) {
-            for start in (0..table.len()).step_by(BLOCK_ROWS) {
-                for monitor in self.monitors.values_mut() {
-                    if let Some(constraint) = monitor.constraint(&self.constraints) {
-                        choose(&mut self.machine, constraint, monitor, (element, table), start);
+            let mut behind = Bound::Unbounded;
+            while table.len() > 0 {
+                let others = self.monitors.range((behind, Bound::Unbounded));
+                let watching = others.filter(|(_, monitor)| monitor.watched.contains_key(&element));
+                let together = &mut self.filter.together;
+                together.clear();
+                together.extend(watching.map(|(id, _)| *id).take(TOGETHER_MAX));
+                let Some(last) = together.last() else { break };
+                behind = Bound::Excluded(*last);
+                let mut choice = Choice {
+                    table,
+                    element,
+                    constraints: &self.constraints,
+                    crew: &mut self.crew,
+                    filter: &mut self.filter,
+                };
+                choice.first_parts(&self.monitors);
+                choice.second_parts(&mut self.monitors);
+                for (id, parcel) in self.filter.together.iter().zip(&self.filter.parcels) {
+                    report.sent += parcel.rows.len() as u64;
+                    if !parcel.rows.is_empty() {
+                        parcel.tell(*id, element, out);
+                        let effect = &self.monitors[id].interest.effect;
+                        self.fates.note(*id, effect, parcel.entities.iter().copied());
                     }
                 }
             }
-            for (id, monitor) in &mut self.monitors {
-                let constraint = monitor.constraint(&self.constraints);
-                let (counts, arguments) = (&mut monitor.counts, &monitor.arguments);
-                let Some(watched) = monitor.watched.get_mut(&element) else { continue };
-                let parts = constraint.and_then(|both| Some((both.then.as_ref()?, both)));
-                if let Some((then, Constraint { then_reads, .. })) = parts {
-                    let chosen = watched.rows.len() as u64;
-                    let faults = self.buffers.compare(
-                        &mut self.machine,
-                        (then, then_reads),
-                        arguments,
-                        watched,
-                        (element, table),
-                    );
-                    counts.faults += faults;
-                    counts.unchanged += chosen - watched.rows.len() as u64 - faults;
-                }
-                match constraint {
-                    Some(constraint) => watched.note_sent(constraint, table),
-                    None => watched.rows.extend(0..table.len() as u32),
-                }
-                let sent = watched.rows.len() as u64;
-                counts.sent += sent;
-                report.sent += sent;
-                if sent > 0 {
-                    let columns = &monitor.columns;
-                    self.buffers.tell((*id, element), columns, &watched.rows, table, out);
-                    let entities = watched.rows.iter().map(|row| table.ids[*row as usize]);
-                    self.fates.note(*id, &monitor.interest.effect, entities);
-                }
-                watched.rows.clear();
-            }
         }
     }
 }
 
-/// Runs the first part of a constraint over a block.
-fn choose(
-    machine: &mut Machine,
-    constraint: &Constraint,
-    monitor: &mut Monitor,
-    (element, table): (ElementId, &Table),
-    start: usize,
-) {
-    let Some(watched) = monitor.watched.get_mut(&element) else { return };
-    let block = Block {
-        own: &table.columns,
-        start,
-        count: BLOCK_ROWS.min(table.len() - start),
-        arguments: &monitor.arguments,
-        last_sent: &watched.last_sent,
-        neighbours: None,
-        element,
-    };
-    let before = watched.rows.len();
-    machine.run(&constraint.first, &block);
-    machine.holding(&constraint.first, &block, &mut watched.rows);
-    let faults = faults(machine);
-    let others = (block.count - (watched.rows.len() - before)) as u64 - faults;
-    monitor.counts.faults += faults;
-    // The first of two parts does not, and a look at its code would take long beside a block.
-    if constraint.then.is_none() && constraint.first.reads_last_sent() {
-        monitor.counts.unchanged += others;
-    } else {
-        monitor.counts.outside += others;
+/// The choice of the rows of a table for some monitors.
+struct Choice<'w> {
+    table: &'w Table,
+    element: ElementId,
+    constraints: &'w BTreeMap<FunctionId, Constraint>,
+    crew: &'w mut Crew,
+    filter: &'w mut Filter,
+}
+
+impl Choice<'_> {
+    /// Runs the first parts of the constraints over all blocks.
+    fn first_parts(&mut self, monitors: &BTreeMap<MonitorId, Monitor>) {
+        let Self { table, element, constraints, .. } = *self;
+        let Filter { together, masks, parcels } = &mut *self.filter;
+        let blocks = table.len().div_ceil(BLOCK_ROWS);
+        masks.resize(blocks * together.len(), RowMask::default());
+        parcels.resize_with(together.len().max(parcels.len()), Parcel::default);
+        parcels.iter_mut().for_each(|parcel| parcel.faults = 0);
+        let queue = Mutex::new(masks.chunks_mut(together.len()).enumerate());
+        self.crew.run(blocks, &|seat| {
+            while let Some((at, masks)) = { locked(&queue).next() } {
+                let start = at * BLOCK_ROWS;
+                for ((number, id), mask) in together.iter().enumerate().zip(masks) {
+                    let monitor = &monitors[id];
+                    let Some(constraint) = monitor.constraint(constraints) else { continue };
+                    let block = Block {
+                        own: &table.columns,
+                        apart: &[],
+                        start,
+                        count: BLOCK_ROWS.min(table.len() - start),
+                        arguments: &monitor.arguments,
+                        last_sent: &monitor.watched[&element].last_sent,
+                        neighbours: None,
+                        element,
+                    };
+                    seat.machine.run(&constraint.first, &block);
+                    *mask = seat.machine.holding(&constraint.first, &block);
+                    if !seat.machine.is_faultless() {
+                        seat.constraint_faults.push((number, faults(seat)));
+                    }
+                }
+            }
+        });
+        for (number, faults) in self.crew.seats().flat_map(|seat| seat.constraint_faults.drain(..))
+        {
+            parcels[number].faults += faults;
+        }
+    }
+
+    /// Gathers the rows of each monitor, runs the second part of its constraint over them, and notes what it is sent.
+    fn second_parts(&mut self, monitors: &mut BTreeMap<MonitorId, Monitor>) {
+        let Self { table, element, constraints, .. } = *self;
+        let Filter { together, masks, parcels } = &mut *self.filter;
+        let (masks, count) = (&*masks, together.len());
+        let range = together[0]..=together[count - 1];
+        let watching = monitors
+            .range_mut(range)
+            .filter_map(|(_, monitor)| monitor.watched.contains_key(&element).then_some(monitor));
+        let queue = Mutex::new(watching.zip(parcels).enumerate());
+        self.crew.run(count, &|seat| {
+            while let Some((number, (monitor, parcel))) = { locked(&queue).next() } {
+                let constraint = monitor.constraint(constraints);
+                parcel.rows.clear();
+                match constraint {
+                    Some(_) => {
+                        let masks = masks.iter().skip(number).step_by(count);
+                        for (start, mask) in (0..).step_by(BLOCK_ROWS).zip(masks) {
+                            mask.append(start, &mut parcel.rows);
+                        }
+                    }
+                    None => parcel.rows.extend(0..table.len() as u32),
+                }
+                let Monitor { watched, counts, arguments, columns, .. } = monitor;
+                let Some(watched) = watched.get_mut(&element) else { continue };
+                if let Some(constraint) = constraint {
+                    parcel.count_others(constraint, table, counts);
+                    parcel.compare(seat, constraint, arguments, watched, counts, (element, table));
+                    watched.note_sent(constraint, table, &parcel.rows);
+                }
+                counts.sent += parcel.rows.len() as u64;
+                parcel.gather(columns, table);
+            }
+        });
     }
 }
 
-fn faults(machine: &Machine) -> u64 {
-    machine.faults().iter().map(|fault| u64::from(*fault != 0)).sum()
+fn faults(seat: &Seat) -> u64 {
+    seat.machine.faults().iter().map(|fault| u64::from(*fault != 0)).sum()
 }
 
 impl Watched {
-    fn note_sent(&mut self, constraint: &Constraint, table: &Table) {
+    fn note_sent(&mut self, constraint: &Constraint, table: &Table, rows: &[u32]) {
         for (to, column) in self.last_sent.iter_mut().zip(constraint.last_sent()) {
-            to.copy_rows(&table.columns[*column as usize], &self.rows);
+            to.copy_rows(&table.columns[*column as usize], rows);
         }
     }
 }
 
-impl Buffers {
-    /// Keeps the chosen rows for which the second part of a constraint holds, and returns the number of faults.
+impl Parcel {
+    /// Counts the rows for which the first part of the constraint does not hold.
+    fn count_others(&self, constraint: &Constraint, table: &Table, counts: &mut MonitorCounts) {
+        let others = (table.len() - self.rows.len()) as u64 - self.faults;
+        counts.faults += self.faults;
+        // The first of two parts does not, and a look at its code would take long beside a block.
+        if constraint.then.is_none() && constraint.first.reads_last_sent() {
+            counts.unchanged += others;
+        } else {
+            counts.outside += others;
+        }
+    }
+
+    /// Keeps the rows for which the second part of the constraint holds, if there is one.
     fn compare(
         &mut self,
-        machine: &mut Machine,
-        (then, read): (&Program, &[u32]),
+        seat: &mut Seat,
+        constraint: &Constraint,
         arguments: &[hemiola_world_code::Scalar],
-        watched: &mut Watched,
+        watched: &Watched,
+        counts: &mut MonitorCounts,
         (element, table): (ElementId, &Table),
-    ) -> u64 {
-        let (mut faults_found, mut kept) = (0, 0);
-        for start in (0..watched.rows.len()).step_by(BLOCK_ROWS) {
-            let end = watched.rows.len().min(start + BLOCK_ROWS);
-            let rows = &watched.rows[start..end];
-            let own =
-                read.iter().map(|column| (*column as usize, &table.columns[*column as usize]));
-            gather(&mut self.own, own, rows);
-            gather(&mut self.last_sent, (0..).zip(&watched.last_sent), rows);
+    ) {
+        let Constraint { then: Some(then), then_reads, .. } = constraint else { return };
+        let (chosen, mut faults_found, mut kept) = (self.rows.len(), 0, 0);
+        for start in (0..chosen).step_by(BLOCK_ROWS) {
+            let end = chosen.min(start + BLOCK_ROWS);
+            let rows = &self.rows[start..end];
+            let own = then_reads
+                .iter()
+                .map(|column| (*column as usize, &table.columns[*column as usize]));
+            gather(&mut seat.own, own, rows);
+            gather(&mut seat.last_sent, (0..).zip(&watched.last_sent), rows);
             let block = Block {
-                own: &self.own,
+                own: &seat.own,
+                apart: &[],
                 start: 0,
                 count: rows.len(),
                 arguments,
-                last_sent: &self.last_sent,
+                last_sent: &seat.last_sent,
                 neighbours: None,
                 element,
             };
-            machine.run(then, &block);
-            faults_found += faults(machine);
-            self.holding.clear();
-            machine.holding(then, &block, &mut self.holding);
-            for at in &self.holding {
-                watched.rows[kept] = watched.rows[start + *at as usize];
+            seat.machine.run(then, &block);
+            let mask = seat.machine.holding(then, &block);
+            faults_found += faults(seat);
+            for at in mask.rows(start as u32) {
+                self.rows[kept] = self.rows[at as usize];
                 kept += 1;
             }
         }
-        watched.rows.truncate(kept);
-        faults_found
+        self.rows.truncate(kept);
+        counts.faults += faults_found;
+        counts.unchanged += (chosen - kept) as u64 - faults_found;
     }
 
-    /// Gathers what the monitor is sent and tells it.
+    /// Gathers the entities and the columns that the monitor is sent.
+    fn gather(&mut self, columns: &[u32], table: &Table) {
+        self.entities.clear();
+        self.entities.extend(self.rows.iter().map(|row| table.ids[*row as usize]));
+        let columns = columns.iter().map(|column| &table.columns[*column as usize]);
+        self.sent = columns.len();
+        gather(&mut self.columns, (0..).zip(columns), &self.rows);
+    }
+
+    /// All rows of a table for a monitor that is sent these columns.
+    pub(crate) fn of_all(columns: &[u32], table: &Table) -> Self {
+        let rows = (0..table.len() as u32).collect();
+        let mut parcel = Self { rows, ..Self::default() };
+        parcel.gather(columns, table);
+        parcel
+    }
+
     pub(crate) fn tell(
-        &mut self,
-        (monitor, element): (MonitorId, ElementId),
-        columns: &[u32],
-        rows: &[u32],
-        table: &Table,
+        &self,
+        monitor: MonitorId,
+        element: ElementId,
         out: &mut dyn FnMut(Output<'_>),
     ) {
-        self.entities.clear();
-        self.entities.extend(rows.iter().map(|row| table.ids[*row as usize]));
-        gather(
-            &mut self.columns,
-            (0..).zip(columns.iter().map(|column| &table.columns[*column as usize])),
-            rows,
-        );
-        let (entities, columns) = (&self.entities, &self.columns[..columns.len()]);
+        let (entities, columns) = (&self.entities, &self.columns[..self.sent]);
         out(Output::Rows { monitor, element, entities, columns });
     }
 }

@@ -58,6 +58,7 @@ mod setup;
 mod step;
 mod structure;
 mod table;
+mod workers;
 mod world;
 
 pub use birth::{BIRTHS_UP_TO, Draw, Effect};
@@ -73,4 +74,5 @@ pub use sample::{SCALARS_MAX, SampleError, Sampled, Slice, SliceRequest, Slices}
 pub use setup::{Setup, SetupError, SetupPart, SetupTexts};
 pub use step::{Output, Phase, StepReport};
 pub use structure::{Memory, Structure};
+pub use workers::{Run, Workers};
 pub use world::{Change, ENTITIES_MAX, EntityId, MONITORS_MAX, Refused, World, WorldError};

@@ -58,8 +58,6 @@ pub(crate) struct Monitor {
 pub(crate) struct Watched {
     /// The rows as they were last sent, in the columns that the constraint reads ([`Constraint::last_sent`]).
     pub(crate) last_sent: Vec<Column>,
-    /// In the filter phase, the rows for which the first part of the constraint holds; then those that are sent.
-    pub(crate) rows: Vec<u32>,
 }
 
 impl Monitor {

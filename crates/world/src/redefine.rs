@@ -20,6 +20,7 @@ use hemiola_world_lang::{Problem, Sources, check};
 use hemiola_world_plan::{Conversion, Missing, Origin, Plan, ScalarSource, Source, scalars};
 use thiserror::Error;
 
+use crate::filter::Parcel;
 use crate::monitor::{Interest, Monitor, MonitorCounts, MonitorId, Watched};
 use crate::past::Past;
 use crate::step::Output;
@@ -271,7 +272,8 @@ impl World {
     fn keep_code_of(&mut self, former: Option<&Parts>) {
         let former = former.map(|parts| every_program(&parts.updates, &parts.constraints));
         let programs = every_program(&self.updates, &self.constraints);
-        self.machine.keep_only(programs.chain(former.into_iter().flatten()));
+        let kept = programs.chain(former.into_iter().flatten());
+        self.crew.seats().for_each(|seat| seat.machine.keep_only(kept.clone()));
     }
 
     /// Whether [`Self::roll_back`] is possible as far as the definitions tell, without a look at each row.
@@ -347,9 +349,8 @@ impl World {
                 let columns = read.iter().map(|column| table.columns[*column as usize].clone());
                 watched.last_sent = if table.len() == 0 { Vec::new() } else { columns.collect() };
                 if table.len() > 0 {
-                    let rows: Vec<u32> = (0..table.len() as u32).collect();
-                    monitor.counts.sent += rows.len() as u64;
-                    self.buffers.tell((*id, *element), &monitor.columns, &rows, table, out);
+                    monitor.counts.sent += table.len() as u64;
+                    Parcel::of_all(&monitor.columns, table).tell(*id, *element, out);
                 }
             }
         }
@@ -476,7 +477,7 @@ impl World {
         to: &mut [Column],
         property: &dyn Fn() -> String,
     ) -> Result<(), RedefineError> {
-        let table = &self.tables[from.index()];
+        let (table, machine) = (&self.tables[from.index()], &mut self.crew.first().machine);
         for output in &program.outputs {
             let column = output.column.expect("a converter gives columns");
             to[column as usize] = Column::filled(Scalar::zero(output.ty), table.len());
@@ -488,13 +489,14 @@ impl World {
                 start,
                 count: BLOCK_ROWS.min(table.len() - start),
                 arguments: &[],
+                apart: &[],
                 last_sent: &[],
                 neighbours: None,
                 element: from,
             };
-            self.machine.run(program, &block);
-            self.machine.store(program, &[], to);
-            let rows = (0..block.count).filter_map(|row| Some((row, self.machine.fault(row)?)));
+            machine.run(program, &block);
+            machine.store(program, &[], to);
+            let rows = (0..block.count).filter_map(|row| Some((row, machine.fault(row)?)));
             faults.extend(rows.map(|(row, fault)| (table.ids[start + row], fault)));
         }
         // The first one by its number, whatever the order of rows is.

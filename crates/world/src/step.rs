@@ -1,13 +1,15 @@
 //! A step and its phases.
 
 use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
-use hemiola_world_code::{BLOCK_ROWS, Block, Column, Machine, Scalar};
+use hemiola_world_code::{BLOCK_ROWS, Block, Column, Scalar};
 use hemiola_world_lang::definition::ElementId;
 use hemiola_world_lang::evaluate::Fault;
 
 use crate::monitor::MonitorId;
 use crate::past::PastView;
+use crate::workers::locked;
 use crate::world::{EntityId, World};
 
 /// A part of a step.
@@ -136,7 +138,6 @@ impl World {
     }
 
     fn update(&mut self, seconds: f64, report: &mut StepReport, out: &mut dyn FnMut(Output<'_>)) {
-        let mut machine = std::mem::take(&mut self.machine);
         for at in 0..self.tables.len() {
             let element = ElementId(at as u32);
             let Some(function) = self.universe.elements[at].update else { continue };
@@ -147,47 +148,53 @@ impl World {
                 _ => Scalar::Double(seconds),
             });
             let arguments = argument.as_slice();
-            for start in (0..self.tables[at].len()).step_by(BLOCK_ROWS) {
-                let count = BLOCK_ROWS.min(self.tables[at].len() - start);
-                let past = PastView { past: &self.past, tables: &self.tables };
-                let block = Block {
-                    own: &self.tables[at].columns,
-                    start,
-                    count,
-                    arguments,
-                    last_sent: &[],
-                    neighbours: Some(&past),
-                    element,
-                };
-                machine.run(program, &block);
-                let table = &mut self.tables[at];
-                machine.store(program, arguments, &mut table.columns);
-                report.faults += strike(&machine, table, start, out);
-            }
+            // No row reads what another one writes: neighbours read such columns as they were before the step.
+            let written = program.outputs.iter().filter_map(|output| output.column);
+            self.apart.take(&mut self.tables[at].columns, written);
+            let table = &self.tables[at];
+            let past = PastView { past: &self.past, tables: &self.tables };
+            let queue = Mutex::new(self.apart.blocks(table.len()));
+            self.crew.run(table.len().div_ceil(BLOCK_ROWS), &|seat| {
+                let mut apart = seat.apart();
+                while let Some(rows) = locked(&queue).next(&mut apart) {
+                    let block = Block {
+                        own: &table.columns,
+                        apart: &apart,
+                        start: rows.start,
+                        count: rows.len(),
+                        arguments,
+                        last_sent: &[],
+                        neighbours: Some(&past),
+                        element,
+                    };
+                    seat.machine.run(program, &block);
+                    seat.machine.store_apart(program, arguments, &mut apart);
+                    seat.note_faults(rows.start);
+                }
+                seat.give_back(apart);
+            });
+            let memory = queue.into_inner().unwrap_or_else(PoisonError::into_inner).memory();
+            self.apart.keep(memory);
+            self.apart.put_back(&mut self.tables[at].columns);
+            report.faults += self.strike(at, out);
         }
-        self.machine = machine;
     }
-}
 
-/// Notes the faults of a block and returns how many there are.
-fn strike(
-    machine: &Machine,
-    table: &mut crate::table::Table,
-    start: usize,
-    out: &mut dyn FnMut(Output<'_>),
-) -> u64 {
-    if machine.faults().iter().all(|fault| *fault == 0) {
-        return 0;
+    /// Tells the faults of an update in the order of the rows, and returns how many there are.
+    fn strike(&mut self, at: usize, out: &mut dyn FnMut(Output<'_>)) -> u64 {
+        let table = &mut self.tables[at];
+        let mut faults = std::mem::take(&mut self.faults);
+        self.crew.seats().for_each(|seat| faults.append(&mut seat.faults));
+        faults.sort_unstable_by_key(|(row, _)| *row);
+        let count = faults.len() as u64;
+        for (row, fault) in faults.drain(..) {
+            let strikes = &mut table.strikes[row];
+            *strikes = strikes.saturating_add(1);
+            out(Output::Fault { entity: table.ids[row], fault, strikes: *strikes });
+        }
+        self.faults = faults;
+        count
     }
-    let mut count = 0;
-    for row in 0..machine.faults().len() {
-        let Some(fault) = machine.fault(row) else { continue };
-        let strikes = &mut table.strikes[start + row];
-        *strikes = strikes.saturating_add(1);
-        out(Output::Fault { entity: table.ids[start + row], fault, strikes: *strikes });
-        count += 1;
-    }
-    count
 }
 
 /// Where each entity stands: the table of its element, and the row.

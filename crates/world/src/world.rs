@@ -4,20 +4,22 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use hemiola_world_code::{
-    CodeError, Constraint, Engine, Machine, NotCompiled, Program, Scalar, Texts, compile,
+    CodeError, Constraint, Engine, NotCompiled, Program, Scalar, Texts, compile,
     compile_constraint, scalar_count, scalar_types, scalars_of, value_of,
 };
 use hemiola_world_lang::definition::{
     ElementId, Function, FunctionId, FunctionKind, Type, Universe, Value,
 };
+use hemiola_world_lang::evaluate::Fault;
 use thiserror::Error;
 
 use crate::birth::{Births, Effect, Fates, is_possible};
-use crate::filter::Buffers;
+use crate::filter::Filter;
 use crate::monitor::{Interest, Monitor, MonitorCounts, MonitorId, Watched};
 use crate::past::Past;
 use crate::step::{Output, Places};
 use crate::table::Table;
+use crate::workers::{Apart, Crew, Workers};
 
 /// Entities that a world holds at most; a row is counted in 32 bits, and ids in 64.
 pub const ENTITIES_MAX: usize = 1 << 28;
@@ -106,8 +108,11 @@ pub struct World {
     pub(crate) places: Places,
     pub(crate) monitors: BTreeMap<MonitorId, Monitor>,
     pub(crate) past: Past,
-    pub(crate) machine: Machine,
-    pub(crate) buffers: Buffers,
+    pub(crate) crew: Crew,
+    pub(crate) apart: Apart,
+    pub(crate) filter: Filter,
+    /// Memory for the rows whose update had a fault.
+    pub(crate) faults: Vec<(usize, Fault)>,
     pub(crate) births: Births,
     pub(crate) fates: Fates,
     /// Tables and choices of properties that somebody monitors.
@@ -170,8 +175,10 @@ impl World {
             places: Places::new(),
             monitors: BTreeMap::new(),
             past,
-            machine: Machine::default(),
-            buffers: Buffers::default(),
+            crew: Crew::default(),
+            apart: Apart::default(),
+            filter: Filter::default(),
+            faults: Vec::new(),
             births: Births::default(),
             fates: Fates::default(),
             collected: BTreeSet::new(),
@@ -192,8 +199,18 @@ impl World {
     /// some functions stay interpreted. Call it again after a redefinition; it also drops the code of former functions.
     pub fn compile(&mut self, engine: &mut dyn Engine) -> Vec<NotCompiled> {
         let programs = every_program(&self.updates, &self.constraints);
-        self.machine.keep_only(programs.clone());
-        programs.filter_map(|program| self.machine.compile(program, engine).err()).collect()
+        self.crew.seats().for_each(|seat| seat.machine.keep_only(programs.clone()));
+        let mut compiled = |program| {
+            // Each worker has an instance of its own.
+            self.crew.seats().try_for_each(|seat| seat.machine.compile(program, engine))
+        };
+        programs.filter_map(|program| compiled(program).err()).collect()
+    }
+
+    /// Has these workers carry out the steps from now on; the results stay the same, bit by bit. Call it before
+    /// [`Self::compile`], because new workers interpret.
+    pub fn employ(&mut self, workers: Workers) {
+        self.crew = Crew::of(workers);
     }
 
     /// The definition. It is the same allocation until the world is redefined, and again after a return.

@@ -70,7 +70,7 @@ const CRATES: [(&str, Nature, &[&str]); 33] = [
     ("world-plan", Pure, &["world-lang"]),
     ("world", Pure, &["units", "world-lang", "world-code", "world-plan"]),
     // The engine of the compiled tier; its tests run whole worlds in both tiers.
-    ("world-sandbox", Shell, &["units", "sandbox", "world-lang", "world-code", "world"]),
+    ("world-sandbox", Shell, &["units", "rt", "sandbox", "world-lang", "world-code", "world"]),
     ("hla", Pure, &[]),
     ("fom", Pure, &["diagnostic", "hla"]),
     ("fedpro", Pure, &["units", "hla", "wire"]),

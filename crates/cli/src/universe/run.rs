@@ -7,10 +7,13 @@ use std::time::Instant;
 use hemiola_report::json::pretty;
 use hemiola_report::table::Table;
 use hemiola_report::{terminal, text};
+use hemiola_rt::sys::team::Team;
 use hemiola_stats::{Distribution, Stream};
 use hemiola_trace::result::MonitorRun;
 use hemiola_units::Span;
-use hemiola_world::{Output, Phase, RunSoFar, Setup, SetupError, SetupPart, SetupTexts, World};
+use hemiola_world::{
+    Output, Phase, RunSoFar, Setup, SetupError, SetupPart, SetupTexts, Workers, World,
+};
 use hemiola_world_lang::definition::{Type, Value};
 use hemiola_world_lang::value_text;
 use serde::Serialize;
@@ -39,6 +42,9 @@ pub(crate) fn run(args: &UniverseRun) -> Result<ExitCode, Failure> {
         let message = format!("error: --steps is {steps}, and the checkpoint is of step {made}");
         return Err(Failure::bad_input(message + "\nhint: --steps counts from the first step"));
     }
+    if args.workers > 1 {
+        world.employ(workers(args.workers.into())?);
+    }
     let redefinitions = Redefinitions::of(args, &world, &run)?;
     let checkpoints = Checkpoints::of(args)?;
     let report = Report::of(&mut world, args.steps, redefinitions, checkpoints, run);
@@ -66,6 +72,15 @@ fn started(args: &UniverseRun) -> Result<(World, RunSoFar), Failure> {
         ..RunSoFar::default()
     };
     Ok((world.map_err(unsound)?, run))
+}
+
+/// So many threads, this one among them.
+fn workers(count: usize) -> Result<Workers, Failure> {
+    let team = Team::new(count, "worker", || ());
+    let mut team = team.map_err(|error| {
+        Failure::failed(format!("error: --workers {count}: a thread cannot start: {error}"))
+    })?;
+    Ok(Workers::new(count, Box::new(move |count, work| team.run(count, work))))
 }
 
 fn unsound(error: SetupError) -> Failure {

@@ -1,15 +1,14 @@
 //! A compiled program and its window: values go in, a call computes, values come out.
 
 use std::fmt::Debug;
-use std::ops::Range;
 
 use hemiola_world_lang::definition::ElementId;
 
 use super::lanes::Lane;
 use super::neighbours::{NearLists, Neighbour, own_places};
-use super::{Block, Neighbours, append_where};
+use super::{BLOCK_ROWS, Block, Neighbours, RowMask, is_faultless};
 use crate::code::{Program, Site};
-use crate::column::Column;
+use crate::column::Rows;
 use crate::scalar::{Scalar, ScalarType};
 use crate::wasm::{
     Area, Emitted, Export, GROUP, ListAreas, NotCompiled, SiteAreas, Window, emit, width,
@@ -88,12 +87,25 @@ impl Compiled {
 
     fn copy_in(&mut self, block: &Block<'_>) {
         let memory = self.instance.memory_mut();
-        let rows = block.start..block.start + block.count;
         for (column, area) in &self.window.own {
-            copy_rows(&block.own[*column as usize], rows.clone(), memory, *area);
+            let to = bytes(memory, *area);
+            match area.ty {
+                ScalarType::Boolean => bool::write_all(block.own(*column), to),
+                ScalarType::Integer => i32::write_all(block.own(*column), to),
+                ScalarType::Single => f32::write_all(block.own(*column), to),
+                ScalarType::Double => f64::write_all(block.own(*column), to),
+                ScalarType::Text => u64::write_all(block.own(*column), to),
+            }
         }
-        for (column, area) in &self.window.last_sent {
-            copy_rows(&block.last_sent[*column as usize], rows.clone(), memory, *area);
+        for (at, area) in &self.window.last_sent {
+            let to = bytes(memory, *area);
+            match area.ty {
+                ScalarType::Boolean => bool::write_all(block.last_sent(*at), to),
+                ScalarType::Integer => i32::write_all(block.last_sent(*at), to),
+                ScalarType::Single => f32::write_all(block.last_sent(*at), to),
+                ScalarType::Double => f64::write_all(block.last_sent(*at), to),
+                ScalarType::Text => u64::write_all(block.last_sent(*at), to),
+            }
         }
         for (scalar, area) in block.arguments.iter().zip(&self.window.arguments) {
             match *scalar {
@@ -106,11 +118,12 @@ impl Compiled {
         }
     }
 
-    /// Appends the rows of the last block for which a constraint holds.
-    pub(super) fn holding(&self, block: &Block<'_>, faults: &[u8], rows: &mut Vec<u32>) {
-        let truths = values::<bool>(self.instance.memory(), self.window.outputs[0]);
-        let holds = truths.zip(faults).map(|(truth, fault)| truth & (*fault == 0));
-        append_where(rows, block.start as u32..(block.start + block.count) as u32, holds);
+    /// The rows of the last block for which a constraint holds, and perhaps some with a fault.
+    pub(super) fn holding(&self, block: &Block<'_>) -> RowMask {
+        let mut truths = [false; BLOCK_ROWS];
+        let truths = &mut truths[..block.count];
+        bool::read_all(&self.instance.memory()[self.window.outputs[0].address as usize..], truths);
+        RowMask::of(truths)
     }
 
     /// A scalar of the result for a row of the last block.
@@ -125,25 +138,15 @@ impl Compiled {
         }
     }
 
-    /// Writes the outputs to rows of their columns, except to those with a fault.
-    pub(super) fn store(
-        &self,
-        program: &Program,
-        rows: &Range<usize>,
-        faults: &[u8],
-        columns: &mut [Column],
-    ) {
-        let memory = self.instance.memory();
-        for (output, area) in program.outputs.iter().zip(&self.window.outputs) {
-            let Some(column) = output.column else { continue };
-            let rows = rows.clone();
-            match &mut columns[column as usize] {
-                Column::Boolean(to) => take(memory, *area, &mut to[rows], faults),
-                Column::Integer(to) => take(memory, *area, &mut to[rows], faults),
-                Column::Single(to) => take(memory, *area, &mut to[rows], faults),
-                Column::Double(to) => take(memory, *area, &mut to[rows], faults),
-                Column::Text(to) => take(memory, *area, &mut to[rows], faults),
-            }
+    /// Writes an output to the rows of the last block, except to those with a fault.
+    pub(super) fn store(&self, output: usize, faults: &[u8], to: &mut Rows<'_>) {
+        let (memory, area) = (self.instance.memory(), self.window.outputs[output]);
+        match to {
+            Rows::Boolean(to) => take(memory, area, to, faults),
+            Rows::Integer(to) => take(memory, area, to, faults),
+            Rows::Single(to) => take(memory, area, to, faults),
+            Rows::Double(to) => take(memory, area, to, faults),
+            Rows::Text(to) => take(memory, area, to, faults),
         }
     }
 }
@@ -168,22 +171,12 @@ fn put<T: Lane>(memory: &mut [u8], area: Area, values: impl IntoIterator<Item = 
 }
 
 fn take<T: Lane>(memory: &[u8], area: Area, to: &mut [T], faults: &[u8]) {
-    if faults.iter().all(|fault| *fault == 0) {
+    if is_faultless(faults) {
         return T::read_all(&memory[area.address as usize..], to);
     }
     let found = values::<T>(memory, area);
     for ((to, value), _) in to.iter_mut().zip(found).zip(faults).filter(|(_, fault)| **fault == 0) {
         *to = value;
-    }
-}
-
-fn copy_rows(column: &Column, rows: Range<usize>, memory: &mut [u8], area: Area) {
-    match column {
-        Column::Boolean(from) => Lane::write_all(&from[rows], bytes(memory, area)),
-        Column::Integer(from) => Lane::write_all(&from[rows], bytes(memory, area)),
-        Column::Single(from) => Lane::write_all(&from[rows], bytes(memory, area)),
-        Column::Double(from) => Lane::write_all(&from[rows], bytes(memory, area)),
-        Column::Text(from) => Lane::write_all(&from[rows], bytes(memory, area)),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The values of all rows of a block, and loops over them that a compiler turns into vector instructions.
 
 use super::BLOCK_ROWS;
-use crate::column::Column;
+use crate::column::{Column, Rows};
 use crate::scalar::Scalar;
 
 /// Registers by type; each holds one value for each row of a block.
@@ -36,6 +36,7 @@ pub(super) trait Lane: Copy + Default {
     fn bank(banks: &Banks) -> &[Vec<Self>];
     fn bank_mut(banks: &mut Banks) -> &mut [Vec<Self>];
     fn column(column: &Column) -> &[Self];
+    fn rows<'r>(rows: &'r Rows<'_>) -> &'r [Self];
     fn of(scalar: Scalar) -> Self;
     /// Bytes in a window.
     const WIDTH: usize;
@@ -82,6 +83,11 @@ macro_rules! lane {
 
             fn column(column: &Column) -> &[Self] {
                 let Column::$variant(rows) = column else { panic!("a column of another type") };
+                rows
+            }
+
+            fn rows<'r>(rows: &'r Rows<'_>) -> &'r [Self] {
+                let Rows::$variant(rows) = rows else { panic!("rows of another type") };
                 rows
             }
 
