@@ -341,7 +341,8 @@ mod tests {
             .lines()
             .filter_map(|line| line.strip_prefix("| `")?.split(" |").next())
             .flat_map(|cell| cell.split(", "))
-            .map(|key| key.trim_matches('`').to_string())
+            // `runs[].number` is the key `number` of each run.
+            .filter_map(|key| key.trim_matches('`').rsplit('.').next().map(String::from))
             .collect();
         let only = |a: &BTreeSet<String>, b: &BTreeSet<String>| -> Vec<String> {
             a.difference(b).cloned().collect()
