@@ -35,25 +35,28 @@ pub(crate) const DURATION: Span = Span::from_millis(5_000);
 sections! {
     /// The whole document.
     pub(crate) struct Scenario<'s> = "a scenario" {
-        must title: &'s str, Shape::Text, "One line for headings.";
+        must title: &'s str, Shape::Text, "The heading of tables and pages, in one line.";
         may description: &'s str, Shape::Text, "The purpose of the scenario.";
         must rate: Rate, Shape::Rate, "Rate of the control cycle, \"50Hz\" or \"20ms\".";
-        must duration: Span, Shape::Length, "Counted part of one run of one variant.";
-        may warmup: Span = Span::from_millis(500), Shape::LengthOrZero, "Uncounted part before it.";
+        must duration: Span, Shape::Length, "Length of each run of a variant, after the warm-up.";
+        may warmup: Span = Span::from_millis(500), Shape::LengthOrZero,
+            "Time before it in which the processes run and nothing is counted.";
         may runs: u32 = 1, Shape::Whole(1, RUNS_MAX), "Runs of each variant: all variants run once, then all again.";
         may seed: u64 = 1, Shape::Whole(0, i64::MAX), "Seed of all randomness.";
         may allow_less: bool = false, Shape::Boolean,
             "Continue when the system grants less than a profile requests, and mark the figures. Otherwise the run \
              ends before its first release and states which limit refused what.";
-        may plant: PlantKeys<'s>, Shape::One(PlantKeys::TABLE), "The simulated apparatus, shared by all variants.";
-        may card: CardKeys<'s>, Shape::One(CardKeys::TABLE), "The emulated converter card.";
-        may decision: DecisionKeys<'s>, Shape::One(DecisionKeys::TABLE), "The rule of decision processes.";
+        may plant: PlantKeys<'s>, Shape::One(PlantKeys::TABLE), "The simulated plant that all variants control.";
+        may card: CardKeys<'s>, Shape::One(CardKeys::TABLE),
+            "The simulated converter card between the plant and the processes.";
+        may decision: DecisionKeys<'s>, Shape::One(DecisionKeys::TABLE),
+            "The rules by which decision processes judge units.";
         may profiles: Named<'s, ProfileKeys<'s>>, Shape::Named(ProfileKeys::TABLE, PROFILES_MAX),
             "Scheduling, processors and memory that processes request.";
         may variant: Vec<VariantKeys<'s>>, Shape::Many(VariantKeys::TABLE, VARIANTS_MAX),
             "The programs to compare, in order.";
         may campaign: CampaignKeys<'s>, Shape::One(CampaignKeys::TABLE),
-            "Faults to inject; the variants are then only the programs that faults are injected into.";
+            "Faults to inject. The variants then only serve as the programs to inject them into.";
         may federation: federation::FederationKeys<'s>, Shape::One(federation::FederationKeys::TABLE),
             "Federates and their RTI instead of variants; each mode runs as one variant.";
         may trace: TraceKeys<'s>, Shape::One(TraceKeys::TABLE), "Contents of the traces.";
@@ -68,7 +71,8 @@ sections! {
 
     /// `[plant]`
     pub(crate) struct PlantKeys<'s> = "the plant" {
-        may model: ModelWord = ModelWord::SeiFit, Shape::Word(ModelWord::WORDS), "Parameters of cart and rod.";
+        may model: ModelWord = ModelWord::SeiFit, Shape::Word(ModelWord::WORDS),
+            "The set of parameters of cart and rod.";
         may linear: LinearKeys<'s>, Shape::One(LinearKeys::TABLE),
             "A linear plant of your own in place of the pendulum.";
         may step: Span = Plant::default().step, Shape::Length,
@@ -89,9 +93,9 @@ sections! {
             "The names of its 1 to 4 states, each with its unit if you like: \"level mm\". Every state is a deviation \
              from the operating point.";
         must a: Rows, Shape::Rows(STATES_MAX),
-            "Change of each state per second and unit of each state, by rows: the matrix A of ẋ = A·x + B·u.";
+            "The matrix A of ẋ = A·x + B·u, by rows; time in seconds.";
         must b: Numbers, Shape::Numbers(STATES_MAX),
-            "Change of each state per second and volt: the column B. The voltage is a deviation too, within ±4.95 V.";
+            "The column B of the same equation. The voltage u is a deviation too, within ±4.95 V.";
         must limits: Numbers, Shape::Numbers(STATES_MAX),
             "How far each state can go from the operating point. It stops there, and the plant is lost.";
         must measured: Texts<'s>, Shape::Texts,
@@ -110,14 +114,15 @@ sections! {
     /// `[card]`
     pub(crate) struct CardKeys<'s> = "the card" {
         may conversion_time: Span = Span::ZERO, Shape::LengthOrZero,
-            "Time of one conversion, spent computing; a cycle has two A/D and one D/A, which must fit the period.";
+            "Time of one conversion, in which the process keeps its processor busy. A cycle has two A/D and one D/A \
+             conversions, which must fit the period.";
     }
 
     /// `[decision]`
     pub(crate) struct DecisionKeys<'s> = "the decision rule" {
         may safety: GainText<'s> = GainText::Name("safety"), Shape::Gain,
-            "The safety controller; at the rate of each variant it must recover from its whole region. A linear plant of \
-             your own needs it, with a number for each state.";
+            "The safety controller; at the rate of each variant it must recover from its whole region. A linear plant \
+             of your own needs it, with a number for each state.";
         may region: Rows, Shape::Rows(STATES_MAX), else "the gain's own; computed for a linear plant",
             "The recoverable region: the matrix P of V = xᵀ·P·x, by rows; V = 1 is its border.";
         may accept_below: f64 = Rule::default().accept_below, Shape::Number(0.01, 1.0),
@@ -127,11 +132,11 @@ sections! {
         may return_after: u32 = Rule::default().return_after, Shape::Whole(1, 100_000),
             "Acceptable answers in a row before control returns.";
         may strikes: u32 = Rule::default().strikes, Shape::Whole(0, 1000),
-            "Losses of control that retire a unit, 0 for never.";
+            "How many losses of control (strikes) retire a unit; 0 for never.";
         may forgive_after: u32 = Rule::default().forgive_after, Shape::Whole(0, 1_000_000),
-            "Acceptable answers without another strike that cancel one, 0 for never.";
+            "After how many acceptable answers without another strike one strike is forgiven; 0 for never.";
         may give_up_after: u32 = Rule::default().give_up_after, Shape::Whole(0, 100_000),
-            "Cycles without a well-formed answer after which a unit has failed, ten times as many while it starts; \
+            "After how many cycles without a well-formed answer a unit has failed; ten times as many while it starts; \
              0 for never.";
         may promote_after: u32 = Rule::default().promote_after, Shape::Whole(1, 100_000),
             "Acceptable answers in a row before a unit can be promoted.";
@@ -139,8 +144,8 @@ sections! {
             "From the release until an answer counts as missing; below the period. Half the period where the default \
              does not fit.";
         may performance: PerformanceKeys<'s>, Shape::One(PerformanceKeys::TABLE),
-            "Detection of a safe but poor unit; without this table it is on for the pendulum and off for a linear plant, \
-             whose costs its limits weigh.";
+            "Detection of a unit that is safe but controls poorly. Without this table it is on for the pendulum and \
+             off for a linear plant, where the limits of the states weigh the cost.";
     }
 
     /// `[decision.performance]`
@@ -149,7 +154,7 @@ sections! {
         may limit: f64 = Performance::default().limit, Shape::Number(0.01, 1e6),
             "Limit as a multiple of the expected cost.";
         may remedy: RemedyWord = RemedyWord::Report, Shape::Word(RemedyWord::WORDS),
-            "Report a poor unit, treat it as a fault, or do not monitor.";
+            "Report a poor unit, treat poor control as a fault, or do not monitor.";
     }
 
     /// `[profiles.NAME]`
@@ -161,7 +166,7 @@ sections! {
         must runtime: Span, Shape::Length, of ["deadline"], "Processor time per period.";
         may deadline: Span, Shape::Length, of ["deadline"], else "the period",
             "Time within which runtime is granted; runtime ≤ deadline ≤ period.";
-        must period: Span, Shape::Length, of ["deadline"], "Its period.";
+        must period: Span, Shape::Length, of ["deadline"], "Period of the reservation.";
         may cpus: &'s str, Shape::Cpus, else "all",
             "Where it may run; the policy deadline admits all processors only.";
         may lock_memory: bool = false, Shape::Boolean,
@@ -177,9 +182,9 @@ sections! {
         may channels: Named<'s, ChannelKeys<'s>>, Shape::Named(ChannelKeys::TABLE, PROCESSES_MAX),
             "Connections between processes.";
         must processes: Named<'s, ProcessKeys<'s>>, Shape::Named(ProcessKeys::TABLE, PROCESSES_MAX),
-            "Processes, started in the order written as far as after allows.";
+            "Processes, started in the order in which they are written, unless after says otherwise.";
         may units: Vec<UnitKeys<'s>>, Shape::Many(UnitKeys::TABLE, UNITS_MAX),
-            "Replacement units, by slot; they need a process with the task decision.";
+            "Replaceable controllers, in the order of their slots; they need a process with the task decision.";
     }
 
     /// `[variant.channels]`
@@ -187,8 +192,8 @@ sections! {
         must endpoint: Endpoint, Shape::Endpoint,
             "\"shm:NAME\" for shared memory, \"mq:NAME\" for a POSIX queue, \"pubsub:NAME\" for iceoryx2.";
         must delivery: Delivery, Shape::Delivery,
-            "The newest message, or up to N in order, 1 to 1024. The kernel limits POSIX queues, often to 10: \
-             fs.mqueue.msg_max.";
+            "Keep the newest message only, or up to N messages in order, 1 to 1024. The kernel limits POSIX queues, \
+             often to 10: fs.mqueue.msg_max.";
         may message: Message, Shape::Word(Message::WORDS), else "the channel's name", "Type of its messages.";
     }
 
@@ -196,22 +201,22 @@ sections! {
     pub(crate) struct ProcessKeys<'s> = "a process" by task {
         must task: TaskWord, Shape::Word(TaskWord::WORDS), "Task of the process.";
         may order: OrderWord = OrderWord::WriteFirst, Shape::Word(OrderWord::WORDS), of ["io"],
-            "Write the command of the previous cycle, then sample, and wait for nobody; or sample, wait for the \
-             answer, and write it.";
+            "write-first: write the command of the previous cycle, then sample, and wait for no process. read-first: \
+             sample, wait for the answer, and write it.";
         may command_within: Span, Shape::Length, of ["io"],
             else "1.5 answer_within, at most midway from it to the period; without a decision process half the period",
-            "With read-first: from the sample until the watchdog commands because no command came; without a decision \
-             process, until 0 V is written.";
+            "With read-first: how long after the sample a command may come. Then the watchdog commands the plant; \
+             without a decision process, 0 V is written.";
         must gain: GainText<'s>, Shape::Gain, of ["monolithic", "controller"],
             "Control law: a name, or a number for each state.";
         may compute: Span, Shape::Length, of ["workload"],
-            "Processor time of one job; or share.";
+            "Processor time of one job. A workload has either compute or share.";
         may share: OneOrMany<f64>, Shape::Shares(STEPS_MAX), of ["workload"],
-            "Instead of compute: percent of a processor; 0 leaves the process out. A list runs the variant once per \
-             value.";
+            "Processor time of its jobs in percent of a processor; 0 leaves the process out. A list runs the variant \
+             once per value.";
         may takes_turns: bool = false, Shape::Boolean, of ["workload"],
             "Work only in the second and third of every four turns of the benchmark.";
-        may threads: u32 = 4, Shape::Whole(1, THREADS_MAX), of ["benchmark"], "Threads that work without rest.";
+        may threads: u32 = 4, Shape::Whole(1, THREADS_MAX), of ["benchmark"], "Threads that compute without a pause.";
         may memory: Bytes = Bytes(256 << 10), Shape::Size, of ["benchmark"],
             "Memory that each thread traverses.";
         may turn: Span = Span::from_millis(100), Shape::Length, of ["benchmark"],
@@ -228,23 +233,23 @@ sections! {
         may death: Texts<'s>, Shape::Texts, of ["universe"],
             "Deaths: ELEMENT:CONSTRAINT(ARGUMENTS), see the guide to worlds.";
         may entities_max: u32 = 1_000_000, Shape::Whole(1, ENTITIES_MAX), of ["universe"],
-            "Births beyond so many entities do not happen.";
+            "The maximum number of entities; births beyond it do not happen.";
         may step: Span, Shape::Length, of ["universe"], else "the period", "Simulated length of a step.";
         may rate: OneOrMany<Rate>, Shape::Rates(STEPS_MAX), of ["workload"], else "the variant's",
             "Rate of its jobs. A list runs the variant once per value.";
         may deadline: Span, Shape::Length, of ["io", "monolithic", "controller", "decision", "workload", "universe"],
-            else "the period", "From the release; at most the period.";
+            else "the period", "Time from the release to the deadline; at most the period.";
         may overrun: Overrun = Overrun::Skip, Shape::Word(Overrun::WORDS),
             of ["io", "monolithic", "workload", "universe"],
-            "What a late job does to releases that have passed: drop and count them, run them at once, or end. A \
-             universe makes no step for a release that is dropped.";
+            "What happens to releases that pass while a job is late: skip drops and counts them, catch-up runs them \
+             at once, stop ends the process. A universe makes no step for a dropped release.";
         may lead: Span = Span::ZERO, Shape::LengthOrZero,
             of ["io", "monolithic", "decision", "workload", "universe"],
             "Time before each release at which the process wakes and warms its caches, if the period has room.";
         may after: Texts<'s>, Shape::Texts, "Processes that are started before it.";
         may profile: &'s str, Shape::Text, else "an ordinary process", "A name in [profiles].";
         may priority: u8, Shape::Whole(1, 99), else "the profile's",
-            "Its priority; needs a profile with the policy fifo or rr.";
+            "Priority in place of the profile's, whose policy must be fifo or rr.";
         must sends: Texts<'s>, Shape::Texts, of ["io", "controller", "decision"],
             "The channel that it writes: of sensors for io, of commands for the others.";
         must receives: Texts<'s>, Shape::Texts, of ["io", "controller", "decision"],
@@ -254,37 +259,39 @@ sections! {
     /// `[[variant.units]]`
     pub(crate) struct UnitKeys<'s> = "a unit" {
         must name: &'s str, Shape::Name, "Unique in the variant, processes included.";
-        may gain: GainText<'s>, Shape::Gain, "The built-in controller with this law; or command, or wasm.";
-        may command: Texts<'s>, Shape::Texts, "A program that keeps the unit contract.";
+        may gain: GainText<'s>, Shape::Gain,
+            "Control law of the built-in controller. A unit has exactly one of gain, command and wasm.";
+        may command: Texts<'s>, Shape::Texts, "A program that implements the unit contract, with its arguments.";
         may wasm: &'s str, Shape::Text,
-            "Or a WebAssembly module, as binary or as text, which the decision process calls in a sandbox. In a build \
-             without the sandbox, the variant is left out.";
+            "A WebAssembly module, as binary or as text, which the decision process calls in a sandbox. A build \
+             without the sandbox leaves the variant out.";
         may fault: &'s str, Shape::Text, "Fault to inject, of those listed below.";
         may fault_after: Span = Span::ZERO, Shape::LengthOrZero, "Time of the fault from the start of the run.";
         may profile: &'s str, Shape::Text, else "an ordinary process",
             "A name in [profiles]. Its priority must be below that of io and decision on the same processor.";
         may priority: u8, Shape::Whole(1, 99), else "the profile's",
-            "Its priority; needs a profile with the policy fifo or rr.";
+            "Priority in place of the profile's, whose policy must be fifo or rr.";
         may state: UnitState, Shape::Word(UnitState::WORDS), else "active for the first, shadow for the others",
             "Initial state; at most one unit is active.";
         may budget: Span, Shape::Length, else "an eighth of answer_within; with wasm 100us, at most a sixteenth of it",
-            "Processor time per cycle; on each processor those of all units together at most answer_within.";
+            "Processor time that it may use per cycle. On each processor, the budgets of all units together are at \
+             most answer_within.";
         may user: UnitUser, Shape::Word(UnitUser::WORDS), else "own where the run may change user ids, otherwise run",
-            "The user that a command runs as: one of its own, or that of the run, with its files.";
+            "The user that a command runs as: own is a user that no other process has, run is the user of the run.";
     }
 
     /// `[campaign]`
     pub(crate) struct CampaignKeys<'s> = "a campaign" {
-        may simulated: SimulatedKeys<'s>, Shape::One(SimulatedKeys::TABLE), "Output faults, in pure simulation.";
+        may simulated: SimulatedKeys<'s>, Shape::One(SimulatedKeys::TABLE), "Wrong voltages, injected in simulation.";
         may process: ProcessFaultKeys<'s>, Shape::One(ProcessFaultKeys::TABLE),
-            "Faults of real processes, in variants.";
+            "Faults of real processes, injected into variants.";
     }
 
     /// `[campaign.simulated]`
     pub(crate) struct SimulatedKeys<'s> = "the simulated campaign" {
         may kinds: Texts<'s>, Shape::Kinds, else "`\"all\"`", "Faults to inject.";
         may runs: u32, Shape::Whole(1, RUNS_MAX), else "the scenario's", "Runs per kind of fault.";
-        may duration: Span, Shape::Length, else "the scenario's", "Of one run.";
+        may duration: Span, Shape::Length, else "the scenario's", "Length of one run.";
         may fault_after: Span = FAULT_AFTER, Shape::LengthOrZero,
             "Time from the start of the run to the fault; half the duration where the default does not fit.";
         may gain: GainText<'s> = GainText::Name("experimental"), Shape::Gain,
@@ -295,7 +302,7 @@ sections! {
     pub(crate) struct ProcessFaultKeys<'s> = "the process campaign" {
         may kinds: Texts<'s>, Shape::Kinds, else "`\"all\"`", "Faults to inject.";
         may runs: u32, Shape::Whole(1, RUNS_MAX), else "the scenario's", "Runs per kind of fault.";
-        may duration: Span, Shape::Length, else "the scenario's", "Of one run.";
+        may duration: Span, Shape::Length, else "the scenario's", "Length of one run.";
         may fault_after: Span = FAULT_AFTER, Shape::LengthOrZero,
             "Time from the start of the run to the fault; half the duration where the default does not fit.";
         may with: &'s str, Shape::Text, "The variant with a decision process; the fault goes into its active unit.";

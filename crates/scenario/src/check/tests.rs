@@ -1326,13 +1326,13 @@ fn a_scenario_has_something_to_run() {
     "#);
     insta::assert_snapshot!(problems_of("", &[]), @r#"
     error: a scenario needs "title"
-      = hint: title: One line for headings.
+      = hint: title: The heading of tables and pages, in one line.
 
     error: a scenario needs "rate"
       = hint: rate: Rate of the control cycle, "50Hz" or "20ms".
 
     error: a scenario needs "duration"
-      = hint: duration: Counted part of one run of one variant.
+      = hint: duration: Length of each run of a variant, after the warm-up.
 
     error: there is nothing to run
       = hint: add at least one [[variant]], a [campaign] or a [federation]
