@@ -439,8 +439,8 @@ impl<'w> Usual<'w> {
                 );
                 if is_fixed && lengths.len() >= 100 && as_long <= (lengths.len() / RARE).max(1) {
                     let text = format!(
-                        "{place}; by the kernel's figures {executed}, but this straight code was that \
-                         long in {as_long} of {} cycles: an interrupt or the host's pause is charged \
+                        "{place}; by the kernel's figures {executed}, but this straight-line code took \
+                         that long in {as_long} of {} cycles: an interrupt or the host's pause is charged \
                          to the thread it hits",
                         lengths.len()
                     );
@@ -589,7 +589,7 @@ mod tests {
         let once = check(&Loop::new(200).computing(7, 6, LATE), |_| {});
         assert_eq!((once[0].cause, once[0].ours), (Cause::ChargedInterrupt, false));
         insta::assert_snapshot!(once[0].explanation, @r"
-        5.01 ms late: 25.0 ms (usually 1.00 µs) in controller between receive and send; by the kernel's figures controller computed for 25.0 ms (usually 3.00 µs), but this straight code was that long in 1 of 200 cycles: an interrupt or the host's pause is charged to the thread it hits
+        5.01 ms late: 25.0 ms (usually 1.00 µs) in controller between receive and send; by the kernel's figures controller computed for 25.0 ms (usually 3.00 µs), but this straight-line code took that long in 1 of 200 cycles: an interrupt or the host's pause is charged to the thread it hits
         ");
         let often = check(&Loop::new(200).computing(7, 6, LATE).computing(70, 6, LATE), |_| {});
         assert!(often.iter().all(|miss| miss.ours && miss.cause == Cause::LongExecution));
