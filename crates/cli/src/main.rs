@@ -1,13 +1,18 @@
 //! `hemiola`: the one command. Each subcommand has a file of its name; all options are declared in `args`.
 
-#![expect(clippy::print_stderr, reason = "a command reports on standard error")]
-
-// The standard macros panic when the reader has closed the pipe, as in `hemiola report … --csv | head`.
+// The standard macros panic when the reader has closed the pipe, as in `hemiola report … --csv | head` or with
+// `2>&1 | head`.
 macro_rules! print {
     ($($text:tt)*) => { $crate::write_stdout(format_args!($($text)*)) };
 }
 macro_rules! println {
     ($($text:tt)*) => { $crate::write_stdout(format_args!("{}\n", format_args!($($text)*))) };
+}
+macro_rules! eprint {
+    ($($text:tt)*) => { $crate::write_stderr(format_args!($($text)*)) };
+}
+macro_rules! eprintln {
+    ($($text:tt)*) => { $crate::write_stderr(format_args!("{}\n", format_args!($($text)*))) };
 }
 
 #[cfg(feature = "jemalloc")]
@@ -53,6 +58,12 @@ fn write_stdout(text: std::fmt::Arguments<'_>) {
         eprintln!("error: cannot write to standard output: {error}");
         std::process::exit(1);
     }
+}
+
+/// Writes to standard error. If the reader has closed the pipe, the command goes on, and its exit status says how it
+/// ended.
+fn write_stderr(text: std::fmt::Arguments<'_>) {
+    let _ = std::io::stderr().write_fmt(text);
 }
 
 fn main() -> ExitCode {

@@ -313,3 +313,14 @@ fn a_closed_pipe_ends_the_command_quietly() {
     assert_eq!(String::from_utf8_lossy(&output.stderr), "code 141\n");
     machine.nothing_is_left();
 }
+
+#[test]
+fn a_closed_standard_error_leaves_the_exit_status_as_it_is() {
+    let machine = Machine::take("closed_error");
+    for (arguments, code) in [(&["run", "absent"][..], 1), (&["fom", "check", "absent"], 2)] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let status = machine.command(PROGRAM, arguments).stderr(writer).status().unwrap();
+        assert_eq!(status.code(), Some(code), "{arguments:?}");
+    }
+}
