@@ -1,4 +1,5 @@
-//! Puts the commit and the kind of build into the binary. Without git, or outside a repository, it names no commit.
+//! Puts the commit, the kind of build and its features into the binary. Without git, or outside a repository, it names
+//! no commit.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,7 +13,17 @@ fn main() {
         println!("cargo:rustc-env=HEMIOLA_COMMIT={commit}");
     }
     let commit = commit.as_deref().unwrap_or("unknown");
-    println!("cargo:rustc-env=HEMIOLA_BUILD=commit {commit}, {target}, {profile} build");
+    let features = features().join(", ");
+    println!(
+        "cargo:rustc-env=HEMIOLA_BUILD=commit {commit}, {target}, {profile} build, with {features}"
+    );
+}
+
+/// The optional features of this build: those that `Cargo.toml` always turns on in other crates, and the chosen ones.
+fn features() -> Vec<&'static str> {
+    let chosen = [("CARGO_FEATURE_JEMALLOC", "jemalloc"), ("CARGO_FEATURE_SANDBOX", "sandbox")];
+    let chosen = chosen.into_iter().filter(|(variable, _)| std::env::var_os(variable).is_some());
+    ["pubsub"].into_iter().chain(chosen.map(|(_, name)| name)).collect()
 }
 
 /// The commit that is checked out. Asks git, because HEAD of a work tree and packed branches are elsewhere.

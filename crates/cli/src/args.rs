@@ -10,16 +10,26 @@ use hemiola_runner::subcommand;
 use hemiola_units::{Bytes, CpuSet, Rate, RtiAddress, Span};
 use hemiola_world::BIRTHS_UP_TO;
 
-/// The version, the commit, and the optional features of its crates that `Cargo.toml` turns on.
-const VERSION: &str =
-    concat!(env!("CARGO_PKG_VERSION"), " (", env!("HEMIOLA_BUILD"), ", with pubsub)");
+/// The version, the commit, the kind of build, and its optional features.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("HEMIOLA_BUILD"), ")");
 
-/// Real-time controllers on ordinary Linux: run, swap while running, account for every microsecond.
+/// Run real-time controllers and distributed simulations on ordinary Linux, and account for every cycle
 #[derive(Debug, Parser)]
 #[command(name = "hemiola", version = VERSION, disable_help_subcommand = true)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+/// The arguments with `hemiola help WORDS` as `hemiola WORDS --help`. clap's own `help` would be listed by every
+/// command with subcommands, and would get man pages.
+pub(crate) fn with_help(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = arguments.collect();
+    if arguments.get(1).is_some_and(|word| word == "help") {
+        arguments.remove(1);
+        arguments.push("--help".into());
+    }
+    arguments
 }
 
 #[derive(Debug, Subcommand)]
@@ -28,26 +38,26 @@ pub(crate) enum Command {
     Run(Run),
     /// Rebuild the report of a result folder
     Report(Report),
-    /// Analyze a recording: C, T, U, response times, which thread delayed which
+    /// Analyze a recording: execution times, periods, response times, which thread delayed which
     Analyze(Analyze),
-    /// Compare two result folders or two recordings, with intervals
+    /// Compare two result folders or two recordings, and say which differences exceed the noise
     Compare(Compare),
-    /// Measure this machine's figures of merit, or run an experiment
+    /// Measure this machine, compare commands, or run an experiment
     Measure(Measure),
-    /// Evaluate a model: cost ranges, budgets, dominant costs, what-ifs
+    /// Evaluate a model of cost: ranges, budgets, dominant costs, what-ifs
     Model(Model),
     /// Record which threads run when: of a program, a process, a running scenario or the whole system
     Trace(Trace),
-    /// List, add, replace, remove or promote units of a running scenario
+    /// List, add, replace, remove or promote the replaceable controllers (units) of a running scenario
     #[command(subcommand_required = true)]
     Unit(Unit),
-    /// Work with federation object models
+    /// Check federation object models (FOMs)
     #[command(subcommand)]
     Fom(Fom),
-    /// Work with definitions of simulated worlds
+    /// Check, run and redefine simulated worlds
     #[command(subcommand)]
     Universe(Universe),
-    /// Serve federations (HLA 4 over the Federate Protocol), or inspect and control a running RTI
+    /// Serve HLA federations (an RTI for the Federate Protocol), or inspect and control a running RTI
     Rti(Box<Rti>),
     /// Show recordings in the browser: which threads ran when, and what they waited for
     View(View),
@@ -297,10 +307,10 @@ pub(crate) struct Commands {
     /// Measure a command for each of these VALUES, separated by commas, of the parameter {NAME}
     #[arg(short = 'L', long, num_args = 2, value_names = ["NAME", "VALUES"], action = clap::ArgAction::Append)]
     pub(crate) parameter_list: Vec<String>,
-    /// The name of a command in tables: of the first command, then of the second, and so on
+    /// The name of a command in tables. Repeatable: for the first command, the second, and so on
     #[arg(short = 'n', long, value_name = "NAME")]
     pub(crate) command_name: Vec<String>,
-    /// Compare all others with the command of this name [default: the first]
+    /// Compare all commands with the one of this name [default: the first]
     #[arg(long, value_name = "NAME")]
     pub(crate) baseline: Option<String>,
     /// Measure commands that fail too
@@ -431,8 +441,7 @@ pub(crate) struct New {
     /// Processor time that the unit may use in a cycle [default: that of the scenario's last unit]
     #[arg(long, value_name = "TIME")]
     pub(crate) budget: Option<Span>,
-    /// The user that the program runs as: one of its own, or that of the run, with its files [default: own where the
-    /// run may change user ids]
+    /// The user that the program runs as [default: own where the run may change user ids]
     #[arg(long, value_enum, requires = "command")]
     pub(crate) user: Option<UnitUser>,
     /// Run this program, which implements the unit contract (docs/guide/units.md), with its arguments
@@ -443,9 +452,9 @@ pub(crate) struct New {
 /// The user that the program of a unit runs as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum UnitUser {
-    /// One that no other process has
+    /// A user that no other process has
     Own,
-    /// That of the run
+    /// The user of the run, with that user's files
     Run,
 }
 
@@ -461,18 +470,18 @@ pub(crate) enum Universe {
     Tokens(UniverseTokens),
     /// Show the steps from one definition to another one, and which converters are missing
     ///
-    /// Without --after, the steps from the definition of a universe that runs; the redefinition is tried with its rows.
+    /// Without --after, the old definition is that of a running universe, and the redefinition is tried with its rows.
     /// Exits with status 1 if a property would have no value.
     Plan(UniversePlan),
-    /// Show how a universe that runs is: steps, entities, monitors, and its last redefinition
+    /// Show the state of a running universe: steps, entities, monitors, and its last redefinition
     Status(UniverseStatus),
-    /// Open a page that shows a universe that runs: its definition, rows and monitors, and the plan of a redefinition
+    /// Open a page that shows a running universe: its definition, rows and monitors, and the plan of a redefinition
     View(UniverseView),
-    /// Redefine a universe that runs by these texts, between two steps
+    /// Replace the definition of a running universe by these texts, between two steps
     Apply(UniverseApply),
-    /// Return a universe that runs to the definition before its last redefinition
+    /// Return a running universe to the definition before its last redefinition
     RollBack(UniverseChosen),
-    /// Run a universe as fast as possible; show what its steps cost and how many rows monitors are sent
+    /// Run a universe as fast as possible, and show what its steps cost and how many rows each monitor received
     Run(UniverseRun),
 }
 
@@ -481,7 +490,7 @@ pub(crate) struct UniverseFiles {
     /// The texts of one definition
     #[arg(required = true, value_name = "FILES")]
     pub(crate) files: Vec<PathBuf>,
-    /// A text of the definition before, which converters read
+    /// A text of the old definition, which converters read. Repeatable
     #[arg(long, value_name = "FILE")]
     pub(crate) after: Vec<PathBuf>,
 }
@@ -491,7 +500,7 @@ pub(crate) struct UniversePlan {
     /// The texts of the new definition
     #[arg(required = true, value_name = "FILES")]
     pub(crate) files: Vec<PathBuf>,
-    /// A text of the definition before
+    /// A text of the old definition. Repeatable
     #[arg(long, value_name = "FILE", conflicts_with = "run")]
     pub(crate) after: Vec<PathBuf>,
     #[command(flatten)]
@@ -500,7 +509,7 @@ pub(crate) struct UniversePlan {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct UniverseChosen {
-    /// Which universe [default: the only one that runs]
+    /// Which universe [default: the only running one]
     #[arg(long, value_name = "RUN/NAME")]
     pub(crate) run: Option<String>,
 }
@@ -549,7 +558,7 @@ pub(crate) struct UniverseRun {
     /// The texts of one universe
     #[arg(required_unless_present = "resume", value_name = "FILES")]
     pub(crate) files: Vec<PathBuf>,
-    /// Steps to make, with those before a checkpoint
+    /// Steps to make; with --resume, including those before the checkpoint
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) steps: u64,
     /// Simulated length of a step
@@ -562,17 +571,17 @@ pub(crate) struct UniverseRun {
     /// Seed of random values
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Add a monitor: the element, the properties that it is sent [default: all], and a constraint [default: none]
+    /// Add a monitor: the element, the properties that it receives [default: all], and a constraint [default: none]
     #[arg(long, value_name = "ELEMENT:PROPERTIES:CONSTRAINT(ARGUMENTS)")]
     pub(crate) monitor: Vec<String>,
-    /// Have an entity bear another one of its element when a constraint holds. It has the parent's properties, except
-    /// those that are stated; `+=` adds to the parent's
+    /// Have an entity bear another one of its element when a constraint holds. The newborn has the parent's properties,
+    /// except those that are stated; `+=` adds to the parent's
     #[arg(long, value_name = "ELEMENT:CONSTRAINT(ARGUMENTS):PROPERTY=LOW..HIGH")]
     pub(crate) birth: Vec<String>,
     /// Have an entity die when a constraint holds
     #[arg(long, value_name = "ELEMENT:CONSTRAINT(ARGUMENTS)")]
     pub(crate) death: Vec<String>,
-    /// Births beyond so many entities do not happen
+    /// The maximum number of entities; births beyond it do not happen
     #[arg(long, value_name = "N", default_value_t = BIRTHS_UP_TO)]
     pub(crate) entities_max: usize,
     /// Threads that carry out each step together; the results do not depend on it
@@ -584,20 +593,20 @@ pub(crate) struct UniverseRun {
     /// Return to the definition before the last --redefine after a step, and after the redefinitions of this step
     #[arg(long, value_name = "STEP")]
     pub(crate) roll_back: Vec<u64>,
-    /// Write a checkpoint to this file, from which --resume goes on: every so many steps, and at the end
+    /// Write a checkpoint to this file at the end, from which --resume continues; with --every also in between
     #[arg(long, value_name = "FILE")]
     pub(crate) checkpoint: Option<PathBuf>,
     /// Steps between checkpoints [default: only at the end]
     #[arg(long, value_name = "N", requires = "checkpoint", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) every: Option<u64>,
-    /// Go on from a checkpoint, which has the texts and the other options
+    /// Continue from a checkpoint, which contains the texts and the other options
     #[arg(
         long,
         value_name = "FILE",
         conflicts_with_all = ["files", "dt", "seed", "populate", "monitor", "birth", "death", "entities_max"],
     )]
     pub(crate) resume: Option<PathBuf>,
-    /// Serve `hemiola universe status`, `plan`, `apply` and `roll-back` meanwhile
+    /// Serve `hemiola universe status`, `plan`, `apply`, `roll-back` and `view` meanwhile
     #[arg(long, conflicts_with_all = ["redefine", "roll_back", "checkpoint"])]
     pub(crate) listen: bool,
     /// Print the report as JSON
@@ -672,7 +681,7 @@ pub(crate) struct RtiServe {
     /// The maximum number of sessions from one host or one local user [default: three quarters of all]
     #[arg(long, value_name = "N", value_parser = positive)]
     pub(crate) peer_sessions_max: Option<usize>,
-    /// The memory that everything peers cause may use, at least 8MiB; lowered if the system allows less [default: 1GiB]
+    /// The memory that the RTI may use for its peers, at least 8MiB; lowered if the system allows less [default: 1GiB]
     #[arg(long, value_name = "BYTES", value_parser = memory_of_all)]
     pub(crate) memory_max: Option<Bytes>,
     /// The memory that one federation may hold [default: half of --memory-max]
@@ -687,13 +696,13 @@ pub(crate) struct RtiServe {
     /// How long a federate that slows others down may read nothing before it is evicted [default: 10s]
     #[arg(long, value_name = "T", value_parser = positive_span)]
     pub(crate) stall_max: Option<Span>,
-    /// What a federate misses that reads more slowly than others send to it
+    /// What a federate misses if it reads more slowly than others send to it
     #[arg(long, value_enum, value_name = "RULE", default_value_t = SlowReader::Conflate)]
     pub(crate) slow_reader: SlowReader,
     /// Continue the queues of slow federates in files in this directory when they take too much memory
     #[arg(long, value_name = "DIR")]
     pub(crate) spool: Option<PathBuf>,
-    /// The maximum length of such a file [default: 1GiB]
+    /// The maximum length of each of these files [default: 1GiB]
     #[arg(long, value_name = "BYTES", value_parser = some_memory, requires = "spool")]
     pub(crate) spool_max: Option<Bytes>,
     /// Keep the saves of federations in this directory; without one, saves and restores are refused
@@ -702,7 +711,7 @@ pub(crate) struct RtiServe {
     /// Write the service reports of federates that ask for it to files in this directory
     #[arg(long, value_name = "DIR")]
     pub(crate) reports: Option<PathBuf>,
-    /// The maximum length of these files together, those of one process [default: 1GiB]
+    /// The maximum total length of the report files of this process [default: 1GiB]
     #[arg(long, value_name = "BYTES", value_parser = some_memory, requires = "reports")]
     pub(crate) reports_max: Option<Bytes>,
     /// Admit only federates with the credentials in this file, and let them do only what it says
@@ -771,9 +780,9 @@ fn positive_span(text: &str) -> Result<Span, String> {
 pub(crate) enum SlowReader {
     /// Nothing: all messages are queued
     Wait,
-    /// Best-effort updates that newer ones of the same attributes follow
+    /// Best-effort updates that a newer one of the same attributes replaces
     Conflate,
-    /// These, and best-effort interactions
+    /// The same, and best-effort interactions
     Drop,
 }
 
@@ -821,7 +830,7 @@ pub(crate) enum Rtis {
         /// The RTI on this machine: shm:NAME or 127.0.0.1:PORT [default: the running one]
         address: Option<RtiAddress>,
     },
-    /// End a session; its federate, if it has joined, is resigned
+    /// End a session, and resign its federate if it has joined
     Evict {
         /// The name of a federate, or the number of a session, as `hemiola rti status` shows them
         name: String,
@@ -868,7 +877,7 @@ pub(crate) struct Trace {
     /// How long to record, for example 10s or 5min
     #[arg(long, value_name = "D")]
     pub(crate) duration: Option<Span>,
-    /// Keep only the last part, in memory, until a trigger or the end
+    /// Keep only the last D of the recording, in memory, until a trigger or the end
     #[arg(long, value_name = "D")]
     pub(crate) keep: Option<Span>,
     /// The event that ends a recording with --keep. Repeatable [default: any of them]

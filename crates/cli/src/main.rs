@@ -86,7 +86,7 @@ fn main() -> ExitCode {
         }
         None => {}
     }
-    let args = Args::parse();
+    let args = Args::parse_from(args::with_help(std::env::args_os()));
     let done = match args.command {
         Command::Run(run) => run::run(&run),
         Command::Report(report) => report::report(&report),

@@ -324,3 +324,14 @@ fn a_closed_standard_error_leaves_the_exit_status_as_it_is() {
         assert_eq!(status.code(), Some(code), "{arguments:?}");
     }
 }
+
+#[test]
+fn help_before_a_command_is_the_help_of_the_command() {
+    let machine = Machine::take("help");
+    for command in [&[][..], &["run"], &["universe", "plan"]] {
+        let before = machine.hemiola(&[&["help"], command].concat()).with_code(0);
+        let after = machine.hemiola(&[command, &["--help"]].concat()).with_code(0);
+        assert_eq!(before.stdout, after.stdout);
+        assert!(before.stdout.contains("Usage: hemiola"), "{}", before.stdout);
+    }
+}

@@ -50,5 +50,7 @@ fn version_names_the_build() {
     let output = Command::new(PROGRAM).arg("--version").output().unwrap();
     let version = String::from_utf8(output.stdout).unwrap();
     assert!(version.starts_with("hemiola 0.1.0 (commit "), "{version}");
-    assert!(version.ends_with(" build, with pubsub)\n"), "{version}");
+    let allocator = if cfg!(feature = "jemalloc") { ", jemalloc" } else { "" };
+    let sandbox = if cfg!(feature = "sandbox") { ", sandbox" } else { "" };
+    assert!(version.ends_with(&format!(" build, with pubsub{allocator}{sandbox})\n")), "{version}");
 }
