@@ -12,6 +12,7 @@ use std::io;
 use hemiola_units::Instant;
 use rustix::time::Timespec;
 
+pub mod arena;
 pub mod bpf;
 pub mod cpu;
 pub mod cpu_clock;
