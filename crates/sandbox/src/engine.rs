@@ -18,6 +18,8 @@ pub struct Engine {
     engine: wasmtime::Engine,
     limits: Limits,
     is_metered: bool,
+    /// Whether the memory of its instances is not theirs alone.
+    is_shared: bool,
 }
 
 /// A compiled module that imports nothing and starts within its limits. Copies share the code.
@@ -26,6 +28,7 @@ pub struct Module {
     module: wasmtime::Module,
     limits: Limits,
     is_metered: bool,
+    is_shared: bool,
 }
 
 /// A module with a memory of its own.
@@ -82,7 +85,13 @@ impl Engine {
             .wasm_multi_memory(false)
             .cranelift_nan_canonicalization(is_metered);
         let engine = wasmtime::Engine::new(&config).map_err(|e| system(&e))?;
-        Ok(Self { engine, limits, is_metered })
+        Ok(Self { engine, limits, is_metered, is_shared: false })
+    }
+
+    /// An unmetered engine with these settings, whose instances share a memory.
+    pub(crate) fn shared(config: &Config, limits: Limits) -> Result<Self, LoadError> {
+        let engine = wasmtime::Engine::new(config).map_err(|e| system(&e))?;
+        Ok(Self { engine, limits, is_metered: false, is_shared: true })
     }
 
     /// Compiles a module, given as binary or as text; `name` stands in the messages about the text.
@@ -97,7 +106,8 @@ impl Engine {
         let binary = wat::parse_bytes(source).map_err(|error| text(error, name))?;
         let module = wasmtime::Module::new(&self.engine, &binary).map_err(|e| malformed(&e))?;
         check(&module, &self.limits)?;
-        Ok(Module { module, limits: self.limits, is_metered: self.is_metered })
+        let Self { limits, is_metered, is_shared, .. } = *self;
+        Ok(Module { module, limits, is_metered, is_shared })
     }
 }
 
@@ -200,7 +210,8 @@ impl Module {
             Some(fault) => preparation("start", fault),
             None => system(&error),
         })?;
-        let memory = instance.exports(&mut store).find_map(wasmtime::Export::into_memory);
+        let mut memory = instance.exports(&mut store).find_map(wasmtime::Export::into_memory);
+        memory.take_if(|_| self.is_shared);
         let mut instance = Instance { store, instance, memory };
         if let Some(initialize) = instance.optional_function::<(), ()>(INITIALIZE)? {
             let called = instance.call(&initialize, (), fuel);
@@ -282,7 +293,7 @@ impl Instance {
         self.store.data_mut().is_sealed = true;
     }
 
-    /// The linear memory; empty if the module exports none.
+    /// The linear memory; empty if the module exports none, or if instances [share](crate::reserve) it.
     #[must_use]
     pub fn memory(&self) -> &[u8] {
         self.memory.map_or(&[], |memory| memory.data(&self.store))

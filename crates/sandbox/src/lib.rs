@@ -28,7 +28,10 @@
 //! **The engine** is wasmtime, which takes minutes to build, and therefore the feature `engine`. Without it,
 //! [`IS_AVAILABLE`] is false and [`Engine::new`] refuses. Decision 0036 has its settings and their reasons.
 //!
-//! **Not here:** memory shared with the host, and host functions.
+//! **Modules of the host itself** may work on memory of the host: [`reserve`] and `Engine::over`. Modules of others
+//! never do.
+//!
+//! **Not here:** host functions.
 
 #[cfg(not(feature = "engine"))]
 mod absent;
@@ -36,6 +39,7 @@ mod absent;
 mod engine;
 mod error;
 mod fault;
+mod shared;
 mod values;
 
 #[cfg(not(feature = "engine"))]
@@ -44,6 +48,7 @@ pub use absent::{Engine, Function, Instance, Module, Values, prepare_thread};
 pub use engine::{Engine, Function, Instance, Module, Values, prepare_thread};
 pub use error::LoadError;
 pub use fault::Fault;
+pub use shared::reserve;
 pub use values::Numbers;
 
 /// Whether this build has the engine.

@@ -292,7 +292,7 @@ pub struct Output {
     pub ty: ScalarType,
     /// Its value after the last instruction.
     pub value: Operand,
-    /// The column of the own table that gets it, of an update or a prediction.
+    /// The column that gets it: of the own table, of an update or a prediction; of another one, of a converter.
     pub column: Option<u32>,
 }
 
@@ -317,6 +317,8 @@ pub struct Program {
     pub registers: [u32; 5],
     /// The results.
     pub outputs: Vec<Output>,
+    /// Whether the columns of the outputs are those of the own table.
+    pub changes_own: bool,
     /// A hash of all of the above but the name: a machine knows its compiled programs by it.
     pub identity: u64,
 }
@@ -328,6 +330,7 @@ impl Program {
         let mut hasher = DefaultHasher::new();
         (&self.code, &self.constants, &self.arguments, &self.items).hash(&mut hasher);
         (&self.sites, &self.last_sent, &self.registers, &self.outputs).hash(&mut hasher);
+        self.changes_own.hash(&mut hasher);
         self.identity = hasher.finish();
     }
 
@@ -349,6 +352,20 @@ impl Program {
         let mut reads = false;
         self.each_operand(&mut |operand, _| reads |= matches!(operand, Operand::LastSent(_)));
         reads
+    }
+
+    /// The columns of the own table that it changes, by the number of the output.
+    pub(crate) fn changed(&self) -> impl Iterator<Item = (usize, u32)> {
+        let outputs = self.outputs.iter().enumerate().filter(|_| self.changes_own);
+        outputs.filter_map(|(at, output)| Some((at, output.column?)))
+    }
+
+    /// Whether a row may have a fault.
+    pub(crate) fn may_fault(&self) -> bool {
+        use Instruction::{Checked, Raise, ToInteger};
+        let fault =
+            |code: &Instruction| matches!(code, Checked { .. } | Raise { .. } | ToInteger { .. });
+        self.code.iter().any(fault)
     }
 
     /// Shows each operand with its type, that of the items and outputs too.

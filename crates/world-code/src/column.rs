@@ -1,7 +1,9 @@
 //! Columns: one scalar of every row of a table.
 
 use std::ops::Range;
+use std::sync::Arc;
 
+use crate::cells::{Cells, Room};
 use crate::scalar::{Scalar, ScalarType};
 
 /// One scalar of every row.
@@ -10,13 +12,13 @@ pub enum Column {
     /// Truth values.
     Boolean(Vec<bool>),
     /// Whole numbers.
-    Integer(Vec<i32>),
+    Integer(Cells<i32>),
     /// `real32`
-    Single(Vec<f32>),
+    Single(Cells<f32>),
     /// `real`
-    Double(Vec<f64>),
+    Double(Cells<f64>),
     /// Texts by their numbers.
-    Text(Vec<u64>),
+    Text(Cells<u64>),
 }
 
 /// Rows of a column that stand apart from it while somebody writes them.
@@ -35,6 +37,32 @@ pub enum Rows<'r> {
 }
 
 impl Rows<'_> {
+    /// Some of the rows, borrowed.
+    ///
+    /// # Panics
+    /// If there are no such rows.
+    #[must_use]
+    pub fn part(&mut self, part: Range<usize>) -> Rows<'_> {
+        match self {
+            Self::Boolean(rows) => Rows::Boolean(&mut rows[part]),
+            Self::Integer(rows) => Rows::Integer(&mut rows[part]),
+            Self::Single(rows) => Rows::Single(&mut rows[part]),
+            Self::Double(rows) => Rows::Double(&mut rows[part]),
+            Self::Text(rows) => Rows::Text(&mut rows[part]),
+        }
+    }
+
+    /// The address of the first row in the process.
+    pub(crate) fn place(&mut self) -> usize {
+        match self {
+            Self::Boolean(rows) => rows.as_mut_ptr() as usize,
+            Self::Integer(rows) => rows.as_mut_ptr() as usize,
+            Self::Single(rows) => rows.as_mut_ptr() as usize,
+            Self::Double(rows) => rows.as_mut_ptr() as usize,
+            Self::Text(rows) => rows.as_mut_ptr() as usize,
+        }
+    }
+
     /// Splits off the first rows.
     ///
     /// # Panics
@@ -68,13 +96,13 @@ macro_rules! each {
 impl Column {
     /// A column without rows.
     #[must_use]
-    pub const fn new(ty: ScalarType) -> Self {
+    pub fn new(ty: ScalarType) -> Self {
         match ty {
             ScalarType::Boolean => Self::Boolean(Vec::new()),
-            ScalarType::Integer => Self::Integer(Vec::new()),
-            ScalarType::Single => Self::Single(Vec::new()),
-            ScalarType::Double => Self::Double(Vec::new()),
-            ScalarType::Text => Self::Text(Vec::new()),
+            ScalarType::Integer => Self::Integer(Cells::default()),
+            ScalarType::Single => Self::Single(Cells::default()),
+            ScalarType::Double => Self::Double(Cells::default()),
+            ScalarType::Text => Self::Text(Cells::default()),
         }
     }
 
@@ -83,10 +111,10 @@ impl Column {
     pub fn filled(scalar: Scalar, rows: usize) -> Self {
         match scalar {
             Scalar::Boolean(value) => Self::Boolean(vec![value; rows]),
-            Scalar::Integer(value) => Self::Integer(vec![value; rows]),
-            Scalar::Single(value) => Self::Single(vec![canonical_single(value); rows]),
-            Scalar::Double(value) => Self::Double(vec![canonical_double(value); rows]),
-            Scalar::Text(value) => Self::Text(vec![value; rows]),
+            Scalar::Integer(value) => Self::Integer(vec![value; rows].into()),
+            Scalar::Single(value) => Self::Single(vec![canonical_single(value); rows].into()),
+            Scalar::Double(value) => Self::Double(vec![canonical_double(value); rows].into()),
+            Scalar::Text(value) => Self::Text(vec![value; rows].into()),
         }
     }
 
@@ -98,10 +126,11 @@ impl Column {
     pub fn widened(&self, ty: ScalarType) -> Self {
         match (self, ty) {
             (Self::Integer(rows), ScalarType::Double) => {
-                Self::Double(rows.iter().copied().map(f64::from).collect())
+                Self::Double(rows.iter().copied().map(f64::from).collect::<Vec<_>>().into())
             }
             (Self::Single(rows), ScalarType::Double) => {
-                Self::Double(rows.iter().map(|x| canonical_double(f64::from(*x))).collect())
+                let wide = rows.iter().map(|x| canonical_double(f64::from(*x)));
+                Self::Double(wide.collect::<Vec<_>>().into())
             }
             (column, ty) => {
                 assert_eq!(column.ty(), ty, "scalars of another type");
@@ -112,7 +141,7 @@ impl Column {
 
     /// Rows.
     #[must_use]
-    pub const fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         each!(self, rows => rows.len())
     }
 
@@ -133,8 +162,20 @@ impl Column {
 
     /// Whether it has no rows.
     #[must_use]
-    pub const fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Moves its rows to memory of a room, where they stay when they become more. Truth values stay where they are, and
+    /// so do all others if the room is full.
+    pub fn move_to(&mut self, room: &Arc<dyn Room>) {
+        match self {
+            Self::Boolean(_) => {}
+            Self::Integer(rows) => rows.move_to(room),
+            Self::Single(rows) => rows.move_to(room),
+            Self::Double(rows) => rows.move_to(room),
+            Self::Text(rows) => rows.move_to(room),
+        }
     }
 
     /// The scalar of a row.
@@ -191,11 +232,14 @@ impl Column {
     /// If there is no such row.
     pub fn gather(&mut self, from: &Self, rows: &[u32]) {
         match (self, from) {
-            (Self::Boolean(to), Self::Boolean(from)) => gather(to, from, rows),
-            (Self::Integer(to), Self::Integer(from)) => gather(to, from, rows),
-            (Self::Single(to), Self::Single(from)) => gather(to, from, rows),
-            (Self::Double(to), Self::Double(from)) => gather(to, from, rows),
-            (Self::Text(to), Self::Text(from)) => gather(to, from, rows),
+            (Self::Boolean(to), Self::Boolean(from)) => {
+                to.clear();
+                to.extend(rows.iter().map(|row| from[*row as usize]));
+            }
+            (Self::Integer(to), Self::Integer(from)) => to.gather(from, rows),
+            (Self::Single(to), Self::Single(from)) => to.gather(from, rows),
+            (Self::Double(to), Self::Double(from)) => to.gather(from, rows),
+            (Self::Text(to), Self::Text(from)) => to.gather(from, rows),
             (to, from) => {
                 *to = Self::new(from.ty());
                 to.gather(from, rows);
@@ -234,18 +278,13 @@ impl Column {
     pub fn copy_from(&mut self, other: &Self) {
         match (self, other) {
             (Self::Boolean(to), Self::Boolean(from)) => to.clone_from(from),
-            (Self::Integer(to), Self::Integer(from)) => to.clone_from(from),
-            (Self::Single(to), Self::Single(from)) => to.clone_from(from),
-            (Self::Double(to), Self::Double(from)) => to.clone_from(from),
-            (Self::Text(to), Self::Text(from)) => to.clone_from(from),
+            (Self::Integer(to), Self::Integer(from)) => to.copy_from(from),
+            (Self::Single(to), Self::Single(from)) => to.copy_from(from),
+            (Self::Double(to), Self::Double(from)) => to.copy_from(from),
+            (Self::Text(to), Self::Text(from)) => to.copy_from(from),
             (to, from) => *to = from.clone(),
         }
     }
-}
-
-fn gather<T: Copy>(to: &mut Vec<T>, from: &[T], rows: &[u32]) {
-    to.clear();
-    to.extend(rows.iter().map(|row| from[*row as usize]));
 }
 
 fn copy_rows<T: Copy>(to: &mut [T], from: &[T], rows: &[u32]) {

@@ -25,7 +25,7 @@ pub fn compiled(bytes: &[u8]) {
             Err(error) => panic!("{error}\n{items}"),
         };
         assert_eq!(Ok(&program), code().as_ref());
-        let module = || emit(&program).map(|emitted| emitted.bytes);
+        let module = || emit(&program).map(|emitted| emitted.module.bytes().to_vec());
         assert_eq!(module(), module());
     }
 }

@@ -8,6 +8,7 @@
 //! * [`Column`], [`Scalar`] and [`Texts`]: how the values of rows stand in columns.
 //! * [`Machine`]: runs a program over a [`Block`] of rows, each instruction for all rows.
 //! * [`Neighbours`]: the other rows.
+//! * [`Room`]: memory for columns that an engine reaches.
 //!
 //! ```
 //! use hemiola_world_code::{Block, Column, Machine, Scalar, Texts, compile};
@@ -26,7 +27,7 @@
 //! let update = orbit.elements[body.index()].update.unwrap();
 //! let program = compile(orbit, update, &mut Texts::default()).unwrap();
 //!
-//! let mut columns = [Column::Double(vec![0.0, 10.0]), Column::Double(vec![1.0, -1.0])];
+//! let mut columns = [vec![0.0, 10.0], vec![1.0, -1.0]].map(|rows| Column::Double(rows.into()));
 //! let arguments = [Scalar::Double(0.5)];
 //! let mut machine = Machine::default();
 //! machine.run(
@@ -43,7 +44,7 @@
 //!     },
 //! );
 //! machine.store(&program, &arguments, &mut columns);
-//! assert_eq!(columns[0], Column::Double(vec![0.5, 9.5]));
+//! assert_eq!(columns[0], Column::Double(vec![0.5, 9.5].into()));
 //! ```
 //!
 //! The result is that of `world_lang::evaluate` for each row, bit by bit and fault by fault; tests compare the two on
@@ -52,8 +53,9 @@
 //! # Compiled code
 //!
 //! [`Machine::compile`] makes a WebAssembly module of a program (the module `wasm` has its form) and gives it to an
-//! [`Engine`], which comes from outside: this crate has none. The machine then copies the values of each block to the
-//! memory of the module, makes a call, and copies the results back. Values and faults are those of the interpreter, bit
+//! [`Engine`], which comes from outside: this crate has none. The module works on columns where they are, if they
+//! stand in the memory of the engine ([`Engine::room`], [`Column::move_to`]). The machine copies the values of other
+//! columns to that memory for each block, and the results back. Values and faults are those of the interpreter, bit
 //! by bit.
 //!
 //! This crate opens no file and reads no clock. [`limits`] bounds the code of a function.
@@ -62,6 +64,7 @@
 
 mod allocate;
 mod build;
+mod cells;
 pub mod code;
 mod column;
 pub mod fuzzing;
@@ -71,6 +74,7 @@ mod run;
 mod scalar;
 mod wasm;
 
+pub use cells::{Cell, Cells, Room, Slab};
 pub use code::Program;
 pub use column::{Column, Rows};
 pub use lower::{CodeError, Constraint, compile, compile_constraint, compile_converter};
@@ -78,4 +82,4 @@ pub use run::{BLOCK_ROWS, Block, Engine, Instance, Machine, Neighbour, Neighbour
 pub use scalar::{
     Scalar, ScalarType, Texts, list_counts, scalar_count, scalar_types, scalars_of, value_of,
 };
-pub use wasm::{MODULE_CODE_MAX, NotCompiled, WINDOW_MAX};
+pub use wasm::{MODULE_CODE_MAX, Module, NotCompiled, WINDOW_MAX};

@@ -264,6 +264,7 @@ impl<'l> Lowering<'l> {
             last_sent,
             registers: [0; 5],
             outputs,
+            changes_own: self.foreign.is_none(),
             identity: 0,
         };
         allocate(&mut program, registers);

@@ -17,7 +17,7 @@ use crate::code::{
 };
 use crate::column::{Column, Rows, canonical_double, canonical_single};
 use crate::scalar::{Scalar, ScalarType};
-use crate::wasm::NotCompiled;
+use crate::wasm::{GROUP, NotCompiled};
 use arithmetic::{Number, Real};
 use compiled::Compiled;
 pub use compiled::{Engine, Instance};
@@ -90,6 +90,51 @@ impl Machine {
     /// # Panics
     /// If the block has more than [`BLOCK_ROWS`] rows, or its columns or arguments are not those of the program.
     pub fn run(&mut self, program: &Program, block: &Block<'_>) {
+        self.begin(program, block);
+        if let Some(compiled) = self.compiled.get_mut(&program.identity) {
+            if compiled.run(program, block, &mut self.faults) {
+                return;
+            }
+            // An engine that fails once is not asked again.
+            self.compiled.remove(&program.identity);
+        }
+        self.interpret(program, block);
+    }
+
+    /// Runs an update or a prediction for the rows of a block and changes them. Those of the columns that it changes
+    /// stand apart from the table: one for each output with a column, in the order of the outputs. A faulty row keeps
+    /// its values; a value that is not a number gets its one bit pattern.
+    ///
+    /// # Panics
+    /// As [`Self::run`], and if the columns are others.
+    pub fn update(&mut self, program: &Program, block: &Block<'_>, apart: &mut [(u32, Rows<'_>)]) {
+        self.begin(program, block);
+        let columns = program.changed().map(|(_, column)| column);
+        assert!(columns.eq(apart.iter().map(|(column, _)| *column)), "columns of {}", program.name);
+        // An engine writes whole groups of rows, so the last ones of a table are copied.
+        let whole = block.count - block.count % GROUP;
+        let mut done = 0;
+        while done < block.count {
+            let Some(compiled) = self.compiled.get_mut(&program.identity) else { break };
+            let in_place = done < whole;
+            let rows = done..if in_place { whole } else { block.count };
+            let part = Block { start: block.start + done, count: rows.len(), ..*block };
+            let faults = &mut self.faults[rows.clone()];
+            match compiled.update(program, &part, (apart, done), in_place, faults) {
+                Ok(()) => done = rows.end,
+                // An engine that fails once is not asked again.
+                Err(of_part) => {
+                    done += of_part;
+                    self.compiled.remove(&program.identity);
+                }
+            }
+        }
+        if done < block.count {
+            self.interpret_from(done, program, block, apart);
+        }
+    }
+
+    fn begin(&mut self, program: &Program, block: &Block<'_>) {
         assert!(block.count <= BLOCK_ROWS, "a block has at most {BLOCK_ROWS} rows");
         assert_eq!(
             block.arguments.len(),
@@ -100,14 +145,29 @@ impl Machine {
         self.faults.clear();
         self.faults.resize(block.count, 0);
         self.rows = block.start..block.start + block.count;
-        if let Some(compiled) = self.compiled.get_mut(&program.identity) {
-            if compiled.run(program, block, &mut self.faults) {
-                return;
-            }
-            // An engine that fails once is not asked again.
-            self.compiled.remove(&program.identity);
+    }
+
+    /// Interprets an update for the rows of a block from one of them on.
+    fn interpret_from(
+        &mut self,
+        first: usize,
+        program: &Program,
+        block: &Block<'_>,
+        apart: &mut [(u32, Rows<'_>)],
+    ) {
+        if first == 0 {
+            self.interpret(program, &Block { apart: &*apart, ..*block });
+            return self.store_apart(program, block.arguments, apart);
         }
-        self.interpret(program, block);
+        let rest = apart.iter_mut().map(|(column, rows)| (*column, rows.part(first..block.count)));
+        let mut rest: Vec<_> = rest.collect();
+        let (start, count) = (block.start + first, block.count - first);
+        let mut faults = std::mem::replace(&mut self.faults, vec![0; count]);
+        self.interpret(program, &Block { start, count, apart: &rest, ..*block });
+        self.store_apart(program, block.arguments, &mut rest);
+        faults.truncate(first);
+        faults.append(&mut self.faults);
+        self.faults = faults;
     }
 
     fn interpret(&mut self, program: &Program, block: &Block<'_>) {
@@ -205,20 +265,9 @@ impl Machine {
         }
     }
 
-    /// As [`Self::store`], to the rows of the block that stand apart from their columns. There is one of
-    /// [`Block::apart`] for each output with a column, in the order of the outputs.
-    ///
-    /// # Panics
-    /// If they are others.
-    pub fn store_apart(
-        &self,
-        program: &Program,
-        arguments: &[Scalar],
-        apart: &mut [(u32, Rows<'_>)],
-    ) {
-        assert_eq!(written(program).count(), apart.len(), "the columns of {}", program.name);
-        for ((at, column), (number, rows)) in written(program).zip(apart) {
-            assert_eq!(column, *number, "a column of {}", program.name);
+    /// As [`Self::store`], to the rows of the block that stand apart from their columns.
+    fn store_apart(&self, program: &Program, arguments: &[Scalar], apart: &mut [(u32, Rows<'_>)]) {
+        for ((at, _), (_, rows)) in program.changed().zip(apart) {
             self.store_output(program, arguments, at, rows);
         }
     }

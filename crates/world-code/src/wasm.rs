@@ -1,11 +1,16 @@
 //! A [`Program`] as a WebAssembly module that handles four rows at a time.
 //!
-//! The module has a memory, `memory`, with the *window*: the values that a block of rows reads and writes, at constant
-//! addresses. Copying to and from it is the work of `run/compiled.rs`. The function `block(rows: i32) -> i32` computes
-//! the outputs and the faults of the first `rows` rows and returns 0 if none of them has a fault; it may return another
-//! number if none has. A loop over neighbours within a radius has a function `near N` of the same type, N being its
-//! number. It computes for each row whether it takes part and the radius, so that the caller can find the neighbours
-//! before it calls `block`.
+//! The module has a memory, `memory`. Somewhere in it begins the *window*: the values that a block of rows reads and
+//! writes besides columns, at constant offsets; among them the address of the block's first row in each column,
+//! wherever in the memory the column stands. Filling the window is the work of `run/compiled.rs`. The function
+//! `block(rows: i32, window: i32) -> i32` computes the outputs and the faults of the first `rows` rows and returns 0
+//! if none of them has a fault; it may return another number if none has. Outputs that are columns of the own table
+//! go there, except to rows with a fault. A loop over neighbours within a radius has a function `near N` of the same
+//! type, N being its number. It computes for each row whether it takes part and the radius, so that the caller can
+//! find the neighbours before it calls `block`.
+//!
+//! A group of rows is loaded before any of it is stored, at the same addresses, so a call that fails leaves no group
+//! half done; the window says how many rows are done.
 //!
 //! A register is one or two vectors of four scalars together. A truth value is a mask of 32 bits per row. Rows beyond
 //! the last one are computed like all others, and nobody reads them. There is no other loop than those over rows and
@@ -17,7 +22,7 @@ mod window;
 
 use thiserror::Error;
 use wasm_encoder::{
-    CodeSection, ExportKind, ExportSection, FunctionSection, MemorySection, MemoryType, Module,
+    CodeSection, ExportKind, ExportSection, FunctionSection, MemorySection, MemoryType,
     TypeSection, ValType,
 };
 
@@ -56,10 +61,39 @@ pub enum NotCompiled {
     Engine(String, String),
 }
 
+/// A module for an [`Engine`](crate::Engine). Only this crate makes modules, so an engine knows what they do: they read
+/// and write the window, read the rows whose addresses it contains, and write those of them that are outputs.
+#[derive(Clone, Debug)]
+pub struct Module {
+    bytes: Vec<u8>,
+    functions: Vec<String>,
+    window: usize,
+}
+
+impl Module {
+    /// The module in the binary format.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The functions that it exports, each of the type `(i32, i32) -> i32`.
+    #[must_use]
+    pub fn functions(&self) -> &[String] {
+        &self.functions
+    }
+
+    /// Bytes of its window.
+    #[must_use]
+    pub const fn window(&self) -> usize {
+        self.window
+    }
+}
+
 /// The module of a program.
 #[derive(Clone, Debug)]
 pub(crate) struct Emitted {
-    pub(crate) bytes: Vec<u8>,
+    pub(crate) module: Module,
     /// The exported functions: first those of the loops within a radius, by the number of the loop, then `block`.
     pub(crate) exports: Vec<Export>,
     pub(crate) window: Window,
@@ -75,7 +109,7 @@ pub(crate) enum Export {
 }
 
 impl Export {
-    pub(crate) fn name(self) -> String {
+    fn name(self) -> String {
         match self {
             Self::Near(site) => format!("near {site}"),
             Self::Block => "block".into(),
@@ -100,7 +134,10 @@ pub(crate) fn emit(program: &Program) -> Result<Emitted, NotCompiled> {
     }
     code.function(&Function::of(program, &window).block());
     exports.push(Export::Block);
-    Ok(Emitted { bytes: module(&window, &exports, &code), exports, window })
+    let bytes = module(&window, &exports, &code);
+    let functions = exports.iter().map(|export| export.name()).collect();
+    let module = Module { bytes, functions, window: window.bytes as usize };
+    Ok(Emitted { module, exports, window })
 }
 
 /// The loops within a radius: their places in the code, and their numbers.
@@ -122,10 +159,12 @@ fn searches(program: &Program) -> Result<Vec<(usize, u32)>, NotCompiled> {
     Ok(found)
 }
 
+/// The memory is as large as the window, or larger where an engine has columns in it too.
 fn module(window: &Window, exports: &[Export], code: &CodeSection) -> Vec<u8> {
     const PAGE: u64 = 64 << 10;
+    const PAGES_MAX: u64 = 1 << 16;
     let mut types = TypeSection::new();
-    types.ty().function([ValType::I32], [ValType::I32]);
+    types.ty().function([ValType::I32; 2], [ValType::I32]);
     let mut functions = FunctionSection::new();
     let mut names = ExportSection::new();
     for (number, export) in (0..).zip(exports) {
@@ -133,16 +172,15 @@ fn module(window: &Window, exports: &[Export], code: &CodeSection) -> Vec<u8> {
         names.export(&export.name(), ExportKind::Func, number);
     }
     names.export("memory", ExportKind::Memory, 0);
-    let pages = window.bytes.div_ceil(PAGE);
     let mut memories = MemorySection::new();
     memories.memory(MemoryType {
-        minimum: pages,
-        maximum: Some(pages),
+        minimum: window.bytes.div_ceil(PAGE),
+        maximum: Some(PAGES_MAX),
         memory64: false,
         shared: false,
         page_size_log2: None,
     });
-    let mut module = Module::new();
+    let mut module = wasm_encoder::Module::new();
     module.section(&types).section(&functions).section(&memories).section(&names).section(code);
     module.finish()
 }

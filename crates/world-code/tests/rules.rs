@@ -72,27 +72,28 @@ fn equal_computations_are_made_once_and_those_without_use_not_at_all() {
 
 #[test]
 fn columns_that_change_places_are_read_before_they_are_written() {
-    let mut columns = [Column::Integer(vec![1, 2]), Column::Integer(vec![3, 4])];
+    let mut columns = [Column::Integer(vec![1, 2].into()), Column::Integer(vec![3, 4].into())];
     let items = "element e { property a : integer; property b : integer;
         update() { let old = a; a = b; b = old; } }";
     assert_eq!(run(items, &mut columns), [None, None]);
-    assert_eq!(columns, [Column::Integer(vec![3, 4]), Column::Integer(vec![1, 2])]);
+    assert_eq!(columns, [Column::Integer(vec![3, 4].into()), Column::Integer(vec![1, 2].into())]);
 }
 
 #[test]
 fn a_faulty_row_keeps_its_values_and_the_others_go_on() {
-    let mut columns = [Column::Integer(vec![1, i32::MAX, 3]), Column::Integer(vec![1, 1, 0])];
+    let mut columns =
+        [Column::Integer(vec![1, i32::MAX, 3].into()), Column::Integer(vec![1, 1, 0].into())];
     let items = "element e { property a : integer; property b : integer;
         update() { a = a + 1; b = div(10, b); } }";
     let faults = run(items, &mut columns);
     assert_eq!(faults, [None, Some(Fault::Overflow), Some(Fault::DivisionByZero)]);
-    assert_eq!(columns[0], Column::Integer(vec![2, i32::MAX, 3]));
-    assert_eq!(columns[1], Column::Integer(vec![10, 1, 0]));
+    assert_eq!(columns[0], Column::Integer(vec![2, i32::MAX, 3].into()));
+    assert_eq!(columns[1], Column::Integer(vec![10, 1, 0].into()));
 }
 
 #[test]
 fn what_is_not_a_number_is_stored_with_one_bit_pattern() {
-    let mut columns = [Column::Double(vec![0.0]), Column::Single(vec![0.0])];
+    let mut columns = [Column::Double(vec![0.0].into()), Column::Single(vec![0.0].into())];
     let items = "element e { property a : real; property b : real32;
         update() { a = -(a / a); b = -(b / b); } }";
     run(items, &mut columns);

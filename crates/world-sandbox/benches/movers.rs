@@ -1,8 +1,9 @@
 //! A step of 100,000 movers in a box with ten monitors, each a box of its own and a threshold: plain Rust loops over
-//! the same columns, and both tiers with one worker and with two. All of them send the same number of rows.
+//! the same columns, and both tiers, each with one worker and with two. All of them send the same number of rows.
 
 use std::hint::black_box;
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use hemiola_rt::sys::team::Team;
@@ -88,8 +89,9 @@ struct PlainMonitor {
 }
 
 impl Plain {
-    fn new(monitors: u32) -> Self {
+    fn new(monitors: u32, part: Range<usize>) -> Self {
         let (rows, boxes) = scene(monitors);
+        let rows = &rows[part];
         let columns = |at: usize| {
             [0, 1, 2].map(|axis| rows.iter().map(|row| row[at][axis]).collect::<Vec<f32>>())
         };
@@ -105,8 +107,9 @@ impl Plain {
     /// Makes a step and returns how many rows are sent.
     fn step(&mut self) -> u64 {
         let Self { position, velocity, monitors } = self;
-        for start in (0..ROWS).step_by(BLOCK) {
-            let block = start..ROWS.min(start + BLOCK);
+        let rows = position[0].len();
+        for start in (0..rows).step_by(BLOCK) {
+            let block = start..rows.min(start + BLOCK);
             for (position, velocity) in position.iter_mut().zip(velocity.iter_mut()) {
                 let rows = position[block.clone()].iter_mut().zip(&mut velocity[block.clone()]);
                 for (position, velocity) in rows {
@@ -161,13 +164,21 @@ fn movers(c: &mut Criterion) {
     group.throughput(Throughput::Elements(ROWS as u64)).sample_size(20);
     for monitors in [0, 10] {
         let sent: Vec<u64> = {
-            let mut plain = Plain::new(monitors);
+            let mut plain = Plain::new(monitors, 0..ROWS);
             (0..20).map(|_| plain.step()).collect()
         };
-        let mut plain = Plain::new(monitors);
-        group.bench_function(format!("{monitors} monitors, plain Rust"), |b| {
-            b.iter(|| plain.step());
-        });
+        for workers in [1, 2] {
+            // Entities do not depend on each other, so each thread has rows of its own.
+            let parts = (0..workers).map(|at| ROWS * at / workers..ROWS * (at + 1) / workers);
+            let parts: Vec<Mutex<Plain>> =
+                parts.map(|part| Mutex::new(Plain::new(monitors, part))).collect();
+            let step = |at: usize| {
+                black_box(parts[at].lock().unwrap_or_else(PoisonError::into_inner).step());
+            };
+            let mut team = Team::new(workers, "worker", || ()).expect("a thread starts");
+            let name = format!("{monitors} monitors, plain Rust, {workers} workers");
+            group.bench_function(name, |b| b.iter(|| team.run(workers, &step)));
+        }
         for (tier, workers) in TURNS {
             let mut world = world(monitors);
             let mut team = Team::new(workers, "worker", || ()).expect("a thread starts");

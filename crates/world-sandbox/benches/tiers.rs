@@ -143,7 +143,8 @@ fn tiers(
             let Ok(mut engine) = ColumnEngine::new() else { continue };
             machine.compile(&program, &mut engine).expect("it is compiled");
         }
-        let mut own: Vec<Column> = data.iter().cloned().map(Column::Double).collect();
+        let mut own: Vec<Column> =
+            data.iter().cloned().map(|rows| Column::Double(rows.into())).collect();
         group.bench_function(tier, |b| {
             b.iter(|| step(&mut machine, &program, element, &mut own, before));
         });
@@ -227,7 +228,7 @@ fn updates(c: &mut Criterion) {
     let lists = lists(&birds);
     let before = birds.clone();
     let plain = |own: &mut [Vec<f64>]| bird(own, &before, &lists);
-    let columns = birds.iter().cloned().map(Column::Double).collect();
+    let columns = birds.iter().cloned().map(|rows| Column::Double(rows.into())).collect();
     tiers(c, "bird", &birds, Some(&Before { columns, lists: lists.clone() }), plain);
 }
 

@@ -26,45 +26,63 @@
 //! world.step(0.5, &mut |_| {}, &mut |_| {});
 //! ```
 //!
+//! Its instances and the columns of a world stand in one memory of 4 GiB, so a function works on columns where they
+//! are.
+//!
 //! Wasmtime is behind the feature `engine` of `hemiola_sandbox`: without it, [`ColumnEngine::new`] refuses, and every
-//! function stays interpreted. Decision 0044 has the reasons.
+//! function stays interpreted. Decisions 0044 and 0068 have the reasons.
 
-use hemiola_sandbox::{Engine, Function, Limits, LoadError, Module};
-use hemiola_world_code::WINDOW_MAX;
+mod shared;
+
+use std::sync::Arc;
+
+use hemiola_rt::sys::arena::{Arena, Block};
+pub use hemiola_sandbox::LoadError;
+use hemiola_sandbox::{Engine, Function, Limits, reserve};
+use hemiola_world_code::{Module, Room, WINDOW_MAX};
+use shared::ArenaRoom;
 
 /// Compiles the modules of programs for this machine.
 #[derive(Clone, Debug)]
-pub struct ColumnEngine(Engine);
+pub struct ColumnEngine {
+    engine: Engine,
+    arena: Arc<Arena>,
+}
 
 impl ColumnEngine {
-    /// Makes an engine.
+    /// Makes an engine and reserves its memory. Clones share both.
     ///
     /// # Errors
-    /// If this build has none, or the system refuses memory.
+    /// If this build has none, or the system refuses the addresses or memory.
     pub fn new() -> Result<Self, LoadError> {
+        let arena = reserve()?;
         let limits =
             Limits { module: 16 << 20, memory: WINDOW_MAX as usize, table: 0, ..Limits::default() };
-        Engine::unmetered(limits).map(Self)
+        Ok(Self { engine: shared::engine(&arena, limits)?, arena })
     }
 
-    fn instance(&self, module: &[u8], functions: &[String]) -> Result<Instance, LoadError> {
-        let module: Module = self.0.compile(module, "program")?;
-        let mut instance = module.instantiate(0)?;
+    fn instance(&self, module: &Module) -> Result<Instance, LoadError> {
+        let refused = |error: std::io::Error| LoadError::System(error.to_string());
+        let window = self.arena.take(module.window()).map_err(refused)?;
+        let mut instance = self.engine.compile(module.bytes(), "program")?.instantiate(0)?;
         let functions: Result<Vec<_>, _> =
-            functions.iter().map(|name| instance.function(name)).collect();
+            module.functions().iter().map(|name| instance.function(name)).collect();
         instance.seal();
-        Ok(Instance { functions: functions?, instance })
+        Ok(Instance { functions: functions?, instance, window, arena: Arc::clone(&self.arena) })
     }
 }
 
 impl hemiola_world_code::Engine for ColumnEngine {
     fn instantiate(
         &mut self,
-        module: &[u8],
-        functions: &[String],
+        module: &Module,
     ) -> Result<Box<dyn hemiola_world_code::Instance>, String> {
-        let instance = self.instance(module, functions).map_err(|error| error.to_string())?;
+        let instance = self.instance(module).map_err(|error| error.to_string())?;
         Ok(Box::new(instance))
+    }
+
+    fn room(&self) -> Option<Arc<dyn Room>> {
+        Some(Arc::new(ArenaRoom(Arc::clone(&self.arena))))
     }
 }
 
@@ -72,19 +90,30 @@ impl hemiola_world_code::Engine for ColumnEngine {
 #[derive(Debug)]
 struct Instance {
     instance: hemiola_sandbox::Instance,
-    functions: Vec<Function<i32, i32>>,
+    functions: Vec<Function<(i32, i32), i32>>,
+    window: Block,
+    arena: Arc<Arena>,
 }
 
 impl hemiola_world_code::Instance for Instance {
-    fn memory(&self) -> &[u8] {
-        self.instance.memory()
+    fn window(&self) -> &[u8] {
+        self.window.items()
     }
 
-    fn memory_mut(&mut self) -> &mut [u8] {
-        self.instance.memory_mut()
+    fn window_mut(&mut self) -> &mut [u8] {
+        self.window.items_mut()
+    }
+
+    fn address(&self) -> u32 {
+        self.window.offset() as u32
+    }
+
+    fn address_of(&self, place: usize) -> Option<u32> {
+        self.arena.offset(place).map(|offset| offset as u32)
     }
 
     fn call(&mut self, function: usize, rows: i32) -> Option<i32> {
-        self.instance.call(&self.functions[function], rows, 0).ok()
+        let parameters = (rows, self.window.offset() as i32);
+        self.instance.call(&self.functions[function], parameters, 0).ok()
     }
 }

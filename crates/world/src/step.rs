@@ -159,7 +159,7 @@ impl World {
                 while let Some(rows) = locked(&queue).next(&mut apart) {
                     let block = Block {
                         own: &table.columns,
-                        apart: &apart,
+                        apart: &[],
                         start: rows.start,
                         count: rows.len(),
                         arguments,
@@ -167,8 +167,7 @@ impl World {
                         neighbours: Some(&past),
                         element,
                     };
-                    seat.machine.run(program, &block);
-                    seat.machine.store_apart(program, arguments, &mut apart);
+                    seat.machine.update(program, &block, &mut apart);
                     seat.note_faults(rows.start);
                 }
                 seat.give_back(apart);

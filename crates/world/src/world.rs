@@ -197,7 +197,12 @@ impl World {
 
     /// Has an engine run the updates and constraints from now on; the results stay the same, bit by bit. Returns why
     /// some functions stay interpreted. Call it again after a redefinition; it also drops the code of former functions.
+    /// Columns move to the memory of the engine, if it has a room for them.
     pub fn compile(&mut self, engine: &mut dyn Engine) -> Vec<NotCompiled> {
+        if let Some(room) = engine.room() {
+            let columns = self.tables.iter_mut().flat_map(|table| &mut table.columns);
+            columns.for_each(|column| column.move_to(&room));
+        }
         let programs = every_program(&self.updates, &self.constraints);
         self.crew.seats().for_each(|seat| seat.machine.keep_only(programs.clone()));
         let mut compiled = |program| {

@@ -7,7 +7,7 @@ use hemiola_world::{
     Change, Effect, EntityId, Interest, MonitorCounts, MonitorId, RedefineError, Return, Revision,
     RevisionError, World,
 };
-use hemiola_world_code::{Engine, Instance};
+use hemiola_world_code::{Engine, Instance, Module};
 use hemiola_world_lang::Sources;
 use hemiola_world_lang::definition::{ElementId, Type, Universe, Value};
 use hemiola_world_lang::evaluate::{Body, convert, zero};
@@ -395,17 +395,17 @@ impl Counted {
 }
 
 impl Engine for Counted {
-    fn instantiate(&mut self, _: &[u8], _: &[String]) -> Result<Box<dyn Instance>, String> {
+    fn instantiate(&mut self, _: &Module) -> Result<Box<dyn Instance>, String> {
         Ok(Box::new(Idle { _counted: Arc::clone(&self.0) }))
     }
 }
 
 impl Instance for Idle {
-    fn memory(&self) -> &[u8] {
+    fn window(&self) -> &[u8] {
         &[]
     }
 
-    fn memory_mut(&mut self) -> &mut [u8] {
+    fn window_mut(&mut self) -> &mut [u8] {
         &mut []
     }
 

@@ -31,7 +31,7 @@ const CRATES: [(&str, Nature, &[&str]); 33] = [
     ("record", Shell, &["units", "trace", "rt", "mark"]),
     ("bus", Shell, &["units", "rt"]),
     // Its engine maps memory and compiles; it knows nothing of those who use it.
-    ("sandbox", Shell, &[]),
+    ("sandbox", Shell, &["rt"]),
     ("plant", Pure, &["units"]),
     // The simulation that tests the decision module faster than real time needs the apparatus.
     ("simplex", Pure, &["units", "plant"]),

@@ -2,7 +2,7 @@
 
 use wasm_encoder::{BlockType, InstructionSink};
 
-use super::rows::{Function, parts, place, splat};
+use super::rows::{Function, WINDOW, parts, place, splat};
 use super::window::{Area, ListAreas};
 use crate::code::{Binary, Checked, Comparison, FaultCode, Instruction, Operand, Unary};
 use crate::scalar::{Scalar, ScalarType};
@@ -75,7 +75,7 @@ impl Function<'_> {
     }
 
     /// The mask on the stack for a vector of this type.
-    fn widen(&mut self, ty: ScalarType, part: u32) {
+    pub(super) fn widen(&mut self, ty: ScalarType, part: u32) {
         match (parts(ty), part) {
             (1, _) => {}
             (_, 0) => {
@@ -314,7 +314,7 @@ impl Function<'_> {
                 self.push(mask, Boolean, 0);
                 let mut sink = self.sink();
                 sink.local_get(counts[1]).v128_and().local_set(counts[1]);
-                sink.i32_const(0).i32_load(place(length, 0)).i32_const(0);
+                sink.local_get(WINDOW).i32_load(place(length, 0)).i32_const(0);
                 sink.local_get(counts[1]).v128_any_true().select().local_set(site.turns);
             }
         }
@@ -386,13 +386,13 @@ impl Function<'_> {
     fn gather_bytes(&mut self, area: Area, local: u32, items: [u32; 4]) {
         for (lane, item) in (0..).zip(items) {
             let mut sink = self.sink();
-            sink.local_get(local).local_get(item).i32_load8_u(place(area, 0));
-            sink.i32x4_replace_lane(lane).local_set(local);
+            sink.local_get(local).local_get(item).local_get(WINDOW).i32_add();
+            sink.i32_load8_u(place(area, 0)).i32x4_replace_lane(lane).local_set(local);
         }
         self.sink().local_get(local).i32x4_neg().local_set(local);
     }
 
-    /// The place of an item in a column of this type.
+    /// The place of an item among items of this type in the window.
     fn address(&mut self, item: u32, ty: ScalarType) {
         let mut sink = self.sink();
         sink.local_get(item);
@@ -405,6 +405,7 @@ impl Function<'_> {
                 sink.i32_const(3).i32_shl();
             }
         }
+        sink.local_get(WINDOW).i32_add();
     }
 }
 

@@ -11,16 +11,19 @@ use crate::scalar::{Scalar, ScalarType};
 /// Rows of a group.
 pub(crate) const GROUP: usize = 4;
 
-/// The parameter: how many rows.
+/// The parameters: how many rows, and the address of the window.
 const ROWS: u32 = 0;
+pub(super) const WINDOW: u32 = 1;
 /// The first row of the group.
-const ROW: u32 = 1;
-/// The first row times 4 and times 8: the places of its scalars in columns.
-const PLACE4: u32 = 2;
-const PLACE8: u32 = 3;
+const ROW: u32 = 2;
+/// The places of the first row among rows of 1, 4 and 8 bytes, in the window.
+const PLACE1: u32 = 3;
+const PLACE4: u32 = 4;
+const PLACE8: u32 = 5;
 /// Integer locals of each loop over neighbours, behind these.
-const SITE: u32 = 4;
+const SITE: u32 = 6;
 const SITE_LOCALS: u32 = 6;
+const PARAMETERS: u32 = 2;
 
 /// The locals of a loop over neighbours.
 #[derive(Clone, Copy)]
@@ -33,6 +36,16 @@ pub(super) struct SiteLocals {
     pub(super) items: [u32; 4],
 }
 
+/// The locals of a column. The addresses stand behind the integers of the loops.
+#[derive(Clone, Copy)]
+struct ColumnLocals {
+    ty: ScalarType,
+    /// The address of the group in it.
+    address: u32,
+    /// The first vector of its values.
+    values: u32,
+}
+
 /// A function in progress.
 pub(super) struct Function<'f> {
     pub(super) program: &'f Program,
@@ -40,8 +53,8 @@ pub(super) struct Function<'f> {
     pub(super) bytes: Vec<u8>,
     /// The first vector of each register, by type.
     banks: [u32; 5],
-    own: BTreeMap<u32, u32>,
-    last_sent: BTreeMap<u32, u32>,
+    own: BTreeMap<u32, ColumnLocals>,
+    last_sent: BTreeMap<u32, ColumnLocals>,
     arguments: Vec<u32>,
     /// The fault of each row of the group; 0 is none.
     pub(super) faults: u32,
@@ -85,19 +98,20 @@ impl<'f> Function<'f> {
             all_faults: 0,
             scratch: [0; 3],
             counts: Vec::new(),
-            locals: SITE + SITE_LOCALS * program.sites.len() as u32,
+            locals: integers(program, window),
         };
         for ty in TYPES {
             function.banks[ty as usize] =
                 function.vectors(program.registers[ty as usize] * parts(ty));
         }
-        for (column, area) in &window.own {
-            let local = function.vectors(parts(area.ty));
-            function.own.insert(*column, local);
-        }
-        for (column, area) in &window.last_sent {
-            let local = function.vectors(parts(area.ty));
-            function.last_sent.insert(*column, local);
+        let address = SITE + SITE_LOCALS * program.sites.len() as u32;
+        let columns = window.own.iter().chain(&window.last_sent);
+        for (number, (column, area)) in columns.enumerate() {
+            let (ty, values) = (area.ty, function.vectors(parts(area.ty)));
+            let locals = ColumnLocals { ty, address: address + number as u32, values };
+            let of =
+                if number < window.own.len() { &mut function.own } else { &mut function.last_sent };
+            of.insert(*column, locals);
         }
         function.arguments = window.arguments.iter().map(|_| function.vectors(1)).collect();
         function.faults = function.vectors(1);
@@ -133,13 +147,26 @@ impl<'f> Function<'f> {
     /// The function that computes the outputs.
     pub(super) fn block(mut self) -> wasm_encoder::Function {
         let (program, window) = (self.program, self.window);
+        let may_fault = program.may_fault();
         self.rows(&program.code, |function| {
-            for (Output { value, .. }, area) in program.outputs.iter().zip(&window.outputs) {
-                function.store(*area, *value);
+            let (faults, faultless) = (function.faults, function.scratch[2]);
+            if may_fault {
+                let mut sink = function.sink();
+                sink.local_get(PLACE4).local_get(faults).v128_store(place(window.faults, 0));
+                sink.local_get(faults).v128_const(0).i32x4_eq().local_set(faultless);
             }
-            let faults = function.faults;
-            function.sink().local_get(PLACE4).local_get(faults);
-            function.sink().v128_store(place(window.faults, 0));
+            for (Output { value, column, .. }, area) in program.outputs.iter().zip(&window.outputs)
+            {
+                match column.filter(|_| program.changes_own) {
+                    Some(column) => function.change(column, *value, may_fault),
+                    None => function.store(*area, *value),
+                }
+            }
+            if program.changes_own {
+                let mut sink = function.sink();
+                sink.local_get(WINDOW).local_get(ROW).i32_const(GROUP as i32).i32_add();
+                sink.i32_store(place(window.done, 0));
+            }
         })
     }
 
@@ -154,22 +181,34 @@ impl<'f> Function<'f> {
         behind: impl FnOnce(&mut Self),
     ) -> wasm_encoder::Function {
         self.load_arguments();
+        self.load_addresses();
         self.sink().loop_(BlockType::Empty);
-        self.sink().local_get(ROW).i32_const(2).i32_shl().local_set(PLACE4);
-        self.sink().local_get(ROW).i32_const(3).i32_shl().local_set(PLACE8);
+        for (place, shift) in [(PLACE1, 0), (PLACE4, 2), (PLACE8, 3)] {
+            let mut sink = self.sink();
+            sink.local_get(ROW)
+                .i32_const(shift)
+                .i32_shl()
+                .local_get(WINDOW)
+                .i32_add()
+                .local_set(place);
+        }
         self.load_columns();
         let (faults, all) = (self.faults, self.all_faults);
         self.sink().v128_const(0).local_set(faults);
         code.iter().for_each(|instruction| self.instruction(instruction));
         behind(self);
+        for ColumnLocals { ty, address, .. } in self.columns() {
+            let bytes = (GROUP as u64 * width(ty)) as i32;
+            self.sink().local_get(address).i32_const(bytes).i32_add().local_set(address);
+        }
         self.sink().local_get(all).local_get(faults).v128_or().local_set(all);
         self.sink().local_get(ROW).i32_const(GROUP as i32).i32_add().local_tee(ROW);
         self.sink().local_get(ROWS).i32_lt_s().br_if(0).end();
         self.sink().local_get(all).v128_any_true().end();
-        let integers = SITE - 1 + SITE_LOCALS * self.program.sites.len() as u32;
-        let vectors = self.locals - 1 - integers;
+        let integers = integers(self.program, self.window);
+        let (own, vectors) = (integers - PARAMETERS, self.locals - integers);
         let mut function =
-            wasm_encoder::Function::new([(integers, ValType::I32), (vectors, ValType::V128)]);
+            wasm_encoder::Function::new([(own, ValType::I32), (vectors, ValType::V128)]);
         function.raw(std::mem::take(&mut self.bytes));
         function
     }
@@ -178,7 +217,7 @@ impl<'f> Function<'f> {
         for (at, area) in self.window.arguments.iter().enumerate() {
             let (local, from) = (self.arguments[at], place(*area, 0));
             let mut sink = self.sink();
-            sink.i32_const(0);
+            sink.local_get(WINDOW);
             match area.ty {
                 ScalarType::Boolean => sink.i32_load8_u(from).i32x4_splat().i32x4_neg(),
                 ScalarType::Integer | ScalarType::Single => sink.v128_load32_splat(from),
@@ -188,48 +227,84 @@ impl<'f> Function<'f> {
         }
     }
 
-    fn load_columns(&mut self) {
-        let window = self.window;
-        let own = window.own.iter().map(|(column, area)| (self.own[column], *area));
-        let last_sent =
-            window.last_sent.iter().map(|(column, area)| (self.last_sent[column], *area));
-        for (local, area) in own.chain(last_sent).collect::<Vec<_>>() {
-            self.load(area, local);
+    /// Of all columns, own ones and those last sent.
+    fn columns(&self) -> Vec<ColumnLocals> {
+        self.own.values().chain(self.last_sent.values()).copied().collect()
+    }
+
+    fn load_addresses(&mut self) {
+        let from = self.window.addresses;
+        for (number, ColumnLocals { address, .. }) in (0..).zip(self.columns()) {
+            self.sink().local_get(WINDOW).i32_load(place(from, 4 * number)).local_set(address);
         }
     }
 
-    /// Loads the values of the group.
+    fn load_columns(&mut self) {
+        for ColumnLocals { ty, address, values } in self.columns() {
+            self.load_from(ty, address, 0, values);
+        }
+    }
+
+    /// Loads the values of the group from an area of the window.
     pub(super) fn load(&mut self, area: Area, local: u32) {
-        if area.ty == ScalarType::Boolean {
+        self.load_from(area.ty, offset(area.ty), area.address, local);
+    }
+
+    /// Loads the values of the group, whose address is that of a local and some bytes more.
+    fn load_from(&mut self, ty: ScalarType, address: u32, bytes: u32, local: u32) {
+        if ty == ScalarType::Boolean {
             let mut sink = self.sink();
-            sink.local_get(ROW).v128_load32_zero(place(area, 0));
+            sink.local_get(address).v128_load32_zero(behind(bytes));
             sink.i16x8_extend_low_i8x16_u().i32x4_extend_low_i16x8_u().i32x4_neg();
             sink.local_set(local);
             return;
         }
-        for part in 0..parts(area.ty) {
-            let from = place(area, 16 * part);
-            self.sink().local_get(offset(area.ty)).v128_load(from).local_set(local + part);
+        for part in 0..parts(ty) {
+            let from = behind(bytes + 16 * part);
+            self.sink().local_get(address).v128_load(from).local_set(local + part);
         }
     }
 
-    /// Stores the values of the group; one that is not a number as its one bit pattern.
+    /// Stores the values of the group to a column of the own table, except for rows with a fault.
+    fn change(&mut self, column: u32, value: Operand, may_fault: bool) {
+        let ColumnLocals { ty, address, values } = self.own[&column];
+        self.store_to(ty, address, 0, value, may_fault.then_some(values));
+    }
+
+    /// Stores the values of the group to an area of the window.
     fn store(&mut self, area: Area, value: Operand) {
-        if area.ty == ScalarType::Boolean {
-            self.sink().local_get(ROW);
-            self.push(value, area.ty, 0);
-            let narrowed = self.scratch[0];
+        self.store_to(area.ty, offset(area.ty), area.address, value, None);
+    }
+
+    /// Stores the values of the group; one that is not a number as its one bit pattern. Rows with a fault keep their
+    /// former values, if there are such.
+    fn store_to(
+        &mut self,
+        ty: ScalarType,
+        address: u32,
+        bytes: u32,
+        value: Operand,
+        former: Option<u32>,
+    ) {
+        let [narrowed, _, faultless] = self.scratch;
+        for part in 0..parts(ty) {
+            self.sink().local_get(address);
+            self.push(value, ty, part);
+            self.canonical(ty);
+            if let Some(former) = former {
+                self.sink().local_get(former + part).local_get(faultless);
+                self.widen(ty, part);
+                self.sink().v128_bitselect();
+            }
             let mut sink = self.sink();
-            sink.v128_const(splat(Scalar::Integer(1))).v128_and().local_tee(narrowed);
-            sink.local_get(narrowed).i16x8_narrow_i32x4_s().local_tee(narrowed);
-            sink.local_get(narrowed).i8x16_narrow_i16x8_s().v128_store32_lane(place(area, 0), 0);
-            return;
-        }
-        for part in 0..parts(area.ty) {
-            self.sink().local_get(offset(area.ty));
-            self.push(value, area.ty, part);
-            self.canonical(area.ty);
-            self.sink().v128_store(place(area, 16 * part));
+            if ty == ScalarType::Boolean {
+                sink.v128_const(splat(Scalar::Integer(1))).v128_and().local_tee(narrowed);
+                sink.local_get(narrowed).i16x8_narrow_i32x4_s().local_tee(narrowed);
+                sink.local_get(narrowed).i8x16_narrow_i16x8_s();
+                sink.v128_store32_lane(behind(bytes), 0);
+            } else {
+                sink.v128_store(behind(bytes + 16 * part));
+            }
         }
     }
 
@@ -268,11 +343,11 @@ impl<'f> Function<'f> {
                 self.sink().local_get(local);
             }
             Operand::Own(column) => {
-                let local = self.own[&column] + part;
+                let local = self.own[&column].values + part;
                 self.sink().local_get(local);
             }
             Operand::LastSent(column) => {
-                let local = self.last_sent[&column] + part;
+                let local = self.last_sent[&column].values + part;
                 self.sink().local_get(local);
             }
         }
@@ -293,7 +368,7 @@ impl<'f> Function<'f> {
 /// The local with the place of the group in a column of this type.
 const fn offset(ty: ScalarType) -> u32 {
     match width(ty) {
-        1 => ROW,
+        1 => PLACE1,
         4 => PLACE4,
         _ => PLACE8,
     }
@@ -301,7 +376,18 @@ const fn offset(ty: ScalarType) -> u32 {
 
 /// So many bytes behind the beginning of an area.
 pub(super) const fn place(area: Area, bytes: u32) -> MemArg {
-    MemArg { offset: (area.address + bytes) as u64, align: 0, memory_index: 0 }
+    behind(area.address + bytes)
+}
+
+/// So many bytes behind the address on the stack.
+const fn behind(bytes: u32) -> MemArg {
+    MemArg { offset: bytes as u64, align: 0, memory_index: 0 }
+}
+
+/// Parameters and integer locals.
+fn integers(program: &Program, window: &Window) -> u32 {
+    let columns = window.own.len() + window.last_sent.len();
+    SITE + SITE_LOCALS * program.sites.len() as u32 + columns as u32
 }
 
 /// A scalar in every row of a vector.

@@ -1,10 +1,11 @@
-//! The window: where the values of a block stand in the linear memory of a compiled program.
+//! The window: where the values of a block stand in the linear memory of a compiled program, from the beginning of the
+//! window on.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::NotCompiled;
 use crate::BLOCK_ROWS;
-use crate::code::{Instruction, Operand, Program};
+use crate::code::{Instruction, Operand, Output, Program};
 use crate::scalar::ScalarType;
 
 /// Bytes of a window at most.
@@ -13,7 +14,7 @@ pub const WINDOW_MAX: u64 = 64 << 20;
 /// Each area begins where a vector may begin.
 const ALIGNMENT: u64 = 16;
 
-/// A column of the window.
+/// Values in the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Area {
     pub(crate) ty: ScalarType,
@@ -41,14 +42,19 @@ pub(crate) enum ListAreas {
 /// The areas of a program, at constant addresses.
 #[derive(Clone, Debug)]
 pub(crate) struct Window {
+    /// How many rows are done.
+    pub(crate) done: Area,
+    /// The addresses of the rows in the columns of `own`, then in those of `last_sent`.
+    pub(crate) addresses: Area,
     /// The fault of each row, as an integer.
     pub(crate) faults: Area,
-    /// The columns of the own table that the program reads.
+    /// The columns of the own table that the program reads or writes, with memory for copies of them.
     pub(crate) own: BTreeMap<u32, Area>,
-    /// The columns of the rows last sent that it reads.
+    /// The columns of the rows last sent that it reads, also with memory for copies.
     pub(crate) last_sent: BTreeMap<u32, Area>,
     /// One scalar each.
     pub(crate) arguments: Vec<Area>,
+    /// Those that are columns of the own table are in `own`.
     pub(crate) outputs: Vec<Area>,
     pub(crate) sites: Vec<SiteAreas>,
     pub(crate) bytes: u64,
@@ -57,16 +63,28 @@ pub(crate) struct Window {
 impl Window {
     pub(crate) fn of(program: &Program) -> Result<Self, NotCompiled> {
         let mut areas = Areas { end: 0 };
-        let (own, last_sent) = read_columns(program);
-        let window = Self {
+        let (mut own, last_sent) = read_columns(program);
+        own.extend(program.changed().map(|(at, column)| (column, program.outputs[at].ty)));
+        let count = (own.len() + last_sent.len()) as u64;
+        let done = areas.items(ScalarType::Integer, 1);
+        let addresses = areas.items(ScalarType::Integer, count);
+        let mut window = Self {
+            done,
+            addresses,
             faults: areas.rows(ScalarType::Integer),
             own: own.into_iter().map(|(column, ty)| (column, areas.rows(ty))).collect(),
             last_sent: last_sent.into_iter().map(|(column, ty)| (column, areas.rows(ty))).collect(),
             arguments: program.arguments.iter().map(|ty| areas.items(*ty, 1)).collect(),
-            outputs: program.outputs.iter().map(|output| areas.rows(output.ty)).collect(),
+            outputs: Vec::new(),
             sites: (0..).zip(&program.sites).map(|(at, _)| areas.site(program, at)).collect(),
-            bytes: areas.end,
+            bytes: 0,
         };
+        let output = |output: &Output| match output.column.filter(|_| program.changes_own) {
+            Some(column) => window.own[&column],
+            None => areas.rows(output.ty),
+        };
+        window.outputs = program.outputs.iter().map(output).collect();
+        window.bytes = areas.end;
         if window.bytes > WINDOW_MAX {
             return Err(NotCompiled::Window(program.name.clone(), window.bytes));
         }
