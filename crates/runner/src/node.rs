@@ -154,6 +154,7 @@ fn run_task(
     let receiver =
         spec.receives.as_ref().map(|port| hemiola_bus::open_receiver(&port.handle)).transpose();
     let granted = hemiola_rt::profile::apply(&spec.process.profile);
+    task.start_threads()?;
     let mut node = Node {
         sender: sender.map_err(because("the outgoing channel"))?,
         receiver: receiver.map_err(because("the incoming channel"))?,

@@ -40,6 +40,14 @@ pub(crate) trait Task {
     /// in its ports.
     fn step(&mut self, job: &Job<'_>, ports: &mut dyn Ports);
 
+    /// Starts threads of its own. They inherit the profile of the process, which has been applied.
+    ///
+    /// # Errors
+    /// In one sentence, if they cannot start.
+    fn start_threads(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+
     /// Called when the run begins, with the instant of its first release.
     fn begin(&mut self, _epoch: Instant) {}
 

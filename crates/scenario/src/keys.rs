@@ -23,6 +23,8 @@ const PROFILES_MAX: usize = 64;
 const STEPS_MAX: usize = 32;
 /// The most entities of a universe.
 const ENTITIES_MAX: i64 = 1 << 28;
+/// The most threads of a step of a universe.
+const WORKERS_MAX: i64 = 256;
 /// The most threads of a benchmark.
 const THREADS_MAX: i64 = 64;
 
@@ -235,6 +237,9 @@ sections! {
         may entities_max: u32 = 1_000_000, Shape::Whole(1, ENTITIES_MAX), of ["universe"],
             "The maximum number of entities; births beyond it do not happen.";
         may step: Span, Shape::Length, of ["universe"], else "the period", "Simulated length of a step.";
+        may workers: u32 = 1, Shape::Whole(1, WORKERS_MAX), of ["universe"],
+            "Threads that carry out each step together, with the profile of the process; the results do not depend on \
+             it.";
         may rate: OneOrMany<Rate>, Shape::Rates(STEPS_MAX), of ["workload"], else "the variant's",
             "Rate of its jobs. A list runs the variant once per value.";
         may deadline: Span, Shape::Length, of ["io", "monolithic", "controller", "decision", "workload", "universe"],

@@ -373,6 +373,8 @@ pub struct UniverseSettings {
     pub entities_max: u32,
     /// The simulated length of a step.
     pub step: Span,
+    /// Threads that carry out each step together.
+    pub workers: u32,
 }
 
 /// The order of work in an I/O cycle.

@@ -3,11 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use hemiola_rt::sys::team::Team;
 use hemiola_scenario::{Task as Settings, UniverseSettings};
 use hemiola_trace::EventKind;
 use hemiola_trace::result::{PHASE_ENDED, PHASES, REQUEST, Role, UniverseRun};
 use hemiola_units::{Instant, Span};
-use hemiola_world::{History, MonitorId, Output, Setup, SetupTexts, World};
+use hemiola_world::{History, MonitorId, Output, Setup, SetupTexts, Workers, World};
 use hemiola_world_lang::Sources;
 use serde::Deserialize;
 use serde_json::Value;
@@ -52,6 +53,7 @@ fn prepare(spec: &NodeSpec) -> Result<Box<dyn Task>, String> {
     let (epoch, next_cycle) = (Instant::ZERO, 0);
     Ok(Box::new(Universe {
         world,
+        workers: settings.workers,
         history: History::default(),
         step,
         deadline,
@@ -90,6 +92,8 @@ fn texts(settings: &UniverseSettings) -> SetupTexts<'_> {
 
 struct Universe {
     world: World,
+    /// Threads that carry out a step together.
+    workers: u32,
     history: History,
     /// The simulated length of a step.
     step: Span,
@@ -111,6 +115,17 @@ struct Universe {
 type FirstFault = (u64, hemiola_world::EntityId, hemiola_world_lang::evaluate::Fault);
 
 impl Task for Universe {
+    fn start_threads(&mut self) -> Result<(), String> {
+        let count = self.workers as usize;
+        if count > 1 {
+            let mut team = Team::new(count, "worker", || ())
+                .map_err(|error| format!("{count} workers: a thread cannot start: {error}"))?;
+            let run = move |count: usize, work: &(dyn Fn(usize) + Sync)| team.run(count, work);
+            self.world.employ(Workers::new(count, Box::new(run)));
+        }
+        Ok(())
+    }
+
     fn begin(&mut self, epoch: Instant) {
         self.epoch = epoch;
     }

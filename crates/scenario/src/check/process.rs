@@ -179,6 +179,7 @@ impl Checker<'_> {
             death: texts(&keys.death),
             entities_max: keys.entities_max.value(),
             step: keys.step.get().copied().unwrap_or(period),
+            workers: keys.workers.value(),
         };
         if settings.definition.is_empty() {
             if keys.definition.is_array {

@@ -156,6 +156,21 @@ fn a_universe_steps_at_the_rate_of_its_variant() {
     let Task::Universe(settings) = &world.task else { panic!("{:?}", world.task) };
     assert_eq!((settings.step, world.period), (Span::from_millis(50), Span::from_millis(50)));
     assert!(matches!(world.release, Release::Every { .. }));
+    assert_eq!(settings.workers, 1);
+}
+
+#[test]
+fn a_universe_has_as_many_workers_as_its_scenario_states() {
+    let definition = "definition =";
+    let plan = plan(&FLOCK.replacen(definition, "workers = 2\ndefinition =", 1));
+    let Task::Universe(settings) = &plan.variants[0].process("world").unwrap().task else {
+        panic!()
+    };
+    assert_eq!(settings.workers, 2);
+    for wrong in ["workers = 0", "workers = 257", "workers = \"two\""] {
+        let problems = problems_of(FLOCK, &[(definition, &format!("{wrong}\n{definition}"))]);
+        assert!(problems.contains("workers"), "{problems}");
+    }
 }
 
 #[test]
