@@ -587,6 +587,9 @@ pub(crate) struct UniverseRun {
     /// Threads that carry out each step together; the results do not depend on it
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=WORKERS_MAX))]
     pub(crate) workers: u16,
+    /// Interpret all functions, also in a build that can compile them; the results do not depend on it
+    #[arg(long)]
+    pub(crate) interpret: bool,
     /// Replace the definition by these texts after a step
     #[arg(long, value_name = "STEP:FILE,FILE")]
     pub(crate) redefine: Vec<String>,

@@ -194,13 +194,14 @@ fn every_catch_of_the_example_is_told_once() {
     assert_eq!(monitors[1]["sent"], 201 * 2000);
 }
 
-/// The thirty steps of this run and those of `hemiola universe run` are the same.
+/// The thirty steps of this run with two workers and those of `hemiola universe run` with one are the same.
 #[test]
 fn a_universe_of_a_scenario_makes_a_step_at_each_release_with_its_phases() {
     let machine = Machine::take("universe");
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/12-flockers");
     for file in ["flock.uml", "scenario.toml"] {
-        machine.write(file, &fs::read_to_string(example.join(file)).unwrap());
+        let text = fs::read_to_string(example.join(file)).unwrap();
+        machine.write(file, &text.replace("overrun =", "workers = 2\noverrun ="));
     }
     let arguments = ["run", "scenario.toml", "--duration", "1s", "--output", "result"];
     let ended = machine.hemiola(&arguments).with_code(0);

@@ -128,6 +128,7 @@ const CRATES: [(&str, Nature, &[&str]); 33] = [
             "world-lang",
             "world-plan",
             "world",
+            "world-sandbox",
             "rtid",
             "hla",
             "fedpro",

@@ -16,6 +16,7 @@ use hemiola_world::{
 };
 use hemiola_world_lang::definition::{Type, Value};
 use hemiola_world_lang::value_text;
+use hemiola_world_sandbox::{ColumnEngine, LoadError};
 use serde::Serialize;
 
 use super::ask::monitor_table;
@@ -45,9 +46,11 @@ pub(crate) fn run(args: &UniverseRun) -> Result<ExitCode, Failure> {
     if args.workers > 1 {
         world.employ(workers(args.workers.into())?);
     }
+    let mut compiler = Compiler::of(args)?;
+    compiler.follow(&mut world);
     let redefinitions = Redefinitions::of(args, &world, &run)?;
     let checkpoints = Checkpoints::of(args)?;
-    let report = Report::of(&mut world, args.steps, redefinitions, checkpoints, run);
+    let report = Report::of(&mut world, args.steps, redefinitions, checkpoints, run, compiler);
     if args.json {
         print!("{}", pretty(&report));
     } else {
@@ -72,6 +75,37 @@ fn started(args: &UniverseRun) -> Result<(World, RunSoFar), Failure> {
         ..RunSoFar::default()
     };
     Ok((world.map_err(unsound)?, run))
+}
+
+/// Compiles the functions of a world and of each definition that follows, where this build can.
+struct Compiler {
+    engine: Option<ColumnEngine>,
+    /// The number of the definition that was compiled.
+    definition: Option<u64>,
+    /// Why some functions of the present definition stay interpreted.
+    interpreted: Vec<String>,
+}
+
+impl Compiler {
+    fn of(args: &UniverseRun) -> Result<Self, Failure> {
+        let engine = match ColumnEngine::new() {
+            _ if args.interpret => None,
+            Ok(engine) => Some(engine),
+            Err(LoadError::NotBuilt) => None,
+            Err(error) => {
+                let message = format!("error: functions cannot be compiled: {error}");
+                return Err(Failure::failed(message + "\nhint: --interpret needs no such memory"));
+            }
+        };
+        Ok(Self { engine, definition: None, interpreted: Vec::new() })
+    }
+
+    fn follow(&mut self, world: &mut World) {
+        let Some(engine) = &mut self.engine else { return };
+        if self.definition.replace(world.definition()) != Some(world.definition()) {
+            self.interpreted = world.compile(engine).iter().map(ToString::to_string).collect();
+        }
+    }
 }
 
 /// So many threads, this one among them.
@@ -130,6 +164,10 @@ struct Report {
     redefinitions: Vec<Redefined>,
     checkpoints: Option<CheckpointsMade>,
     monitors: Vec<MonitorRun>,
+    /// Whether functions are compiled, where they can be.
+    compiled: bool,
+    /// Why some functions of the last definition stay interpreted.
+    interpreted: Vec<String>,
     /// Those that the text names, at the end.
     named: Vec<Named>,
 }
@@ -156,6 +194,7 @@ impl Report {
         mut redefinitions: Redefinitions,
         mut checkpoints: Option<Checkpoints>,
         mut run: RunSoFar,
+        mut compiler: Compiler,
     ) -> Self {
         let mut streams: [Stream; Phase::ALL.len()] = Default::default();
         let mut phases = [Span::ZERO; Phase::ALL.len()];
@@ -181,6 +220,7 @@ impl Report {
                 run.first_fault = Some(format!("step {number}, {}: {fault}", world.name(entity)));
             }
             ended_early = redefinitions.after(number, world, &mut run, phases).err();
+            compiler.follow(world);
             if let Some(checkpoints) = &mut checkpoints {
                 checkpoints.after(number == steps || ended_early.is_some(), world, &run);
             }
@@ -211,6 +251,8 @@ impl Report {
             monitors: redefinitions.monitors(world),
             redefinitions: redefinitions.into_done(),
             checkpoints: checkpoints.map(Checkpoints::made),
+            compiled: compiler.engine.is_some(),
+            interpreted: compiler.interpreted,
             named: named(world),
         }
     }
@@ -239,6 +281,9 @@ impl Report {
         }
         if !self.named.is_empty() {
             parts.push(terminal::table(&self.named_table()));
+        }
+        if !self.interpreted.is_empty() {
+            parts.push(self.interpreted.join("\n"));
         }
         if let Some(first) = &self.first_fault {
             let faults = text::count(self.faults);
