@@ -7,7 +7,7 @@
 //! * [`typical`]: a cycle that stands for the others.
 //! * [`phases`]: the phases of the steps of universes.
 //! * [`misses`]: every missed deadline, explained in words with figures.
-//! * [`witness`] and [`occupancy`]: who had the processors of a run, by the kernel's record.
+//! * [`witness`], [`occupancy`] and `waiting`: who had the processors of a run, and who waited, by the kernel's record.
 //! * [`authority`]: who commanded a Simplex program when and why, and which faults its decision module found.
 //! * `faults`: what a campaign showed of each kind of fault.
 //! * [`mixed`]: a benchmark beside a real-time load.
@@ -34,6 +34,7 @@ pub mod segments;
 pub mod summary;
 pub mod typical;
 pub mod verdict;
+mod waiting;
 pub mod witness;
 
 #[cfg(test)]

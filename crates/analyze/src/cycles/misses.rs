@@ -149,7 +149,10 @@ pub fn explain(
         let blamed = blamed.unwrap_or_default();
         let Finding { cause, holder: Holder { thread, ours }, explanation } =
             if !cycle.is_complete() {
+                let after = cycles.get(index + 1);
                 incomplete(processes, cycle, lost)
+                    .or_else(|| usual.kept_waiting(processes, cycle, after?))
+                    .unwrap_or_else(|| unanswered(processes, cycle))
             } else if is_late(cycle) {
                 usual.late(processes, cycle, before, blamed)
             } else {
@@ -193,22 +196,32 @@ impl Finding {
     }
 }
 
-fn incomplete(processes: &[Process], cycle: &Cycle, lost: &[u64]) -> Finding {
+/// The names of the processes that had no finished job in a cycle.
+fn missing(processes: &[Process], cycle: &Cycle) -> String {
     let names: Vec<&str> = cycle.missing.iter().map(|p| processes[*p].name.as_str()).collect();
-    let names = names.join(", ");
-    let ours = Holder { thread: None, ours: true };
+    names.join(", ")
+}
+
+/// A job may be missing because the record has lost it.
+fn incomplete(processes: &[Process], cycle: &Cycle, lost: &[u64]) -> Option<Finding> {
     let events: u64 = cycle.missing.iter().filter_map(|p| lost.get(*p)).sum();
-    if events > 0 {
-        let text =
-            format!("no finished job of {names} in the record, which lost {events} events there");
-        return Finding::of(Cause::RecordLost, ours, text);
-    }
+    let names = missing(processes, cycle);
+    let text =
+        format!("no finished job of {names} in the record, which lost {events} events there");
+    let ours = Holder { thread: None, ours: true };
+    (events > 0).then(|| Finding::of(Cause::RecordLost, ours, text))
+}
+
+/// No other thread kept the missing processes from running.
+fn unanswered(processes: &[Process], cycle: &Cycle) -> Finding {
+    let names = missing(processes, cycle);
     let began = |p: &usize| cycle.jobs.iter().any(|job| job.process == *p);
     let how = if cycle.missing.iter().any(began) {
         "began and did not finish"
     } else {
         "did not begin: stopped, stuck in an earlier cycle, or without a message"
     };
+    let ours = Holder { thread: None, ours: true };
     Finding::of(Cause::MissingAnswer, ours, format!("missing answer: {names} {how}"))
 }
 
@@ -285,6 +298,24 @@ impl<'w> Usual<'w> {
             self.before_start(cycle, dropped)
         );
         Finding::of(Cause::LateWakeUp, self.holder_before(cycle, dropped), text)
+    }
+
+    /// A missing process was ready to run and still had no processor when the next cycle began, whose sample takes the
+    /// place of this one. Of several, the first one in the scenario counts: those after it wait for it.
+    fn kept_waiting(&self, processes: &[Process], cycle: &Cycle, after: &Cycle) -> Option<Finding> {
+        let (witness, to) = (self.witness?, after.start());
+        let began = |p: &usize| cycle.jobs.iter().any(|job| job.process == *p);
+        let waiting = |p: &usize| Some((*p, witness.waits_since(*p, to)?.max(cycle.release())));
+        let (first, from) =
+            cycle.missing.iter().filter(|process| !began(process)).find_map(waiting)?;
+        let text = format!(
+            "missing answer: {} did not begin; {} waited for the processor for {} until the next cycle began: {}",
+            missing(processes, cycle),
+            processes[first].name,
+            span(to - from),
+            self.else_had(first, from, to)
+        );
+        Some(Finding::of(Cause::MissingAnswer, self.holder(first, from, to), text))
     }
 
     /// The thread that had the processor of a process that did not run between two moments.

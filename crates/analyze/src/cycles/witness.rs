@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cycles::jobs::{Cycle, Process};
 use crate::cycles::occupancy::{Occupancy, Part};
+use crate::cycles::waiting::Waiting;
 use hemiola_report::text::duration;
 
 /// The maximum number of threads named in a sentence.
@@ -21,6 +22,7 @@ pub const DELAYS_KEPT_MAX: usize = 12;
 #[derive(Debug)]
 pub struct Witness<'r> {
     occupancy: Occupancy,
+    waiting: Waiting,
     recording: &'r Recording,
     /// The thread of each process's loop; `None` for a process that was started more than once.
     tids: Vec<Option<Tid>>,
@@ -55,8 +57,10 @@ impl<'r> Witness<'r> {
             let first = found.next()?;
             found.next().is_none().then_some(Tid(first.pid))
         };
-        let tids = processes.iter().map(tid).collect();
-        Some(Self { occupancy, recording, tids, names: names.collect() })
+        let tids: Vec<Option<Tid>> = processes.iter().map(tid).collect();
+        let followed: Vec<Tid> = tids.iter().flatten().copied().collect();
+        let waiting = Waiting::of(recording.events(), &followed);
+        Some(Self { occupancy, waiting, recording, tids, names: names.collect() })
     }
 
     /// The occupancy of all processors.
@@ -74,6 +78,11 @@ impl<'r> Witness<'r> {
     /// How long process `process` had a processor between two moments; `None` if that is not known.
     pub(crate) fn time_of(&self, process: usize, from: Instant, to: Instant) -> Option<Span> {
         self.occupancy.had(self.tid(process)?, from, to)
+    }
+
+    /// Since when process `process` had been ready to run without a processor at `at`; `None` if it was not.
+    pub(crate) fn waits_since(&self, process: usize, at: Instant) -> Option<Instant> {
+        self.waiting.since(self.tid(process)?, at)
     }
 
     /// The thread of process `process`, the processor that it was on at `from`, and who had that until `to`.
@@ -301,5 +310,76 @@ mod tests {
     fn without_switches_there_is_no_witness() {
         let nothing = Recording::default();
         assert!(Witness::of(&nothing, &run_record(1, 0), &[]).is_none());
+    }
+
+    /// In cycle 7 `controller` begins no job: `io` wakes it 9 µs after the release, and `intruder` has the processor
+    /// from 8 µs on, beyond the beginning of the next cycle.
+    fn missed(intruder: u32, wakes: bool) -> Miss {
+        let start = EPOCH + 7 * PERIOD;
+        let at = |micros: i64| Instant::from_nanos((start + micros * MICRO) as u64);
+        let switch = |micros, prev, left, next| Event {
+            at: at(micros),
+            cpu: 1,
+            what: What::Switch {
+                prev: Tid(prev),
+                left,
+                next: Tid(next),
+                priority: PRIORITY_UNKNOWN,
+            },
+        };
+        let wake = What::Wake {
+            tid: Tid(12),
+            waker: Tid(11),
+            context: hemiola_trace::sched::Context::Thread,
+            target: 1,
+        };
+        let mut events = vec![
+            switch(-40, 0, Left::Sleeping, 12),
+            switch(-30, 12, Left::Sleeping, 0),
+            switch(1, 0, Left::Sleeping, 11),
+            switch(8, 11, Left::Sleeping, intruder),
+        ];
+        if wakes {
+            events.push(Event { at: at(9), cpu: 0, what: wake });
+        }
+        events.push(switch(PERIOD / MICRO + 2, intruder, Left::Preempted, 11));
+        let thread = |tid, name: &str| Thread {
+            tid: Tid(tid),
+            since: Instant::ZERO,
+            pid: tid,
+            name: name.into(),
+            new: false,
+        };
+        let recording = Recording::new(events, vec![thread(KWORKER, "kworker/1:0")], Vec::new());
+        let mut processes = Loop::new(50).processes();
+        processes[1].entries.retain(|entry| entry.cycle != 7);
+        let run = run_record(1, 0);
+        let witness = Witness::of(&recording, &run, &processes);
+        let observed = Observed::of(&processes, &run, Span::from_nanos(PERIOD), witness.as_ref());
+        let figures = crate::cycles::metrics::Figures::of(&[observed]);
+        let [miss] = &figures.misses[..] else { panic!("{:?}", figures.misses) };
+        miss.clone()
+    }
+
+    #[test]
+    fn a_missing_answer_of_a_process_that_waited_names_the_thread_that_had_the_processor() {
+        let miss = missed(KWORKER, true);
+        insta::assert_snapshot!(miss.explanation, @r"
+        missing answer: controller did not begin; controller waited for the processor for 20.0 ms until the next cycle began: kworker/1:0 had processor 1 for 20.0 ms
+        ");
+        assert_eq!(
+            (miss.cause, miss.thread.as_deref()),
+            (Cause::MissingAnswer, Some("kworker/1:0"))
+        );
+        assert!(!miss.ours);
+        let ours = missed(11, true);
+        assert_eq!((ours.thread.as_deref(), ours.ours), (Some("io"), true));
+    }
+
+    #[test]
+    fn a_missing_answer_of_a_process_that_slept_is_its_own() {
+        let miss = missed(KWORKER, false);
+        assert_eq!((miss.cause, miss.thread.as_deref()), (Cause::MissingAnswer, None));
+        assert!(miss.ours && miss.explanation.ends_with("or without a message"));
     }
 }
