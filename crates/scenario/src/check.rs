@@ -47,6 +47,8 @@ struct Checker<'c> {
     /// Warm-up plus duration.
     run_length: Span,
     profiles: BTreeMap<String, NamedProfile>,
+    /// Whether every profile and priority so far could be read: only then are priorities compared.
+    priorities_are_known: bool,
     rule: Rule,
     plant: Option<PlantSettings>,
     step_at: Option<Range<usize>>,
@@ -88,6 +90,7 @@ pub(crate) fn check(
         duration_at,
         run_length: warmup + duration,
         profiles: BTreeMap::new(),
+        priorities_are_known: true,
         rule: Rule::default(),
         plant: None,
         step_at: None,
@@ -272,7 +275,8 @@ impl Checker<'_> {
             }
             return (String::new(), Vec::new());
         };
-        if !(self.facts.executable)(program.value) {
+        let has_nul = |argument: &At<&str>| argument.value.contains('\0');
+        if !has_nul(program) && !(self.facts.executable)(program.value) {
             let name = program.value.escape_debug();
             let hint = if program.value.contains('/') {
                 "paths are relative to the scenario's folder; check that the program is built and executable (chmod +x)"
@@ -282,7 +286,7 @@ impl Checker<'_> {
             self.wrong(&program.at, format!("\"{name}\" is not an executable program"), hint);
         }
         // The system ends an argument at its first NUL.
-        for argument in arguments.iter().filter(|argument| argument.value.contains('\0')) {
+        for argument in command.items().iter().filter(|argument| has_nul(argument)) {
             let shown = argument.value.escape_debug();
             let message = format!("the argument \"{shown}\" contains a NUL character");
             self.wrong(

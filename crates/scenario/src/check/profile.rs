@@ -44,7 +44,10 @@ impl Checker<'_> {
 
     fn policy(&mut self, keys: &ProfileKeys<'_>) -> Policy {
         // The check of the shape has reported an unreadable policy.
-        let Some(policy) = keys.policy.get() else { return Policy::Other { nice: 0 } };
+        let Some(policy) = keys.policy.get() else {
+            self.priorities_are_known = false;
+            return Policy::Other { nice: 0 };
+        };
         match policy {
             PolicyWord::Other => Policy::Other { nice: keys.nice.value() },
             PolicyWord::Fifo => Policy::Fifo { priority: self.priority(keys) },
@@ -55,7 +58,9 @@ impl Checker<'_> {
 
     fn priority(&mut self, keys: &ProfileKeys<'_>) -> Priority {
         let stated = keys.priority.stated.as_ref();
-        stated.and_then(|number| self.permitted(number)).unwrap_or_else(lowest)
+        let priority = stated.and_then(|number| self.permitted(number));
+        self.priorities_are_known &= priority.is_some();
+        priority.unwrap_or_else(lowest)
     }
 
     /// Returns the priority. Reports one above this user's limit unless the scenario allows less.
@@ -159,22 +164,25 @@ impl Checker<'_> {
                     let names: Vec<&str> = names.iter().map(String::as_str).collect();
                     let absent = "add one: [profiles.name]";
                     self.unknown(name, named.at(), "there is no profile", &names, absent);
+                    self.priorities_are_known = false;
                 }
             }
         }
-        if let Some(entry) = priority
-            && let Some(number) = &entry.stated
-            && let Some(own) = self.permitted(number)
-        {
-            match &mut profile.scheduling {
-                Policy::Fifo { priority } | Policy::RoundRobin { priority } => *priority = own,
-                _ => {
+        if let Some(entry) = priority.filter(|entry| entry.is_present) {
+            let own = entry.stated.as_ref().and_then(|number| self.permitted(number));
+            self.priorities_are_known &= own.is_some();
+            match (own, &mut profile.scheduling) {
+                (Some(own), Policy::Fifo { priority } | Policy::RoundRobin { priority }) => {
+                    *priority = own;
+                }
+                (Some(_), _) if self.priorities_are_known => {
                     self.wrong(
                         &entry.key_at,
                         "a priority needs a profile with the policy fifo or rr",
                         "name one with profile = \"…\"",
                     );
                 }
+                _ => {}
             }
         }
         Chosen { name: name.map(Into::into), profile }

@@ -925,6 +925,13 @@ fn an_argument_that_no_program_can_get_is_refused() {
        |                      ^^^^^^^^^^^^
        = hint: no program can be given such an argument; remove \u0000
     "#);
+    let edits = [("\"./unit\"", "\"./un\\u0000it\"")];
+    let shown = problems_of(SIMPLEX, &edits);
+    assert!(
+        shown.starts_with("error: the argument \"./un\\0it\" contains a NUL character"),
+        "{shown}"
+    );
+    assert_eq!(shown.matches("error: ").count(), 1, "{shown}");
 }
 
 #[test]
@@ -1041,6 +1048,23 @@ fn a_unit_has_a_lower_priority_than_its_supervisor() {
        |        ^^^^^^^^
        = hint: give units a lower priority than io and decision
     "#);
+}
+
+#[test]
+fn an_unreadable_priority_policy_or_profile_is_one_problem() {
+    let high = "policy = \"fifo\"\npriority = 80";
+    let second = "\"fast\"]\nprofile = \"low\"";
+    for (from, to) in [
+        (high, "policy = \"fifo\"\npriority = 180"),
+        (high, "policy = \"fifo\"\npriority = 0"),
+        (high, "policy = \"fast\""),
+        (second, "\"fast\"]\nprofile = \"low\"\npriority = 100"),
+        (second, "\"fast\"]\nprofile = \"slow\"\npriority = 7"),
+        ("\"decision\", profile = \"high\"", "\"decision\", profile = \"hihg\""),
+    ] {
+        let shown = problems_of(SIMPLEX, &[(from, to)]);
+        assert_eq!(shown.matches("error: ").count(), 1, "{to}\n{shown}");
+    }
 }
 
 #[test]

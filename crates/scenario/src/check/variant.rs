@@ -281,7 +281,8 @@ impl Checker<'_> {
     fn unit_is_below(&mut self, unit: &Unit, at: &Range<usize>, process: &Process) {
         let (below, above) = (&unit.profile.scheduling, &process.profile.scheduling);
         let ordinary = matches!((below, above), (Policy::Other { .. }, Policy::Other { .. }));
-        if ordinary
+        if !self.priorities_are_known
+            || ordinary
             || rank(below) < rank(above)
             || !share_a_processor(&unit.profile, &process.profile)
         {
