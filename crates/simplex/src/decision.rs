@@ -375,7 +375,8 @@ impl Decision {
             *verdict = verdict.charged(charge);
         }
         for (slot, verdict) in verdicts.iter().enumerate() {
-            self.account(slot as u8, verdict, &mut events);
+            let usage = usage.map(|usage| usage[slot]);
+            self.account(slot as u8, verdict, usage, &mut events);
         }
         for (slot, charge) in charges.into_iter().enumerate() {
             let used = usage.map_or(Span::ZERO, |usage| usage[slot].used);
@@ -525,7 +526,7 @@ impl Decision {
     }
 
     /// Counts a unit's answer and updates its state.
-    fn account(&mut self, slot: u8, verdict: &Verdict, events: &mut Events) {
+    fn account(&mut self, slot: u8, verdict: &Verdict, usage: Option<Usage>, events: &mut Events) {
         let in_control = !self.holding && self.active == Some(slot);
         // A unit is not to blame for a state that others have brought about.
         let blamed = in_control || self.sensed.v < self.settings.return_below;
@@ -557,7 +558,11 @@ impl Decision {
                 events.push(Event::Fault { slot: Some(slot), fault: *fault });
             }
             // A starting unit that does not answer yet, or not in time, is not at fault.
-            _ if starting && verdict.is_missing() => self.silent(slot, events),
+            _ if starting && verdict.is_missing() => {
+                if !usage.is_some_and(|usage| unit.waits_to_start(usage)) {
+                    self.silent(slot, events);
+                }
+            }
             Verdict::Unsafe { .. } | Verdict::Bad(_) => {
                 let fault = verdict.fault().expect("both kinds of bad verdict name their fault");
                 unit.clean = 0;

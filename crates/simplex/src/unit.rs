@@ -3,7 +3,7 @@
 use hemiola_units::Span;
 use serde::{Deserialize, Serialize};
 
-use crate::budget::{HeldBack, Standing};
+use crate::budget::{HeldBack, Standing, Usage};
 use crate::decision::UnitView;
 use crate::event::{Fault, coded};
 
@@ -110,6 +110,8 @@ pub(crate) struct Unit {
     pub(crate) carried: Span,
     /// If it has lost its real-time priority: since when, and what it used meanwhile.
     pub(crate) held_back: Option<HeldBack>,
+    /// While it starts: processor time since it was last silent.
+    pub(crate) spent: Span,
 }
 
 impl Unit {
@@ -142,12 +144,24 @@ impl Unit {
             budget,
             carried: Span::ZERO,
             held_back: None,
+            spent: Span::ZERO,
         }
     }
 
     pub(crate) const fn strike(&mut self) {
         self.strikes = self.strikes.saturating_add(1);
         self.unstruck = 0;
+    }
+
+    /// Whether it still waits for the processor: it is ready to run, and has not had its budget since it was last
+    /// silent. A unit that starts has no real-time priority, so beside ordinary load this may take seconds.
+    pub(crate) fn waits_to_start(&mut self, usage: Usage) -> bool {
+        self.spent += usage.used;
+        let waits = usage.runnable && self.spent <= self.budget;
+        if !waits {
+            self.spent = Span::ZERO;
+        }
+        waits
     }
 
     /// Counts an acceptable answer. A strike is forgiven `after` this many without another, 0 for never.

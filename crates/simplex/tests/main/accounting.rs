@@ -2,7 +2,7 @@
 
 use hemiola_simplex::{
     Answer, CLIP_VOLTS, Command, CommandSource, Decided, Decision, Event, Fault, Model, Request,
-    Role, SLOTS, Sensors, Settings, UnitId, UnitState,
+    Role, SLOTS, Sensors, Settings, UnitId, UnitState, Usage,
 };
 use hemiola_units::{Instant, Span};
 
@@ -74,6 +74,28 @@ fn a_starting_unit_has_ten_times_the_silence_limit() {
     assert_eq!(silent.state(0), UnitState::Starting);
     assert!(fault(&silent.answer(&[]), Some(0), Fault::Missing));
     assert_eq!(silent.state(0), UnitState::Failed);
+}
+
+#[test]
+fn a_starting_unit_that_waits_for_the_processor_is_not_silent() {
+    let limit = 10 * Settings::default().give_up_after;
+    // The budget is 1 ms.
+    let after = |cycles: u32, used: Span, runnable: bool| {
+        let mut unit = Loop::new(&[(0, Role::Active)]);
+        for _ in 0..cycles {
+            unit.decision.meter([Usage { used, runnable }; SLOTS]);
+            unit.answer(&[]);
+        }
+        unit.state(0)
+    };
+    let (starting, failed) = (UnitState::Starting, UnitState::Failed);
+    assert_eq!(after(limit * 9, Span::ZERO, true), starting, "it gets no processor time");
+    assert_eq!(after(limit, Span::ZERO, false), failed, "it sleeps");
+    assert_eq!(after(limit, Span::from_millis(2), true), failed, "it computes without end");
+    // It has used its budget in every fourth cycle.
+    let slow = Span::from_micros(300);
+    assert_eq!(after(limit * 4 - 1, slow, true), starting);
+    assert_eq!(after(limit * 4, slow, true), failed);
 }
 
 #[test]
