@@ -119,6 +119,7 @@ static void spin(uint64_t nanos) {
 }
 static void spins(void) { for (;;) {} }
 static void spins_most(void) { spin(3900000); }
+static void spins_all(void) { spin(3990000); }
 static void yields(void) { for (;;) sched_yield(); }
 static void calls(void) { for (;;) syscall(SYS_getppid); }
 static void raises_priority(void) {
@@ -362,7 +363,7 @@ static void escalates(void) {
 }
 
 static const struct { const char *name; void (*act)(void); } KINDS[] = {
-    {"spins", spins}, {"spins-3.9ms", spins_most}, {"yields", yields}, {"calls", calls},
+    {"spins", spins}, {"spins-3.9ms", spins_most}, {"spins-3.99ms", spins_all}, {"yields", yields}, {"calls", calls},
     {"raises-priority", raises_priority}, {"raises-limit", raises_limit}, {"reserves", reserves}, {"moves", moves},
     {"sleeps", sleeps}, {"naps", naps}, {"stops-itself", stops_itself},
     {"nan", nan_volts}, {"minus-nan", minus_nan}, {"infinite", infinite}, {"minus-infinite", minus_infinite},
