@@ -438,6 +438,7 @@ impl<S: Side> Session<S> {
     pub fn disconnected(&mut self, now: Instant) {
         self.deframer = Deframer::new(self.settings.frame_len_max);
         self.traffic.connection_lost();
+        self.events.shrink_to_fit();
         match self.phase {
             Phase::Closing { .. } => {
                 self.phase = Phase::Ended;

@@ -103,7 +103,8 @@ struct Connections {
 /// The sessions, and the memory account.
 #[derive(Debug, Default)]
 struct Sessions {
-    by_id: BTreeMap<SessionId, Session>,
+    /// Boxed: a table of large values leaves nearly half of its room unused.
+    by_id: BTreeMap<SessionId, Box<Session>>,
     /// By the secret name that their clients present.
     by_name: BTreeMap<fedpro::SessionId, SessionId>,
     /// The peers' shares in the sessions that have not ended. A session without a federate or a connection can make

@@ -42,7 +42,8 @@ pub(crate) struct Session {
     pub(crate) pressure: Pressure,
     /// Messages that its protocol session takes once it has room.
     pub(crate) spool: Spool,
-    pub(crate) slowness: Slowness,
+    /// What it missed and cost as a slow reader, once it was one.
+    slowness: Option<Box<Slowness>>,
     /// Whether credentials of it were refused.
     pub(crate) is_denied: bool,
     pub(crate) pending: Pending,
@@ -76,7 +77,7 @@ pub(crate) struct Calls {
     /// When the newest of these callbacks was sent.
     pub(crate) milestone_at: Instant,
     /// A call whose object model modules are being read, or wait for that.
-    pub(crate) preparing: Option<PreparingCall>,
+    pub(crate) preparing: Option<Box<PreparingCall>>,
     /// Whether the turn ended before all received calls were carried out.
     pub(crate) has_more: bool,
     /// Whether it waits with the rest of a large message until there is room.
@@ -109,7 +110,7 @@ pub(crate) struct Caller {
 /// The session as a receiver that reads too slowly, and as a sender that is held.
 #[derive(Debug, Default)]
 pub(crate) struct Pressure {
-    pub(crate) congestion: Option<Congestion>,
+    pub(crate) congestion: Option<Box<Congestion>>,
     pub(crate) hold: Option<Hold>,
 }
 
@@ -139,8 +140,8 @@ pub(crate) struct Congestion {
 
 /// What a session misses and costs because it reads too slowly. Each kind is logged once per episode.
 #[derive(Debug, Default)]
-pub(crate) struct Slowness {
-    pub(crate) total: SlowReading,
+struct Slowness {
+    total: SlowReading,
     episode: SlowReading,
     /// When anything was last counted.
     last: Option<Instant>,
@@ -151,11 +152,7 @@ const EPISODE_GAP: Span = Span::from_millis(10_000);
 
 impl Slowness {
     /// Counts one of a kind. Returns whether it is the first of its kind in this episode.
-    pub(crate) fn count(
-        &mut self,
-        now: Instant,
-        kind: impl Fn(&mut SlowReading) -> &mut u64,
-    ) -> bool {
+    fn count(&mut self, now: Instant, kind: impl Fn(&mut SlowReading) -> &mut u64) -> bool {
         if self.last.is_none_or(|last| now - last > EPISODE_GAP) {
             self.episode = SlowReading::default();
         }
@@ -244,7 +241,7 @@ impl Session {
             calls: Calls::default(),
             pressure: Pressure::default(),
             spool: Spool::default(),
-            slowness: Slowness::default(),
+            slowness: None,
             is_denied: false,
             pending: Pending {
                 output: PendingOutput::None,
@@ -321,6 +318,20 @@ impl Session {
         !self.spool.is_empty() || self.protocol.waiting_len() > behind_len
     }
 
+    /// Counts for it as a slow reader. Returns whether it is the first of its kind in this episode.
+    pub(crate) fn count_slow(
+        &mut self,
+        now: Instant,
+        kind: fn(&mut SlowReading) -> &mut u64,
+    ) -> bool {
+        self.slowness.get_or_insert_default().count(now, kind)
+    }
+
+    /// What it has missed and cost as a slow reader.
+    pub(crate) fn slow_reading(&self) -> SlowReading {
+        self.slowness.as_ref().map_or_else(SlowReading::default, |slowness| slowness.total)
+    }
+
     pub(crate) fn progress(&self) -> Progress {
         (self.traffic.sent_len, self.protocol.acknowledged())
     }
@@ -375,11 +386,19 @@ impl Session {
         fed
     }
 
+    /// Its connection has ended at this time. It may wait for another one for minutes, so it keeps no spare room.
+    pub(crate) fn detach(&mut self, now: Instant) {
+        self.connection = None;
+        self.detached_since = Some(now);
+        self.protocol.disconnected(now);
+        self.calls.milestones.shrink_to_fit();
+    }
+
     /// The memory of its object model modules while they are being parsed, in bytes.
     pub(crate) fn preparing_memory(&self) -> usize {
         self.calls.preparing.as_ref().map_or(0, |preparing| preparing.memory)
     }
 
-    /// The memory of an idle session with its connection.
-    const LEN: usize = 2 * size_of::<Self>() + size_of::<Connection>();
+    /// The memory of an idle session with its connection, its names, and its entries in the tables.
+    const LEN: usize = size_of::<Self>() + size_of::<Connection>() + 512;
 }

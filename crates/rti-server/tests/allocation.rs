@@ -1,4 +1,5 @@
-//! The memory of large messages: the server makes room for one when it arrives, and copies it for nobody.
+//! The memory of large messages and of waiting sessions: the server makes room for a message when it arrives, and
+//! copies it for nobody; a session without a connection keeps no more than it needs.
 
 #![expect(unsafe_code, reason = "an allocator that counts can be written in no other way")]
 
@@ -9,9 +10,10 @@ mod world;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use hemiola_hla::call::{DeclarationCall, ObjectCall, TimeCall};
-use hemiola_hla::{Call, Callback, Data, LogicalInterval, LogicalTime, Reply};
+use hemiola_hla::call::{DeclarationCall, FederationCall, ObjectCall, TimeCall};
+use hemiola_hla::{Call, Callback, Data, LogicalInterval, LogicalTime, Reply, ResignAction};
 use hemiola_rti_server::Settings;
 
 use federate::{Federate, update};
@@ -23,19 +25,29 @@ const LEN: usize = 4 << 20;
 const BLOCK_LEN: usize = 1 << 20;
 
 static BLOCKS: AtomicUsize = AtomicUsize::new(0);
+/// The bytes that are allocated now.
+static LIVE: AtomicUsize = AtomicUsize::new(0);
 
-/// The system's allocator, with a counter of large blocks.
+/// The counters count the whole process, so one test runs at a time.
+fn alone() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The system's allocator, with a counter of large blocks and one of all bytes.
 struct Counting;
 
-// SAFETY: every call goes to the system's allocator unchanged; the counter is an atomic, which allocates nothing.
+// SAFETY: every call goes to the system's allocator unchanged; the counters are atomics, which allocate nothing.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         BLOCKS.fetch_add(usize::from(layout.size() >= BLOCK_LEN), Ordering::Relaxed);
+        LIVE.fetch_add(layout.size(), Ordering::Relaxed);
         // SAFETY: the caller keeps the contract of `alloc`, which is the same.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        LIVE.fetch_sub(layout.size(), Ordering::Relaxed);
         // SAFETY: `pointer` came from `System.alloc` above.
         unsafe { System.dealloc(pointer, layout) }
     }
@@ -118,9 +130,9 @@ fn check(scene: &mut Scene) {
     assert_eq!(scene.blocks, 3, "one block for each message, when it arrives");
 }
 
-/// One test, because the counter counts the whole process.
 #[test]
 fn a_large_message_is_copied_for_nobody_who_receives_it() {
+    let _alone = alone();
     let mut scene = Scene::new();
     scene.send("Speed", |update, _| update.into());
     check(&mut scene);
@@ -162,4 +174,57 @@ fn a_large_message_is_copied_for_nobody_who_receives_it() {
     let advance = TimeCall::TimeAdvanceRequest { time: time(10.0) };
     scene.publisher.send(&scene.world, advance).unwrap();
     check(&mut scene);
+}
+
+/// Returns how many bytes are freed when a server ends: all that it holds.
+fn held(world: World) -> usize {
+    let World { server, .. } = world;
+    let before = LIVE.load(Ordering::Relaxed);
+    drop(server);
+    before - LIVE.load(Ordering::Relaxed)
+}
+
+/// Sessions that wait for their connections at the same time.
+const WAITING: usize = 400;
+
+/// Returns the memory of a server with a federation and this many sessions whose connections are broken: what it holds,
+/// and what it has on its account.
+fn with_waiting(count: usize, live: fn(&mut World) -> Federate) -> (usize, usize) {
+    let mut world = World::new(1, Settings::default());
+    let _first = Federate::join(&mut world, "Demo");
+    for _ in 0..count {
+        live(&mut world).cut(&mut world);
+        world.turns(2);
+    }
+    let report = world.server.report();
+    assert_eq!(report.sessions.len(), 1 + count, "they wait");
+    (held(world), report.memory.used)
+}
+
+fn resigned(world: &mut World) -> Federate {
+    let mut federate = Federate::join(world, "Demo");
+    let resign_action = Some(ResignAction::NoAction);
+    let resign = FederationCall::ResignFederationExecution { resign_action };
+    assert_eq!(federate.call(world, resign), Ok(Reply::Done));
+    federate
+}
+
+#[test]
+fn a_session_that_waits_for_its_connection_holds_little() {
+    let _alone = alone();
+    let joined = |world: &mut World| Federate::join(world, "Demo");
+    let lives: [(&str, fn(&mut World) -> Federate, usize); 3] = [
+        ("without a federate", Federate::connect, 2000),
+        ("whose federate has resigned", resigned, 2100),
+        ("with a federate", joined, 3500),
+    ];
+    for (which, live, held_max) in lives {
+        let (before, after) = (with_waiting(1, live), with_waiting(1 + WAITING, live));
+        let held = (after.0 - before.0) / WAITING;
+        let charged = (after.1 - before.1) / WAITING;
+        eprintln!("a session {which} holds {held} bytes, of which {charged} are on the account");
+        assert!(held <= held_max, "a session {which} holds {held} bytes");
+        let share = charged as f64 / held as f64;
+        assert!((0.8..1.5).contains(&share), "{charged} of {held} bytes are on the account");
+    }
 }

@@ -86,6 +86,11 @@ impl Ledger {
         self.open
     }
 
+    /// Gives back spare room.
+    pub(super) fn shrink_to_fit(&mut self) {
+        self.entries.shrink_to_fit();
+    }
+
     fn shrink(&mut self) {
         while self.entries.front().is_some_and(|entry| entry & ANSWERED != 0) {
             self.entries.pop_front();

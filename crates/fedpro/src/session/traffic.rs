@@ -90,7 +90,7 @@ pub(super) struct Traffic {
     begun: usize,
     /// A message that was interrupted in the middle when all others were discarded. The peer must receive its rest
     /// before any other frame.
-    rest: Option<Sent>,
+    rest: Option<Box<Sent>>,
     /// The newest message that the peer has acknowledged.
     acknowledged: Option<Sequence>,
     /// The newest message that was dropped from `sent` without being acknowledged.
@@ -336,10 +336,15 @@ impl Traffic {
         if self.dropped.is_some() { oldest } else { self.acknowledged.or(oldest) }
     }
 
-    /// Discards what is bound to the connection, which has broken.
+    /// Discards what is bound to the connection, which has broken. The queues keep no spare room: a session may wait
+    /// for its next connection for minutes, and an RTI may have thousands of them.
     pub(super) fn connection_lost(&mut self) {
-        self.control.clear();
+        self.control = VecDeque::new();
         (self.begun, self.rest) = (0, None);
+        self.waiting.shrink_to_fit();
+        self.sent.shrink_to_fit();
+        self.unanswered.shrink_to_fit();
+        self.to_answer.shrink_to_fit();
     }
 
     /// Sends the messages after `newest` again over a new connection; the peer has received everything up to it.
@@ -363,7 +368,7 @@ impl Traffic {
     pub(super) fn clear(&mut self) {
         let Self { next, received, begun, .. } = *self;
         let rest = if begun > 0 { self.sent.remove(self.written) } else { None };
-        let rest = self.rest.take().or(rest);
+        let rest = self.rest.take().or(rest.map(Box::new));
         *self = Self { next, received, begun, rest, ..Self::default() };
     }
 }

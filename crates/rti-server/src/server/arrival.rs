@@ -275,7 +275,8 @@ impl Server {
             self.schedule.wake_by(deadline);
         }
         self.sessions.by_name.insert(name, session);
-        self.sessions.by_id.insert(session, Session::new(protocol, id, peer, self.now));
+        let opened = Session::new(protocol, id, peer, self.now);
+        self.sessions.by_id.insert(session, Box::new(opened));
         network.watch_process(id, session);
         self.input(Input::Opened(session));
         self.kernel.set_owner(session, owner);
@@ -426,9 +427,7 @@ impl Server {
         tracing::debug!(peer = %connection.peer, reason, "connection lost");
         let Purpose::Carrying(session) = connection.purpose else { return };
         let Some(found) = self.sessions.by_id.get_mut(&session) else { return };
-        found.connection = None;
-        found.detached_since = Some(self.now);
-        found.protocol.disconnected(self.now);
+        found.detach(self.now);
         self.leave_gate(session);
         self.offer_session(session);
         self.release_all(session);

@@ -26,8 +26,8 @@ impl Server {
         job: &Preparation,
     ) {
         let session = self.sessions.by_id.get_mut(&id).expect("it made a call");
-        session.calls.preparing =
-            Some(PreparingCall { request, call, memory: job.memory(), attempts: 1 });
+        let preparing = PreparingCall { request, call, memory: job.memory(), attempts: 1 };
+        session.calls.preparing = Some(Box::new(preparing));
         self.preparations.add(id, job.federation(), job.work());
         self.schedule.preparations_due = true;
     }
@@ -42,7 +42,8 @@ impl Server {
                 return;
             };
             let Some(session) = self.sessions.by_id.get_mut(&job.session) else { continue };
-            let Some(PreparingCall { call, .. }) = &session.calls.preparing else { continue };
+            let Some(preparing) = &session.calls.preparing else { continue };
+            let call = &preparing.call;
             // The federation may have changed since the call was queued.
             let Some(preparation) = self.kernel.preparation(job.session, call) else {
                 self.carry_out_prepared(network, job.session, None);
@@ -129,7 +130,7 @@ impl Server {
     }
 
     fn take_preparing(&mut self, id: SessionId) -> Option<PreparingCall> {
-        self.sessions.by_id.get_mut(&id)?.calls.preparing.take()
+        self.sessions.by_id.get_mut(&id)?.calls.preparing.take().map(|preparing| *preparing)
     }
 
     /// Answers a request that does not reach the kernel.

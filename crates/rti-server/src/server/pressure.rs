@@ -185,7 +185,7 @@ impl Server {
     ) -> bool {
         *kind(&mut self.statistics.slow) += 1;
         let session = self.sessions.by_id.get_mut(&id);
-        session.is_some_and(|session| session.slowness.count(self.now, kind))
+        session.is_some_and(|session| session.count_slow(self.now, kind))
     }
 
     /// A message of this length was queued for a session.
@@ -229,7 +229,7 @@ impl Server {
         let session = self.sessions.by_id.get_mut(&id).expect("something was queued for it");
         let (progress, by, holds) = (session.progress(), BTreeMap::new(), Vec::new());
         let congestion = Congestion { began: now, since: now, progress, by, holds };
-        session.pressure.congestion = Some(congestion);
+        session.pressure.congestion = Some(Box::new(congestion));
     }
 
     /// Holds a sender that floods a receiver whose spool is half full.

@@ -61,7 +61,7 @@ impl Server {
             backlog: session.protocol.waiting() + session.spool.count(),
             backlog_bytes: session.queue_memory(),
             file_bytes: session.spool.file_len(),
-            slow_reading: session.slowness.total,
+            slow_reading: session.slow_reading(),
             kept_bytes: session.protocol.kept_len(),
             unanswered: session.protocol.unanswered(),
             memory: session.charged.0 + session.charged.1,
