@@ -12,8 +12,6 @@
 mod about;
 mod record;
 
-use std::collections::BTreeMap;
-
 use hemiola_units::Instant;
 
 use crate::compressed::Method;
@@ -62,6 +60,9 @@ fn malformed(offset: u64, reason: impl Into<String>) -> ReadError {
 /// How many bytes of records are decoded at once.
 const STRETCH: u64 = 64 << 10;
 
+/// How many bytes of the file are looked at together.
+const PIECE: u64 = 256 << 10;
+
 /// The most lanes of overlapping events of one processor: buffers that perf wrote in turns.
 const LANES_MAX: usize = 256;
 
@@ -84,7 +85,7 @@ fn scan_records(mut window: Window<'_>, about: About, mut errors: Errors) -> Sca
     if !switch_records && !tracepoints.has_switches() {
         errors.push(unsupported(0, "no switches were recorded; record with -e sched:sched_switch"));
     }
-    let mut records = Records { layouts: about.layouts, tracepoints, switch_records };
+    let mut records = Records::new(about.layouts, tracepoints, switch_records);
 
     let mut scan = Scan { errors, ..Scan::default() };
     let (at, length) = about.data;
@@ -172,8 +173,7 @@ fn record_at<'w>(
 }
 
 /// Returns the compressed contents of a record; nothing for other records.
-fn packed(bytes: &[u8]) -> &[u8] {
-    let Some((record, _)) = Record::split(bytes) else { return &[] };
+fn packed(record: Record<'_>) -> &[u8] {
     match record.kind {
         kind::COMPRESSED => record.body,
         // The data's size precedes them, because the record is padded.
@@ -188,12 +188,12 @@ fn packed(bytes: &[u8]) -> &[u8] {
 #[derive(Default)]
 struct Scan {
     lanes: Vec<Lane>,
-    /// Consecutive records of one processor, in order of time.
+    /// Records in order of time, of which those with events are all of one processor.
     run: Option<Run>,
     learner: Learner,
     errors: Errors,
     /// The running thread of each processor; the number of switches, and of those from another thread than that.
-    running: BTreeMap<u16, Tid>,
+    running: Vec<Tid>,
     switches: u64,
     broken: u64,
     /// Lost events that are represented by gaps.
@@ -215,12 +215,23 @@ impl Scan {
     fn records(&mut self, records: &Records, window: &mut Window<'_>, mut at: u64, end: u64) {
         let mut stream = Stream::new(0);
         while at < end {
+            let length = (end - at).min(PIECE) as usize;
+            let piece = window.get(at, length).unwrap_or(&[]);
+            let done = self.whole_records(records, piece, at, &mut stream);
+            if done > 0 {
+                at += done;
+                continue;
+            }
             match record_at(window, at, end) {
                 Ok((bytes, skip)) => {
                     let length = bytes.len() as u64;
-                    self.packed.extend(packed(bytes));
-                    self.record(records, bytes, at, &mut stream);
+                    if let Some((record, _)) = Record::split(bytes) {
+                        self.record(records, record, length, at, &mut stream);
+                    }
                     at = at.saturating_add(length).saturating_add(skip);
+                    if skip > 0 {
+                        self.end_run();
+                    }
                 }
                 Err(error) => {
                     self.errors.push(error);
@@ -231,38 +242,70 @@ impl Scan {
         self.end_run();
     }
 
-    fn record(&mut self, records: &Records, bytes: &[u8], at: u64, stream: &mut Stream) {
-        let Some((record, _)) = Record::split(bytes) else { return };
-        let cpu = match records.cpu(record) {
-            None => 0,
-            Some(Ok(cpu)) => cpu,
-            Some(Err(())) => return self.damaged(at),
+    /// Processes the records at the beginning of a piece of the file, up to one that is not whole or has data behind
+    /// it. Returns how many bytes they have.
+    fn whole_records(
+        &mut self,
+        records: &Records,
+        piece: &[u8],
+        at: u64,
+        stream: &mut Stream,
+    ) -> u64 {
+        let mut rest = piece;
+        while let Some((record, after)) = Record::split(rest) {
+            if matches!(record.kind, kind::TRACING_DATA | kind::AUXTRACE) {
+                break;
+            }
+            let length = (rest.len() - after.len()) as u64;
+            let place = at + (piece.len() - rest.len()) as u64;
+            self.record(records, record, length, place, stream);
+            rest = after;
+        }
+        (piece.len() - rest.len()) as u64
+    }
+
+    /// Processes a record of that length at that offset.
+    fn record(
+        &mut self,
+        records: &Records,
+        record: Record<'_>,
+        length: u64,
+        at: u64,
+        stream: &mut Stream,
+    ) {
+        self.packed.extend_from_slice(packed(record));
+        let place = records.place(record);
+        let cpu = if records.has_events(record) {
+            let cpu = place.map(|(place, _)| u16::try_from(place.cpu.unwrap_or(0)));
+            let Some(Ok(cpu)) = cpu else { return self.damaged(at) };
+            cpu
+        } else {
+            0
         };
         stream.begin(cpu);
         let learner = &mut self.learner;
-        if records.record(record, stream, &mut |fact| learner.take(fact)).is_none() {
+        if records.record(record, place, stream, &mut |fact| learner.take(fact)).is_none() {
             self.damaged(at);
         }
         let Some(event) = stream.events.last() else { return };
         if let What::Lost(lost) = event.what {
             self.placed += u64::from(lost);
-            self.running.remove(&cpu);
+            *self.running(cpu) = Tid::UNKNOWN;
         }
         if let What::Switch { prev, next, .. } = event.what {
-            let before = self.running.insert(cpu, next).unwrap_or(Tid::UNKNOWN);
+            let before = std::mem::replace(self.running(cpu), next);
             self.switches += 1;
             self.broken +=
                 u64::from(![prev, Tid::UNKNOWN].contains(&before) && prev != Tid::UNKNOWN);
         }
-        let length = bytes.len() as u64;
         match &mut self.run {
             Some(run)
+                // Records without events may stand in between.
                 if run.cpu == cpu
-                    && run.offset + run.length == at
                     && run.last <= event.at
-                    && run.length + length <= STRETCH =>
+                    && at + length - run.offset <= STRETCH =>
             {
-                run.length += length;
+                run.length = at + length - run.offset;
                 run.last = event.at;
             }
             _ => {
@@ -270,6 +313,14 @@ impl Scan {
                 self.run = Some(Run { cpu, offset: at, length, first: event.at, last: event.at });
             }
         }
+    }
+
+    fn running(&mut self, cpu: u16) -> &mut Tid {
+        let cpu = usize::from(cpu);
+        if cpu >= self.running.len() {
+            self.running.resize(cpu + 1, Tid::UNKNOWN);
+        }
+        &mut self.running[cpu]
     }
 
     /// The record at that offset cannot be decoded; its processor is unknown.

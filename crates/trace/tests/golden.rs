@@ -1,8 +1,13 @@
 //! Recordings of other programs are read as those programs read them.
 
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use hemiola_trace::Recording;
 use hemiola_trace::perfetto::TraceWriter;
 use hemiola_trace::sched::{Event, Interrupt, Left, PRIORITY_UNKNOWN, Tid, What};
+use hemiola_trace::source::ByteSource;
 use hemiola_units::Instant;
 
 use crate::recording;
@@ -135,4 +140,55 @@ fn foreign_recordings_survive_our_own_file() {
         assert!(again.events().eq(read.events()), "{file}");
         assert_eq!(again.threads, read.threads, "{file}");
     }
+}
+
+/// Counts how often bytes are read.
+struct Counting(Vec<u8>, AtomicUsize);
+
+impl ByteSource for Counting {
+    fn size(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        self.0.read_exact_at(buffer, offset)
+    }
+}
+
+/// Puts a record without an event behind each record of a `perf.data` file. The new records, and the table of features
+/// that follows them, are at the end of the file.
+fn with_records_without_events(file: &[u8]) -> Vec<u8> {
+    const RECORD: [u8; 8] = [1, 0, 0, 0, 0, 0, 8, 0];
+    let word = |at: usize| u64::from_le_bytes(*file[at..].first_chunk().unwrap()) as usize;
+    let (from, to) = (word(40), word(40) + word(48));
+    let (mut records, mut at) = (Vec::new(), from);
+    while at < to {
+        let size = usize::from(u16::from_le_bytes(*file[at + 6..].first_chunk().unwrap()));
+        records.extend_from_slice(&file[at..at + size]);
+        records.extend_from_slice(&RECORD);
+        at += size;
+    }
+    let mut made = file.to_vec();
+    made[40..48].copy_from_slice(&(file.len() as u64).to_le_bytes());
+    made[48..56].copy_from_slice(&(records.len() as u64).to_le_bytes());
+    made.extend_from_slice(&records);
+    made.extend_from_slice(&file[to..]);
+    made
+}
+
+#[test]
+fn records_without_events_do_not_divide_what_is_read_together() {
+    let file = recording("perf-system.data");
+    let read = |bytes: Vec<u8>| {
+        let source = Arc::new(Counting(bytes, AtomicUsize::new(0)));
+        let (recording, errors) = Recording::open(Arc::clone(&source) as _);
+        assert_eq!(errors, []);
+        let before = source.1.load(Ordering::Relaxed);
+        let events: Vec<Event> = recording.events().collect();
+        (events, source.1.load(Ordering::Relaxed) - before)
+    };
+    let (events, reads) = read(file.clone());
+    assert!(reads < events.len() / 2, "{reads}");
+    assert_eq!(read(with_records_without_events(&file)), (events, reads));
 }

@@ -51,10 +51,21 @@ pub(super) struct Layout {
 
 /// The common fields of a record.
 #[derive(Clone, Copy, Debug, Default)]
-struct Place {
+pub(super) struct Place {
     tid: u32,
     time: Option<u64>,
-    cpu: Option<u32>,
+    pub(super) cpu: Option<u32>,
+}
+
+/// Where a layout has the fields of a sample, if no field before them varies in length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Offsets {
+    tid: Option<usize>,
+    time: Option<usize>,
+    cpu: Option<usize>,
+    raw: Option<usize>,
+    /// The length of the fields before the raw data.
+    fixed: usize,
 }
 
 /// A record: its type, its `misc` and its body.
@@ -121,6 +132,30 @@ impl Layout {
         self.sample_type & IDENTIFIER != 0
     }
 
+    /// Returns the places of the fields of a sample, if all of them are at fixed ones.
+    fn offsets(self) -> Option<Offsets> {
+        let has = |bit| self.sample_type & bit != 0;
+        if has(READ) || has(CALLCHAIN) {
+            return None;
+        }
+        let mut at = 0;
+        let mut place = |bit, length| {
+            let found = has(bit).then_some(at);
+            at += if found.is_some() { length } else { 0 };
+            found
+        };
+        for bit in [IDENTIFIER, IP] {
+            place(bit, 8);
+        }
+        let (tid, time) = (place(TID, 8).map(|at| at + 4), place(TIME, 8));
+        for bit in [ADDR, ID, STREAM_ID] {
+            place(bit, 8);
+        }
+        let cpu = place(CPU, 8);
+        place(PERIOD, 8);
+        Some(Offsets { tid, time, cpu, raw: place(RAW, 4), fixed: at })
+    }
+
     /// Returns the common fields of a sample, and its raw data.
     fn sample(self, body: &[u8]) -> Option<(Place, &[u8])> {
         let has = |bit| self.sample_type & bit != 0;
@@ -185,27 +220,73 @@ impl Layout {
     }
 }
 
+impl Offsets {
+    /// As [`Layout::sample`], without looking at each bit of the layout.
+    #[inline]
+    fn sample<'b>(&self, body: &'b [u8]) -> Option<(Place, &'b [u8])> {
+        let (fixed, rest) = body.split_at_checked(self.fixed)?;
+        let small = |at: usize| {
+            let bytes = fixed.get(at..)?.first_chunk()?;
+            Some(u32::from_le_bytes(*bytes))
+        };
+        let word = |at: usize| {
+            let bytes = fixed.get(at..)?.first_chunk()?;
+            Some(u64::from_le_bytes(*bytes))
+        };
+        let place = Place {
+            tid: self.tid.and_then(small).unwrap_or(0),
+            time: self.time.and_then(word),
+            cpu: self.cpu.and_then(small),
+        };
+        let Some(raw) = self.raw else { return Some((place, &[])) };
+        Some((place, rest.get(..small(raw)? as usize)?))
+    }
+}
+
 /// The description needed to read the records of a file.
 #[derive(Debug)]
 pub(crate) struct Records {
     /// By identifier, ascending; the first is used for records without one.
-    pub(super) layouts: Vec<(u64, Layout)>,
+    layouts: Vec<(u64, Layout)>,
+    /// Of the samples of all layouts, if they have the same.
+    offsets: Option<Offsets>,
     pub(super) tracepoints: Tracepoints,
     /// Whether switches are reported by their own records, because the tracepoint is missing.
     pub(super) switch_records: bool,
 }
 
 impl Records {
+    /// Creates a reader of records with these layouts.
+    pub(super) fn new(
+        layouts: Vec<(u64, Layout)>,
+        tracepoints: Tracepoints,
+        switch_records: bool,
+    ) -> Self {
+        let first = layouts.first().map(|&(_, layout)| layout);
+        let is_first = |&(_, layout): &(u64, Layout)| Some(layout) == first;
+        let offsets = if layouts.iter().all(is_first) { first } else { None };
+        let offsets = offsets.and_then(Layout::offsets);
+        Self { layouts, offsets, tracepoints, switch_records }
+    }
+
     /// Appends the events of records.
     pub(crate) fn decode(&self, mut bytes: &[u8], stream: &mut Stream) {
         while let Some((record, rest)) = Record::split(bytes) {
-            self.record(record, stream, &mut |_| ());
+            self.record(record, self.place(record), stream, &mut |_| ());
             bytes = rest;
         }
     }
 
     /// Returns the common fields of a record and its body; `None` if it is too short or of an unknown layout.
-    fn place<'a>(&self, record: Record<'a>) -> Option<(Place, &'a [u8])> {
+    #[inline]
+    pub(super) fn place<'a>(&self, record: Record<'a>) -> Option<(Place, &'a [u8])> {
+        match &self.offsets {
+            Some(offsets) if record.kind == kind::SAMPLE => offsets.sample(record.body),
+            _ => self.place_anywhere(record),
+        }
+    }
+
+    fn place_anywhere<'a>(&self, record: Record<'a>) -> Option<(Place, &'a [u8])> {
         let body = record.body;
         let &(_, mut layout) = self.layouts.first()?;
         if layout.has_identifier() {
@@ -222,34 +303,33 @@ impl Records {
         }
     }
 
-    /// Returns the processor of the record's events; `None` if it cannot have events, `Some(Err)` if it is malformed.
-    pub(super) fn cpu(&self, record: Record<'_>) -> Option<Result<u16, ()>> {
-        let has_events = match record.kind {
+    /// Whether such a record can have events.
+    #[inline]
+    pub(super) fn has_events(&self, record: Record<'_>) -> bool {
+        match record.kind {
             kind::SAMPLE | kind::LOST | kind::LOST_SAMPLES => true,
             kind::SWITCH | kind::SWITCH_CPU_WIDE => self.switch_records,
             _ => false,
-        };
-        has_events.then(|| {
-            let (place, _) = self.place(record).ok_or(())?;
-            u16::try_from(place.cpu.unwrap_or(0)).map_err(|_| ())
-        })
+        }
     }
 
-    /// Processes a record.
-    pub(super) fn record(
+    /// Processes a record at its place.
+    #[inline]
+    pub(super) fn record<'a>(
         &self,
-        record: Record<'_>,
+        record: Record<'a>,
+        place: Option<(Place, &'a [u8])>,
         stream: &mut Stream,
         fact: &mut impl FnMut(Fact<'_>),
     ) -> Option<()> {
         let mut words = Words(record.body);
         match record.kind {
             kind::SAMPLE => {
-                let (place, raw) = self.place(record)?;
+                let (place, raw) = place?;
                 self.tracepoints.record(raw, place.time?, stream, fact);
             }
             kind::LOST | kind::LOST_SAMPLES => {
-                let (place, _) = self.place(record)?;
+                let (place, _) = place?;
                 words.skip(u64::from(record.kind == kind::LOST))?;
                 let lost = words.u64()?;
                 match place.time? {
@@ -262,7 +342,7 @@ impl Records {
                 }
             }
             kind::COMM => {
-                let (place, _) = self.place(record)?;
+                let (place, _) = place?;
                 let (pid, tid) = (words.u32()?, words.u32()?);
                 fact(Fact::Member(place.time.unwrap_or(0), Tid(tid), pid, until_zero(words.0)));
             }
@@ -275,7 +355,7 @@ impl Records {
                 });
             }
             kind::SWITCH | kind::SWITCH_CPU_WIDE if self.switch_records => {
-                let (place, _) = self.place(record)?;
+                let (place, _) = place?;
                 let other = match record.kind {
                     kind::SWITCH => Tid::UNKNOWN,
                     _ => {
@@ -310,4 +390,28 @@ impl Records {
 fn until_zero(bytes: &[u8]) -> &[u8] {
     let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
     &bytes[..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn fields_at_fixed_places_are_those_that_are_found_bit_by_bit(
+            bits in prop::collection::vec(any::<bool>(), 12),
+            body in prop::collection::vec(0_u8..40, 0..120),
+        ) {
+            let all = [IP, TID, TIME, ADDR, READ, CALLCHAIN, ID, CPU, PERIOD, STREAM_ID, RAW, IDENTIFIER];
+            let chosen = all.into_iter().zip(&bits).filter(|(_, has)| **has);
+            let sample_type = chosen.fold(0, |bits, (bit, _)| bits | bit);
+            let layout = Layout { sample_type, read_format: 0 };
+            let show = |found: Option<(Place, &[u8])>| format!("{found:?}");
+            match layout.offsets() {
+                Some(offsets) => prop_assert_eq!(show(offsets.sample(&body)), show(layout.sample(&body))),
+                None => prop_assert!(sample_type & (READ | CALLCHAIN) != 0),
+            }
+        }
+    }
 }

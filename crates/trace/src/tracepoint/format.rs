@@ -80,6 +80,8 @@ impl Field {
         let bytes = self.bytes(record);
         let mut value = match (bytes.len(), big_endian) {
             (4, false) => u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]).into(),
+            (8, false) => bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes)),
+            (1, _) => bytes[0].into(),
             (9.., _) => return 0,
             (_, false) => bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte)),
             (_, true) => bytes.iter().fold(0, |value, &byte| value << 8 | u64::from(byte)),
