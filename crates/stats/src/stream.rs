@@ -343,9 +343,9 @@ impl Moments {
         self.count += 1;
         self.min = self.min.min(value);
         self.max = self.max.max(value);
-        let about = i128::from(value) - i128::from(self.first);
-        self.sum += about;
-        self.squares += (about as f64).powi(2);
+        self.sum += i128::from(value) - i128::from(self.first);
+        let about = value.abs_diff(self.first) as f64;
+        self.squares += about * about;
     }
 
     fn mean(&self) -> f64 {
