@@ -12,6 +12,7 @@
 //! reading checks and compiles them again. Elements, properties and constraints stand by their numbers in these texts.
 
 mod codec;
+mod timetable;
 
 use std::sync::Arc;
 
@@ -27,7 +28,8 @@ use crate::monitor::{Interest, Monitor, MonitorCounts, MonitorId, Watched};
 use crate::redefine::{Ended, Revision};
 use crate::step::StepReport;
 use crate::world::{ENTITIES_MAX, EntityId, MONITORS_MAX, World, WorldError};
-use codec::{Reader, Writer};
+use codec::{Reader, Writer, seal};
+pub use timetable::Timetable;
 
 /// The version of the format. A program reads only its own.
 const VERSION: u32 = 1;
@@ -65,6 +67,21 @@ impl RunSoFar {
         self.unborn += report.unborn;
         self.deaths += report.deaths;
         self.faults += report.faults;
+    }
+}
+
+/// A world between two steps and its run, apart from the world: another thread can make a checkpoint of it while the
+/// world goes on. Its memory is used again by the next image.
+#[derive(Debug, Default)]
+pub struct Image(Vec<u8>);
+
+impl Image {
+    /// The checkpoint, see [`World::checkpoint`]. It is empty if no image was taken.
+    pub fn checkpoint(&mut self) -> &[u8] {
+        if !self.0.is_empty() {
+            seal(&mut self.0);
+        }
+        &self.0
     }
 }
 
@@ -120,8 +137,20 @@ impl World {
     /// If accepted changes still wait to be carried out: call [`Self::apply`] first.
     #[must_use]
     pub fn checkpoint(&self, run: &RunSoFar) -> Vec<u8> {
+        let mut image = Image::default();
+        self.take_image(run, &mut image);
+        image.checkpoint();
+        image.0
+    }
+
+    /// Takes an image, from which [`Image::checkpoint`] makes the checkpoint of this moment. This copies the columns
+    /// once and leaves the checksum to the image, because the next step waits for it.
+    ///
+    /// # Panics
+    /// As [`Self::checkpoint`] does.
+    pub fn take_image(&self, run: &RunSoFar, image: &mut Image) {
         assert!(self.changes.is_empty(), "a checkpoint has no changes that wait");
-        let mut writer = Writer::new(VERSION);
+        let mut writer = Writer::new(VERSION, std::mem::take(&mut image.0));
         write_run(&mut writer, run);
         writer.number(self.births.seed);
         writer.number(self.births.entities_max as u64);
@@ -135,7 +164,7 @@ impl World {
             writer.number(u64::from(id.0));
             self.write_monitor(&mut writer, monitor);
         }
-        writer.finish()
+        image.0 = writer.into_bytes();
     }
 
     fn write_tables(&self, writer: &mut Writer) {
@@ -143,8 +172,8 @@ impl World {
         for (element, table) in self.universe.elements.iter().zip(&self.tables) {
             writer.text(&element.name);
             writer.number(table.len() as u64);
-            table.ids.iter().for_each(|id| writer.number(id.0));
-            table.strikes.iter().for_each(|strikes| writer.short(*strikes));
+            writer.numbers(table.ids.iter().map(|id| id.0));
+            writer.shorts(&table.strikes);
             table.columns.iter().for_each(|column| writer.column(column));
         }
     }

@@ -12,7 +12,8 @@
 //! * [`Slices`] and [`SliceRequest`]: a sample of the rows of a world that runs.
 //! * [`Structure`]: what rows take, from their types alone. [`World::pack`] and [`World::unpack`]: the row of an entity
 //!   as bytes.
-//! * [`World::checkpoint`]: a world and its run as bytes, from which [`World::resume`] goes on.
+//! * [`World::checkpoint`]: a world and its run as bytes, from which [`World::resume`] goes on; [`Image`]: what another
+//!   thread makes them of.
 //! * [`Setup`]: a world from texts, with populations and monitors as a command line states them.
 //!
 //! ```
@@ -62,7 +63,7 @@ mod workers;
 mod world;
 
 pub use birth::{BIRTHS_UP_TO, Draw, Effect};
-pub use checkpoint::{CheckpointError, RunSoFar};
+pub use checkpoint::{CheckpointError, Image, RunSoFar, Timetable};
 pub use live::{
     CHANGES_MAX, ChangeError, Changed, Desk, Event, History, LISTED_MAX, LastChange, MonitorStatus,
     Order, Outcome, Reply, Request, Status, Turn, WAITING_MAX,

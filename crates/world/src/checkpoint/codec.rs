@@ -15,17 +15,17 @@ pub(super) const HEADER_LEN: usize = MAGIC.len() + 4 + 8 + 8;
 pub(super) struct Writer(Vec<u8>);
 
 impl Writer {
-    pub(super) fn new(version: u32) -> Self {
-        let mut bytes = MAGIC.to_vec();
+    /// Starts in this memory.
+    pub(super) fn new(version: u32, mut bytes: Vec<u8>) -> Self {
+        bytes.clear();
+        bytes.extend(MAGIC);
         bytes.extend(version.to_le_bytes());
         bytes.resize(HEADER_LEN, 0);
         Self(bytes)
     }
 
-    pub(super) fn finish(mut self) -> Vec<u8> {
-        let (header, content) = self.0.split_at_mut(HEADER_LEN);
-        header[12..20].copy_from_slice(&(content.len() as u64).to_le_bytes());
-        header[20..].copy_from_slice(&Checksum::of(content).value().to_le_bytes());
+    /// Everything but the length and the checksum, which [`seal`] writes.
+    pub(super) fn into_bytes(self) -> Vec<u8> {
         self.0
     }
 
@@ -65,9 +65,43 @@ impl Writer {
         }
     }
 
-    pub(super) fn column(&mut self, column: &Column) {
-        (0..column.len()).for_each(|row| self.scalar(column.get(row)));
+    pub(super) fn shorts(&mut self, numbers: &[u32]) {
+        self.all(numbers, |number| number.to_le_bytes());
     }
+
+    pub(super) fn numbers(&mut self, numbers: impl ExactSizeIterator<Item = u64>) {
+        let start = self.0.len();
+        self.0.resize(start + 8 * numbers.len(), 0);
+        for (to, number) in self.0[start..].chunks_exact_mut(8).zip(numbers) {
+            to.copy_from_slice(&number.to_le_bytes());
+        }
+    }
+
+    pub(super) fn column(&mut self, column: &Column) {
+        match column {
+            Column::Boolean(values) => self.all(values, |value| [u8::from(value)]),
+            Column::Integer(values) => self.all(values, i32::to_le_bytes),
+            Column::Single(values) => self.all(values, f32::to_le_bytes),
+            Column::Double(values) => self.all(values, f64::to_le_bytes),
+            Column::Text(values) => self.all(values, u64::to_le_bytes),
+        }
+    }
+
+    /// One loop over numbers of the same length, which the compiler turns into a copy: a step may wait for it.
+    fn all<T: Copy, const N: usize>(&mut self, values: &[T], bytes: impl Fn(T) -> [u8; N]) {
+        let start = self.0.len();
+        self.0.resize(start + N * values.len(), 0);
+        for (to, value) in self.0[start..].chunks_exact_mut(N).zip(values) {
+            to.copy_from_slice(&bytes(*value));
+        }
+    }
+}
+
+/// Writes the length and the checksum of the content.
+pub(super) fn seal(bytes: &mut [u8]) {
+    let (header, content) = bytes.split_at_mut(HEADER_LEN);
+    header[12..20].copy_from_slice(&(content.len() as u64).to_le_bytes());
+    header[20..].copy_from_slice(&Checksum::of(content).value().to_le_bytes());
 }
 
 /// The rest of a checkpoint that is being read.
