@@ -210,7 +210,7 @@ fn files_and_options_that_are_wrong_are_refused_with_the_reason() {
         bytes[at] ^= 1;
         bytes
     };
-    refused(&change(8), "its format has version 0");
+    refused(&change(8), "its format has version 3");
     refused(&change(100), "its checksum is wrong");
     folder.refused(&["--resume", "missing"], "missing is not resumed: it cannot be read");
     folder.refused(&["--resume", "sound", "--steps", "10"], "the checkpoint is of step 10");

@@ -2,10 +2,11 @@
 //!
 //! ```text
 //! HEMIWRLD · version · length of the content · checksum of the content
-//! content: run · births · texts · names · tables · monitors
+//! content: run · births · texts · names · tables · monitors · modules
 //! run:     definitions, each as its texts · names of monitors · seconds · ended monitors · counts · first fault
 //! table:   element · rows · ids · strikes · columns
 //! monitor: id · interest · counts · for each table: columns as they were last sent
+//! module:  text · digest of its file · deadline · counts · eviction · last verdict
 //! ```
 //!
 //! Numbers have fixed lengths, least significant byte first. Code is not written: the texts of the definitions are, and
@@ -16,6 +17,7 @@ mod timetable;
 
 use std::sync::Arc;
 
+use hemiola_units::Span;
 use hemiola_world_code::{
     Constraint, Scalar, ScalarType, Texts, list_counts, scalar_types, scalars_of, value_of,
 };
@@ -24,6 +26,7 @@ use hemiola_world_lang::{Sources, check};
 use thiserror::Error;
 
 use crate::birth::{Births, Draw, Effect};
+use crate::module::{Module, ModuleStatus, ModuleText};
 use crate::monitor::{Interest, Monitor, MonitorCounts, MonitorId, Watched};
 use crate::redefine::{Ended, Revision};
 use crate::step::StepReport;
@@ -32,7 +35,7 @@ use codec::{Reader, Writer, seal};
 pub use timetable::Timetable;
 
 /// The version of the format. A program reads only its own.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Counts and numbers of a sound checkpoint stay below this, so that a run cannot exceed 64 bits.
 const COUNT_MAX: u64 = 1 << 60;
@@ -164,6 +167,7 @@ impl World {
             writer.number(u64::from(id.0));
             self.write_monitor(&mut writer, monitor);
         }
+        writer.list(&self.modules, write_module);
         image.0 = writer.into_bytes();
     }
 
@@ -245,6 +249,7 @@ impl World {
             world.monitors.insert(id, monitor);
         }
         world.note_collected();
+        world.read_modules(&mut reader)?;
         reader.finish()?;
         Ok((world, run))
     }
@@ -275,6 +280,18 @@ impl World {
         }
         self.entities_to_come = self.places.len();
         sound(self.places.len() <= ENTITIES_MAX, "it has too many entities")
+    }
+
+    fn read_modules(&mut self, reader: &mut Reader<'_>) -> Read<()> {
+        let count = reader.len(8)?;
+        for _ in 0..count {
+            let (module, status) = read_module(reader, &self.universe)?;
+            let is_second = self.modules().any(|other| other.element == status.element);
+            sound(!is_second, "two modules compute the same element")?;
+            self.modules.push(module);
+            self.modules.last_mut().expect("it was added").resume(status);
+        }
+        Ok(())
     }
 
     fn read_monitor(&mut self, reader: &mut Reader<'_>, id: MonitorId) -> Read<Monitor> {
@@ -434,6 +451,37 @@ fn read_run(reader: &mut Reader<'_>) -> Read<RunSoFar> {
     let [births, unborn, deaths, faults] = read_four(reader)?;
     let first_fault = if reader.flag()? { Some(reader.text()?) } else { None };
     Ok(RunSoFar { definitions, names, seconds, ended, births, unborn, deaths, faults, first_fault })
+}
+
+fn write_module(writer: &mut Writer, module: &Module) {
+    let Module { text, digest, deadline, status, .. } = module;
+    let ModuleStatus { blocks, kept, restarts, strikes, evicted, last, fuel, .. } = status;
+    writer.text(&text.text);
+    writer.number(*digest);
+    writer.number(deadline.nanos() as u64);
+    [blocks, kept, restarts, fuel].iter().for_each(|count| writer.number(**count));
+    writer.short(*strikes);
+    writer.flag(evicted.is_some());
+    evicted.iter().for_each(|step| writer.number(*step));
+    writer.flag(last.is_some());
+    last.iter().for_each(|text| writer.text(text));
+}
+
+/// A module without code, and its counts.
+fn read_module(reader: &mut Reader<'_>, universe: &Universe) -> Read<(Module, ModuleStatus)> {
+    let wrong = CheckpointError::Content("a module is not possible");
+    let text = ModuleText::read(&reader.text()?).map_err(|_| wrong.clone())?;
+    let (digest, deadline) = (reader.number()?, reader.below(COUNT_MAX)?);
+    let deadline = Span::from_nanos(deadline as i64);
+    let [blocks, kept, restarts, fuel] = read_four(reader)?;
+    let strikes = reader.short()?;
+    let evicted = if reader.flag()? { Some(reader.below(COUNT_MAX)?) } else { None };
+    let last = if reader.flag()? { Some(reader.text()?) } else { None };
+    let module = Module::new(universe, text, digest, deadline).map_err(|_| wrong)?;
+    let (text, element) = (module.text.text.clone(), module.text.element.clone());
+    let status =
+        ModuleStatus { text, element, blocks, kept, restarts, strikes, evicted, last, fuel };
+    Ok((module, status))
 }
 
 fn write_counts(writer: &mut Writer, counts: &MonitorCounts) {

@@ -14,6 +14,7 @@
 //!   as bytes.
 //! * [`World::checkpoint`]: a world and its run as bytes, from which [`World::resume`] goes on; [`Image`]: what another
 //!   thread makes them of.
+//! * [`ModuleCode`]: code of a user that computes the update of an element; [`Interface`]: what it sees of the element.
 //! * [`Setup`]: a world from texts, with populations and monitors as a command line states them.
 //!
 //! ```
@@ -50,6 +51,7 @@ mod cells;
 mod checkpoint;
 mod filter;
 mod live;
+mod module;
 mod monitor;
 mod pack;
 mod past;
@@ -67,6 +69,10 @@ pub use checkpoint::{CheckpointError, Image, RunSoFar, Timetable};
 pub use live::{
     CHANGES_MAX, ChangeError, Changed, Desk, Event, History, LISTED_MAX, LastChange, MonitorStatus,
     Order, Outcome, Reply, Request, Status, Turn, WAITING_MAX,
+};
+pub use module::{
+    AttachError, Interface, InterfaceError, MODULE_BLOCK_MAX, ModuleCode, ModuleStatus, ModuleText,
+    Next, RESTARTS_PER_STEP, Stop, Then, Verdict,
 };
 pub use monitor::{Interest, MonitorCounts, MonitorId};
 pub use pack::{ByteOrder, PackError};

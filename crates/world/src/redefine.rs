@@ -60,6 +60,15 @@ pub enum RedefineError {
     /// The other definition cannot run.
     #[error(transparent)]
     World(#[from] WorldError),
+    /// A module computes an element that the other definition does not have, or has with other properties.
+    #[error(
+        "a module computes `{element}`, which the other definition does not have with the same properties; start another \
+         run with a module for it"
+    )]
+    Module {
+        /// The element.
+        element: String,
+    },
     /// Another redefinition or a return came after this one.
     #[error("the world has been redefined since, or is back already")]
     Superseded,
@@ -308,6 +317,7 @@ impl World {
         }
         self.monitors_to_come = self.monitors.keys().copied().collect();
         self.note_collected();
+        self.place_modules();
         self.definitions += 1;
         self.tell(&kept.told, out);
     }
@@ -372,6 +382,9 @@ impl World {
                 let element = self.universe.elements[id.index()].name.clone();
                 return Err(RedefineError::Entities { element, count });
             }
+        }
+        if let Some(module) = self.modules.iter().find(|module| !module.fits(&to)) {
+            return Err(RedefineError::Module { element: module.text.element.clone() });
         }
         let (updates, constraints) = programs(&to, &mut self.texts)?;
         let (mut tables, mut kept) = (Vec::new(), Kept::default());

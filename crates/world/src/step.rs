@@ -96,6 +96,8 @@ pub struct StepReport {
     pub entities: u64,
     /// Entities whose update had a fault.
     pub faults: u64,
+    /// Failures of modules.
+    pub module_faults: u64,
     /// Entities constructed.
     pub births: u64,
     /// Births for which there was no room.
@@ -121,6 +123,7 @@ impl World {
         self.past.note(&self.universe, &mut self.tables);
         ended(Phase::Begin);
         self.update(seconds, &mut report, out);
+        self.run_modules(seconds, &mut report);
         ended(Phase::Update);
         self.filter(&mut report, out);
         ended(Phase::Filter);
@@ -141,6 +144,9 @@ impl World {
         for at in 0..self.tables.len() {
             let element = ElementId(at as u32);
             let Some(function) = self.universe.elements[at].update else { continue };
+            if self.has_module(element) {
+                continue;
+            }
             let program = &self.updates[&function];
             // An update has one argument at most (`check_parameters`).
             let argument = program.arguments.first().map(|ty| match Scalar::zero(*ty) {

@@ -15,6 +15,7 @@ use thiserror::Error;
 
 use crate::birth::{Births, Effect, Fates, is_possible};
 use crate::filter::Filter;
+use crate::module::Module;
 use crate::monitor::{Interest, Monitor, MonitorCounts, MonitorId, Watched};
 use crate::past::Past;
 use crate::step::{Output, Places};
@@ -115,6 +116,8 @@ pub struct World {
     pub(crate) faults: Vec<(usize, Fault)>,
     pub(crate) births: Births,
     pub(crate) fates: Fates,
+    /// Modules of users, at most one for each element.
+    pub(crate) modules: Vec<Module>,
     /// Tables and choices of properties that somebody monitors.
     pub(crate) collected: BTreeSet<(ElementId, Vec<u32>)>,
     /// Steps made.
@@ -181,6 +184,7 @@ impl World {
             faults: Vec::new(),
             births: Births::default(),
             fates: Fates::default(),
+            modules: Vec::new(),
             collected: BTreeSet::new(),
             steps: 0,
             texts,

@@ -160,7 +160,7 @@ fn no_part_of_a_checkpoint_and_no_other_byte_in_it_is_accepted() {
 fn sealed(content: &[u8]) -> Vec<u8> {
     let add = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
     let sum = content.iter().fold(0xcbf2_9ce4_8422_2325, add);
-    let (version, len) = (1_u32.to_le_bytes(), (content.len() as u64).to_le_bytes());
+    let (version, len) = (2_u32.to_le_bytes(), (content.len() as u64).to_le_bytes());
     [b"HEMIWRLD", &version[..], &len, &sum.to_le_bytes(), content].concat()
 }
 

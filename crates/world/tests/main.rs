@@ -2,6 +2,7 @@
 
 mod checkpoint;
 mod live;
+mod module;
 mod naive;
 mod pack;
 mod redefinition;
