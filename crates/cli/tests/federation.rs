@@ -1,11 +1,14 @@
 //! The third and fourth example, shortened: federations in all modes, and their failures.
 
 use std::path::Path;
+use std::thread::sleep;
+use std::time::Duration;
 
 use hemiola_rt::sys::process::{Signal, signal_group};
 use hemiola_trace::result::{FederationRecord, VariantRecord};
 
-use crate::machine::Machine;
+use crate::ends::{pid_of, wait_for_trace};
+use crate::machine::{Machine, Running};
 use crate::results::Results;
 use crate::scenario;
 
@@ -87,26 +90,48 @@ fn a_payload_twice_as_fast_flies_along_over_tcp() {
     }
 }
 
-/// Starts a run of a minute and sends a signal to one process. Returns standard error.
-fn signalled(signal: Signal, test: &str, victim: &str, sync: &str, rti: &str) -> String {
-    let machine = Machine::take(test);
+/// Starts a run of a minute, waits until all its processes are there, and returns it with a way to find a process.
+fn started<'m>(
+    machine: &'m Machine,
+    sync: &str,
+    rti: &str,
+) -> (Running, impl Fn(&str) -> u32 + use<'m>) {
     machine.write("scenario.toml", &one_mode(FORMATION, sync, rti));
     let arguments = ["run", "scenario.toml", "--duration", "60s", "--output", "result"];
     let mut run = machine.start(&arguments);
     let nodes = ["node rti", "node board-1", "node board-2", "node dynamics-1", "node dynamics-2"];
     machine.wait_for(&mut run, &nodes);
-    // Wait until the middle of the run; preparation takes a moment.
-    std::thread::sleep(std::time::Duration::from_millis(1_500));
-    let processes = machine.processes();
-    let is_victim = |(_, line): &&(u32, String)| line.ends_with(&format!("node {victim}"));
-    let (pid, _) = processes.iter().find(is_victim).expect("it was there just now");
-    signal_group(*pid, signal).unwrap();
+    (run, |name| pid_of(machine, &format!("node {name}")))
+}
+
+/// Sends a signal to one process in the middle of a run. Returns standard error.
+fn signalled(signal: Signal, test: &str, victim: &str, sync: &str, rti: &str) -> String {
+    let machine = Machine::take(test);
+    let (mut run, pid) = started(&machine, sync, rti);
+    wait_for_trace(&machine, &mut run, &format!("result/traces/{sync}-low-free-1.pftrace"));
+    signal_group(pid(victim), signal).unwrap();
     let ended = run.end();
     machine.nothing_is_left();
     assert_ne!(ended.status.code(), Some(0));
     let reason = results(&machine.folder().join("result")).run().incomplete;
     assert!(reason.is_some_and(|reason| ended.stderr.ends_with(&format!("error: {reason}\n"))));
     ended.stderr
+}
+
+#[test]
+fn a_federate_that_dies_around_the_start_ends_the_run_by_its_name() {
+    for delay in [0, 100, 200, 300, 500, 800] {
+        let machine = Machine::take(&format!("killed-early-{delay}"));
+        let (run, pid) = started(&machine, "interaction", "tcp");
+        sleep(Duration::from_millis(delay));
+        signal_group(pid("board-1"), Signal::KILL).unwrap();
+        let said = run.end().with_code(1).stderr;
+        assert!(
+            said.contains("\"board-1\"") && said.contains("SIGKILL"),
+            "after {delay} ms: {said}"
+        );
+        machine.nothing_is_left();
+    }
 }
 
 #[test]

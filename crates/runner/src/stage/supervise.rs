@@ -1,5 +1,6 @@
 //! The supervising loop: it writes the records, watches every process, and serves the units' requests.
 
+use std::io::ErrorKind;
 use std::time::{Duration, Instant as WallInstant};
 
 use hemiola_rt::clock::{Clock, MonotonicClock};
@@ -38,8 +39,11 @@ impl Stage<'_> {
         let epoch = MonotonicClock.now() + delay.unwrap_or(Span::ZERO);
         self.with_units(Units::announce);
         for member in &mut self.members {
-            let sent = member.launched.send(&Message::Start(epoch));
-            sent.map_err(RunError::system("starting a process"))?;
+            match member.launched.send(&Message::Start(epoch)) {
+                // It has died since it was ready: the loop below says so, with its name.
+                Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
+                sent => sent.map_err(RunError::system("starting a process"))?,
+            }
             member.progress = (0, WallInstant::now());
         }
         let length = self.run.length();
