@@ -26,6 +26,8 @@ pub(crate) struct Attack {
     pub(crate) options: &'static [&'static str],
     /// The address space of the RTI (`ulimit -v`).
     pub(crate) address_space: Option<Bytes>,
+    /// How long after the attack the RTI may rightly keep what it left behind.
+    pub(crate) keeps_for: Duration,
     /// The function, which ends when the attack does.
     pub(crate) act: fn(&Target) -> Outcome,
 }
@@ -36,17 +38,29 @@ pub(crate) type Outcome = Result<String, String>;
 /// Federates of an attacker that is gone are resigned before the memory after the attack is read.
 const SHORT_WINDOW: &[&str] = &["--resume-window", "2s"];
 
+/// Longer than an attack takes that opens thousands of sessions, so that all of them wait at the same time.
+const LONG_WINDOW: &[&str] = &["--resume-window", "10s"];
+const LONG: Duration = Duration::from_secs(11);
+
 const fn attack(name: &'static str, what: &'static str, act: fn(&Target) -> Outcome) -> Attack {
-    Attack { name, what, memory_mib: None, options: SHORT_WINDOW, address_space: None, act }
+    Attack {
+        name,
+        what,
+        memory_mib: None,
+        options: SHORT_WINDOW,
+        address_space: None,
+        keeps_for: Duration::ZERO,
+        act,
+    }
 }
 
-/// As [`attack`], on an RTI that keeps federates without a connection as long as it does by default, for ten minutes.
+/// As [`attack`], on an RTI that keeps every session without a connection until after the attack.
 const fn with_long_window(
     name: &'static str,
     what: &'static str,
     act: fn(&Target) -> Outcome,
 ) -> Attack {
-    Attack { options: &[], ..attack(name, what, act) }
+    Attack { options: LONG_WINDOW, keeps_for: LONG, ..attack(name, what, act) }
 }
 
 /// As [`attack`], with the memory limit of the measurement that led to it.

@@ -43,6 +43,8 @@ fn program(orders: &Orders) -> &str {
 /// The word for the federates that join and leave at full speed, and for how many minutes they do by default.
 const CHURN: &str = "churn";
 const CHURN_MINUTES: u64 = 10;
+/// How long they do in the tests, which tells whether descriptors stay open.
+const SHORT_CHURN: Duration = Duration::from_secs(2);
 
 /// The name of a role and the function that plays it.
 type Role = (&'static str, fn(&Orders));
@@ -100,20 +102,35 @@ fn transports(orders: &Orders) -> Vec<Transport> {
     Transport::ALL.into_iter().filter(is_named).collect()
 }
 
+/// Prints the result of a test, and the rules that were broken.
+fn report(name: &str, broken: &[String]) {
+    let verdict = if broken.is_empty() { "ok" } else { "FAILED" };
+    println!("test {name} ... {verdict}");
+    broken.iter().for_each(|what| println!("    {what}"));
+}
+
+fn is_churn_asked(orders: &Orders) -> bool {
+    orders.words().any(|word| word == CHURN)
+}
+
 /// Runs the short form, and reports like any test.
 fn test(orders: &Orders) -> bool {
     let selected = selected(orders);
     println!("\nrunning {} tests", selected.len());
-    let mut failed = 0;
+    let (mut count, mut failed) = (selected.len(), 0);
     for (attack, transport) in &selected {
         let broken = round::run(program(orders), attack, *transport, SHORT).broken_rules();
-        let verdict = if broken.is_empty() { "ok" } else { "FAILED" };
-        println!("test {}_{} ... {verdict}", attack.name, transport.word());
-        broken.iter().for_each(|what| println!("    {what}"));
+        report(&format!("{}_{}", attack.name, transport.word()), &broken);
         failed += usize::from(!broken.is_empty());
     }
+    if orders.words().next().is_none() || is_churn_asked(orders) {
+        let outcome = churn::run(program(orders), &transports(orders), SHORT_CHURN);
+        let broken = outcome.map_or_else(|error| vec![error], |outcome| outcome.broken_rules());
+        report("churn", &broken);
+        (count, failed) = (count + 1, failed + usize::from(!broken.is_empty()));
+    }
     let result = if failed == 0 { "ok" } else { "FAILED" };
-    println!("\ntest result: {result}. {} passed; {failed} failed\n", selected.len() - failed);
+    println!("\ntest result: {result}. {} passed; {failed} failed\n", count - failed);
     failed == 0
 }
 
@@ -147,12 +164,19 @@ fn measure(orders: &Orders) -> bool {
     if count > 0 {
         output.line(&format!("\n{held} of {count} rows hold; {} s", began.elapsed().as_secs()));
     }
-    let asked = orders.words().any(|word| word == CHURN).then_some(CHURN_MINUTES);
+    let asked = is_churn_asked(orders).then_some(CHURN_MINUTES);
     let Some(minutes) = orders.number("churn-minutes").or(asked) else { return held == count };
     let outcome =
         churn::run(program(orders), &transports(orders), Duration::from_secs(60 * minutes));
-    output.line(outcome.as_ref().unwrap_or_else(|line| line));
-    outcome.is_ok() && held == count
+    let failures = match outcome {
+        Ok(outcome) => {
+            output.line(&outcome.line);
+            outcome.failures()
+        }
+        Err(error) => vec![error],
+    };
+    failures.iter().for_each(|failure| output.line(failure));
+    failures.is_empty() && held == count
 }
 
 /// Where the table goes: to standard output, and to a file if one is named.

@@ -13,7 +13,7 @@ use super::federation::{HEALTHY, Member, waiting};
 use super::process::{Orders, PATIENCE, Process, is_over, next_order, report};
 
 /// The period of the updates.
-pub(crate) const PERIOD: Span = Span::from_millis(5);
+const PERIOD: Span = Span::from_millis(5);
 
 /// How long the subscriber waits at the end for updates that are still missing.
 const MISSING_MAX: Span = Span::from_millis(5000);

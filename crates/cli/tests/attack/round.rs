@@ -124,23 +124,27 @@ pub(crate) fn run(program: &str, attack: &Attack, transport: Transport, form: Fo
     let rti_order = format!("rti={}", rti.address(transport));
     let shm_order = format!("shm={}", rti.shm);
     let healthy = with_priority(form, FEDERATES, &rti_order);
-    let mut timer = BareTimer::start(&with_priority(form, TIMER, "rate=200"));
+    let mut timer = BareTimer::start(&with_priority(form, TIMER, &rti_order));
     let pair = Pair::start(&healthy);
     let mut newcomers = [false, true].map(|creates| Newcomers::prepare(&healthy, creates));
     let quiet_from = MonotonicClock.now();
     sleep(form.quiet);
-    let (present, _) = rti.memory();
+    let present = rti.memory_before();
     timer.worst();
     newcomers.iter_mut().for_each(Newcomers::start);
     let attack_from = MonotonicClock.now();
     let mut orders = vec![rti_order, shm_order, format!("attack={}", attack.name)];
     orders.extend(form.is_full.then(|| "full".to_owned()));
     let note = attack_within(form.attack_max, &orders);
+    let attack_ended = Instant::now();
     sleep(form.aftermath);
     let (bare, attack_to) = (timer.worst(), MonotonicClock.now());
     let patience = if rti.end().is_some() { Duration::ZERO } else { Duration::from_secs(5) };
     let [sessions, creates] = newcomers.map(|newcomers| newcomers.finish(patience));
     tidy_up(&rti.tcp.to_string(), form);
+    if form.is_full {
+        sleep(attack.keeps_for.saturating_sub(attack_ended.elapsed()));
+    }
     let recovery_from = MonotonicClock.now();
     sleep(form.quiet);
     let recovery_to = MonotonicClock.now();

@@ -41,6 +41,8 @@ pub(crate) struct Rti {
     log: JoinHandle<String>,
     pub(crate) tcp: RtiAddress,
     pub(crate) shm: RtiAddress,
+    /// How much of the program's file may be in memory without being left out of the account.
+    code_max: Bytes,
 }
 
 impl Rti {
@@ -65,7 +67,7 @@ impl Rti {
             line.parse().expect("the RTI prints addresses")
         };
         let (tcp, shm) = (address(), address());
-        Self { process, log, tcp, shm }
+        Self { process, log, tcp, shm, code_max: CODE_MAX }
     }
 
     /// Returns its address over a transport.
@@ -84,16 +86,28 @@ impl Rti {
 
     /// Returns its present and its peak memory; zero once it has ended.
     pub(crate) fn memory(&self) -> (Bytes, Bytes) {
+        let field = self.status();
+        let surplus = field("RssFile:").0.saturating_sub(self.code_max.0);
+        let without = |Bytes(memory)| Bytes(memory.saturating_sub(surplus));
+        (without(field("VmRSS:")), without(field("VmHWM:")))
+    }
+
+    /// Returns its present memory. Code that runs for the first time later does not count from now on: it is a page of
+    /// the program's file, of which the system keeps one copy for all processes and which it drops when it likes.
+    pub(crate) fn memory_before(&mut self) -> Bytes {
+        self.code_max = self.code_max.min(self.status()("RssFile:"));
+        self.memory().0
+    }
+
+    /// Returns the fields of its status that are sizes.
+    fn status(&self) -> impl Fn(&str) -> Bytes + use<> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.process.child.id()));
         let status = status.unwrap_or_default();
-        let field = |key| {
+        move |key| {
             let line = status.lines().find_map(|line: &str| line.strip_prefix(key));
             let kib = line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok());
             Bytes(kib.unwrap_or(0_u64) * 1024)
-        };
-        let surplus = field("RssFile:").0.saturating_sub(CODE_MAX.0);
-        let without = |Bytes(memory)| Bytes(memory.saturating_sub(surplus));
-        (without(field("VmRSS:")), without(field("VmHWM:")))
+        }
     }
 
     /// Returns the longest turn of its loop so far; the maximum if it does not say.
