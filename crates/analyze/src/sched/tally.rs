@@ -172,16 +172,22 @@ impl Counted for Woken {
 #[derive(Clone, Debug)]
 pub(crate) struct Tally<const MAX: usize, E = Taken> {
     entries: Vec<E>,
+    /// No entry but the last one and [`Code::OTHERS`] weighs less. The last one is the newest, which is usually the
+    /// least when a full tally needs a place, and this shows it without a search.
+    floor: (u64, u32),
 }
 
 impl<const MAX: usize, E> Default for Tally<MAX, E> {
     fn default() -> Self {
-        Self { entries: Vec::new() }
+        Self { entries: Vec::new(), floor: HEAVIEST }
     }
 }
 
 /// Entries for which an empty tally keeps its memory: most jobs have no more.
 const KEPT: usize = 8;
+
+/// No entry weighs more.
+const HEAVIEST: (u64, u32) = (u64::MAX, u32::MAX);
 
 impl<const MAX: usize, E: Counted> Tally<MAX, E> {
     #[inline]
@@ -191,20 +197,45 @@ impl<const MAX: usize, E: Counted> Tally<MAX, E> {
         self.entries[index].join(more);
         // Frequent culprits move to the front, where they are found first.
         if index > 0 {
+            if index + 1 == self.entries.len() {
+                self.floor = self.floor.min(self.entries[index].weight());
+            }
             self.entries.swap(index, index - 1);
         }
     }
 
     fn insert(&mut self, more: E) {
         if self.entries.len() >= MAX && more.code() != Code::OTHERS {
-            let entries = self.entries.iter().enumerate();
-            let kept = entries.filter(|(_, entry)| entry.code() != Code::OTHERS);
-            if let Some((least, _)) = kept.min_by_key(|(_, entry)| entry.weight()) {
-                let least = self.entries.swap_remove(least);
-                self.add(least.of_others());
-            }
+            let least = self.least();
+            let least = self.entries.swap_remove(least);
+            self.add(least.of_others());
+        }
+        if let Some(last) = self.entries.last() {
+            self.floor = self.floor.min(last.weight());
         }
         push_slowly(&mut self.entries, more);
+    }
+
+    /// The index of the first entry that weighs least, except [`Code::OTHERS`]. The caller removes it.
+    fn least(&mut self) -> usize {
+        let newest = self.entries.len() - 1;
+        let last = &self.entries[newest];
+        if last.code() != Code::OTHERS && last.weight() < self.floor {
+            return newest;
+        }
+        let (mut least, mut second) = ((HEAVIEST, newest), HEAVIEST);
+        for (index, entry) in self.entries.iter().enumerate() {
+            let weight = entry.weight();
+            if entry.code() == Code::OTHERS {
+                continue;
+            } else if weight < least.0 {
+                (least, second) = ((weight, index), least.0);
+            } else {
+                second = second.min(weight);
+            }
+        }
+        self.floor = second;
+        least.1
     }
 
     pub(crate) fn add_all<const OTHER: usize>(&mut self, other: &Tally<OTHER, E>) {
@@ -216,8 +247,13 @@ impl<const MAX: usize, E: Counted> Tally<MAX, E> {
     }
 
     pub(crate) fn clear(&mut self) {
+        // The next job usually has about as many entries as this one.
+        let used = self.entries.len().max(KEPT);
         self.entries.clear();
-        self.entries.shrink_to(KEPT);
+        self.floor = HEAVIEST;
+        if self.entries.capacity() > 2 * used {
+            self.entries.shrink_to(used);
+        }
     }
 }
 
@@ -256,7 +292,37 @@ mod tests {
         assert_eq!(culprit(Code::RESERVATION), Culprit::Reservation);
     }
 
+    /// Adds to a tally that looks at all entries whenever it needs a place.
+    fn add_searching(entries: &mut Vec<Taken>, max: usize, more: Taken) {
+        if let Some(index) = entries.iter().position(|entry| entry.is_like(&more)) {
+            entries[index].join(more);
+            entries.swap(index, index.saturating_sub(1));
+            return;
+        }
+        if entries.len() >= max && more.code != Code::OTHERS {
+            let kept = entries.iter().enumerate().filter(|(_, entry)| entry.code != Code::OTHERS);
+            let least = kept.min_by_key(|(_, entry)| entry.weight()).unwrap().0;
+            let least = entries.swap_remove(least);
+            add_searching(entries, max, least.of_others());
+        }
+        entries.push(more);
+    }
+
     proptest! {
+        #[test]
+        fn the_entry_that_makes_room_is_the_least(
+            parts in prop::collection::vec((0_usize..20, 1_u64..30, any::<bool>()), 1..400),
+        ) {
+            let (mut tally, mut entries) = (Tally::<8>::default(), Vec::new());
+            for (index, ns, is_started) in parts {
+                let kind = if is_started { DelayKind::Preempted } else { DelayKind::BeforeStart };
+                let taken = Taken::once(Code::thread(index), kind, ns);
+                tally.add(taken);
+                add_searching(&mut entries, 8, taken);
+                prop_assert_eq!(&tally.entries, &entries);
+            }
+        }
+
         #[test]
         fn total_is_preserved_and_the_largest_is_kept(
             parts in prop::collection::vec((0_usize..40, 1_u64..50), 1..400),
