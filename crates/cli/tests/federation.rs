@@ -7,8 +7,9 @@ use std::time::Duration;
 use hemiola_rt::sys::process::{Signal, signal_group};
 use hemiola_trace::result::{FederationRecord, VariantRecord};
 
+use crate::command::Running;
 use crate::ends::{pid_of, wait_for_trace};
-use crate::machine::{Machine, Running};
+use crate::machine::Machine;
 use crate::results::Results;
 use crate::scenario;
 
