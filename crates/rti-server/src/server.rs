@@ -101,7 +101,7 @@ struct Connections {
 }
 
 /// The sessions, and the memory account.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Sessions {
     /// Boxed: a table of large values leaves nearly half of its room unused.
     by_id: BTreeMap<SessionId, Box<Session>>,
@@ -116,6 +116,8 @@ struct Sessions {
     preparing: usize,
     /// The most that everything used since memory was last given back, in bytes.
     memory_before: usize,
+    /// When memory was last given back.
+    trimmed: Instant,
 }
 
 /// The work that is due.
@@ -204,7 +206,15 @@ impl Server {
             now,
             listeners: Listeners::default(),
             connections: Connections::default(),
-            sessions: Sessions::default(),
+            sessions: Sessions {
+                by_id: BTreeMap::new(),
+                by_name: BTreeMap::new(),
+                shares: Shares::default(),
+                memory: 0,
+                preparing: 0,
+                memory_before: 0,
+                trimmed: now,
+            },
             gate: Gate::default(),
             preparations: Preparations::default(),
             schedule: Schedule {

@@ -214,3 +214,28 @@ fn the_least_memory_is_enough_for_an_update_of_1_mib_and_2000_classes() {
     assert_eq!(serves(least as usize), (true, true));
     assert_eq!(serves(least as usize / 2), (false, false), "less would do");
 }
+
+#[test]
+fn two_freed_megabytes_are_given_back_within_a_second_and_once() {
+    let mut world = World::new(1, settings());
+    let mut publisher = Federate::join(&mut world, "Demo");
+    let object = publisher.register(&mut world);
+    let mut reader = Federate::join(&mut world, "Demo");
+    reader.subscribe(&mut world);
+    reader.appetite = 0;
+    for number in 0..40 {
+        assert_eq!(publisher.call(&mut world, update(object, number, 60_000)), Ok(Reply::Done));
+        assert!(!world.server.trim_is_due(), "memory grows");
+    }
+    world.turns(1000);
+    assert!(!world.server.trim_is_due(), "nothing was freed");
+    assert!(memory(&world).sessions > 2 * MIB);
+    // The shell asks after each turn.
+    reader.cut(&mut world);
+    let due = (0..2000).filter(|_| {
+        world.turn();
+        world.server.trim_is_due()
+    });
+    assert_eq!(due.count(), 1, "its session has ended, and its messages are gone");
+    assert!(memory(&world).sessions < MIB);
+}

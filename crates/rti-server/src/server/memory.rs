@@ -11,13 +11,18 @@
 //! most ends.
 
 use hemiola_rti::{Room, SessionId};
+use hemiola_units::Span;
 
 use super::Server;
 use crate::report::{MemoryReport, RefusalReport};
 use crate::settings::Settings;
 
-/// Freed memory that is worth giving back, in bytes. Giving back more at once would delay the federates.
+/// Freed memory that is worth giving back at once, in bytes. Giving back more at once would delay the federates.
 const TRIM_LEN: usize = 16 << 20;
+/// Freed memory that is worth giving back when this time has passed since memory was last given back, in bytes. The
+/// thread's own cache can hold a few of these.
+const TRIM_LATER_LEN: usize = 1 << 20;
+const TRIM_LATER: Span = Span::from_millis(1000);
 
 impl Server {
     /// What the kernel may take with a call of this length.
@@ -61,10 +66,18 @@ impl Server {
         self.sessions.preparing -= preparing;
     }
 
-    /// Whether the shell should give freed memory back to the system: much was freed since it last did so.
+    /// Whether the shell should give freed memory back to the system: much was freed since it last did so, or something
+    /// was freed and a second has passed.
     pub fn trim_is_due(&mut self) -> bool {
         let used = self.memory_used();
-        let is_due = used + TRIM_LEN <= self.sessions.memory_before;
+        let freed = self.sessions.memory_before.saturating_sub(used);
+        let later = self.sessions.trimmed + TRIM_LATER;
+        let is_due = freed >= TRIM_LEN || freed >= TRIM_LATER_LEN && later <= self.now;
+        if is_due {
+            self.sessions.trimmed = self.now;
+        } else if freed >= TRIM_LATER_LEN {
+            self.schedule.wake_by(later);
+        }
         if is_due || used > self.sessions.memory_before {
             self.sessions.memory_before = used;
         }
