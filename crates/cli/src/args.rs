@@ -16,6 +16,7 @@ const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("HEMIOLA_BUI
 /// Run real-time controllers and distributed simulations on ordinary Linux, and account for every cycle
 #[derive(Debug, Parser)]
 #[command(name = "hemiola", version = VERSION, disable_help_subcommand = true)]
+#[command(after_help = "`hemiola help COMMAND` shows the options of a command.")]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,

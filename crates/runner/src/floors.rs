@@ -1,14 +1,14 @@
 //! The cost of hand-overs without any program, measured between the variants of the same run: of one by a mechanism
 //! alone, and of the chain of a whole cycle.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hemiola_probe::chain::{self, Chain};
 use hemiola_probe::hand_over::{self, Circumstances, Mechanism};
 use hemiola_probe::{Load, Peers, Setting};
 use hemiola_scenario::{Process, Release, Task, Variant};
 use hemiola_trace::result::{Floor, VariantRecord};
-use hemiola_units::{Granted, Policy, Priority, Rate, Span};
+use hemiola_units::{Granted, Policy, Priority, Rate, Refusal, Span};
 
 use crate::kernel;
 use crate::run::{Context, Progress};
@@ -58,6 +58,8 @@ pub(crate) struct Floors {
     /// Medians of a hand-over without recording the kernel and with it, A B B A.
     price: Vec<f64>,
     noted: Vec<String>,
+    /// The requests that were refused to processes of floors, and reported.
+    refused: BTreeSet<String>,
 }
 
 impl Floors {
@@ -122,7 +124,7 @@ impl Floors {
             }
             match hand_over::measure(&setting, &mechanism, circumstances, count) {
                 Ok(samples) => {
-                    self.note_refusal(&samples.granted, progress);
+                    self.note_refusals(&samples.granted, progress);
                     for (direction, samples) in [("down", samples.down), ("up", samples.up)] {
                         let key = (record.hand_over_mechanism.clone(), name, direction);
                         self.samples.entry(key).or_default().extend(samples);
@@ -155,7 +157,7 @@ impl Floors {
         let Some(chain) = chain_of(variant) else { return };
         match chain::measure(setting, &chain, samples_at(variant.rate)) {
             Ok(times) => {
-                self.note_refusal(&times.granted, progress);
+                self.note_refusals(&times.granted, progress);
                 record.chain_ns.extend(times.nanos);
             }
             Err(error) => {
@@ -165,10 +167,14 @@ impl Floors {
         }
     }
 
-    fn note_refusal(&mut self, granted: &Granted, progress: &mut dyn Progress) {
-        if let Some(refusal) = granted.refusals.first() {
-            let note = format!("the floors were measured on a shared processor: {refusal}");
-            self.note(note, progress);
+    /// Reports each kind of refusal once: its reason has figures that differ from process to process.
+    fn note_refusals(&mut self, granted: &Granted, progress: &mut dyn Progress) {
+        for Refusal { asked, because, remedy } in &granted.refusals {
+            if self.refused.insert(asked.clone()) {
+                progress.note(&format!(
+                    "the floors were measured without {asked}, which was refused: {because}; {remedy}"
+                ));
+            }
         }
     }
 
@@ -223,5 +229,49 @@ const fn lead(process: &Process) -> Span {
     match process.release {
         Release::Every { lead, .. } | Release::On { lead, .. } => lead,
         Release::Federation | Release::Own => Span::ZERO,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Keeps the notes.
+    struct Notes(Vec<String>);
+
+    impl Progress for Notes {
+        fn begin(&mut self, _: &str, _: usize, _: usize) {}
+        fn tick(&mut self, _: f64, _: &str) {}
+        fn note(&mut self, note: &str) {
+            self.0.push(note.to_owned());
+        }
+    }
+
+    #[test]
+    fn a_refusal_is_noted_once_whatever_its_figures_are() {
+        let refusal = |asked: &str, because: &str| Refusal {
+            asked: asked.into(),
+            because: because.into(),
+            remedy: "raise it".into(),
+        };
+        let granted = |refusals| Granted {
+            scheduling: Policy::Other { nice: 0 },
+            cpus: "0".parse().unwrap(),
+            lock_memory: false,
+            prefault_stack: hemiola_units::Bytes(0),
+            refusals,
+        };
+        let (mut floors, mut notes) = (Floors::default(), Notes(Vec::new()));
+        for mapped in ["59480KiB are mapped", "59472KiB are mapped"] {
+            let refusals = vec![refusal("locked memory", mapped), refusal("FIFO 80", "no right")];
+            floors.note_refusals(&granted(refusals), &mut notes);
+        }
+        assert_eq!(
+            notes.0,
+            [
+                "the floors were measured without locked memory, which was refused: 59480KiB are mapped; raise it",
+                "the floors were measured without FIFO 80, which was refused: no right; raise it",
+            ]
+        );
     }
 }
