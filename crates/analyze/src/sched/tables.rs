@@ -76,7 +76,7 @@ pub fn thread_tables(report: &Report, thread: &ThreadReport, jobs: &[Job]) -> Ve
         .map(|entry| interference_row("", entry).split_off(1));
     let by = Table::new(
         "Threads that had the processor while it was ready",
-        ["By", "Together", "Before it began", "Times", "Longest"],
+        ["By", "In total", "Before it began", "Times", "Longest"],
         by.collect(),
     );
     let waits = thread.blocked_by.iter();
@@ -86,7 +86,7 @@ pub fn thread_tables(report: &Report, thread: &ThreadReport, jobs: &[Job]) -> Ve
     });
     let waits = Table::new(
         "Threads that ended its waits within jobs",
-        ["By", "Together", "Times", "Longest"],
+        ["By", "In total", "Times", "Longest"],
         waits.collect(),
     );
     let wakers =
@@ -236,7 +236,7 @@ pub fn marks(report: &Report, is_wanted: impl Fn(&MarkReport) -> bool) -> Table 
         ))
 }
 
-const INTERFERENCE: [&str; 6] = ["Thread", "By", "Together", "Before it began", "Times", "Longest"];
+const INTERFERENCE: [&str; 6] = ["Thread", "By", "In total", "Before it began", "Times", "Longest"];
 
 fn interference_row(thread: &str, entry: &Interference) -> Vec<String> {
     vec![
@@ -292,7 +292,7 @@ fn blocking(report: &Report) -> Table {
             ]
         })
     });
-    let heads = ["Thread", "Woken by", "Together", "Times", "Longest"];
+    let heads = ["Thread", "Woken by", "In total", "Times", "Longest"];
     let rows = rows.take(ROWS_MAX).collect();
     Table::new("Waits within jobs, and the threads that ended them", heads, rows)
         .with_prose(&[1])

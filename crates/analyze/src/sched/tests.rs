@@ -760,7 +760,7 @@ Waited: ready without a processor, altogether.
 
 Threads that had the processor while another was ready
 ──────────────────────────────────────────────────────────────────────
-Thread        By            Together  Before it began  Times  Longest
+Thread        By            In total  Before it began  Times  Longest
 ──────────────────────────────────────────────────────────────────────
 task 13 [13]  task 11 [11]   8.28 ms          1.26 ms     43   246 µs
 ──────────────────────────────────────────────────────────────────────
@@ -804,7 +804,7 @@ ready, 0 ns blocked, 153 ms asleep; 36 preemptions, 0 migrations; 0 invocations 
 
 Threads that had the processor while it was ready
 ────────────────────────────────────────────────────────
-By            Together  Before it began  Times  Longest
+By            In total  Before it began  Times  Longest
 ────────────────────────────────────────────────────────
 task 11 [11]   8.28 ms          1.26 ms     43   246 µs
 ────────────────────────────────────────────────────────
