@@ -41,24 +41,46 @@ pub(super) fn architecture_names_every_crate(tree: &Tree) -> Vec<Violation> {
 pub(super) fn links_lead_somewhere(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for (path, text) in tree.ending(".md") {
-        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
         for (line, text) in (1..).zip(text.lines()) {
-            for link in
-                text.split("](").skip(1).filter_map(|rest| rest.split([')', '#', ' ']).next())
-            {
-                let elsewhere =
-                    link.is_empty() || link.contains("://") || link.starts_with("mailto:");
-                if !elsewhere && !tree.has(&normal(&format!("{folder}/{link}"))) {
-                    found.push(Violation::new(
-                        path,
-                        line,
-                        format!("the link to {link} leads nowhere"),
-                    ));
-                }
-            }
+            let links = text.split("](").skip(1).filter_map(|rest| rest.split([')', ' ']).next());
+            let wrong = links.filter(|link| !leads_somewhere(tree, path, link));
+            found.extend(wrong.map(|link| {
+                Violation::new(path, line, format!("the link to {link} leads nowhere"))
+            }));
         }
     }
     found
+}
+
+/// Is there what a link of a page names: the file or folder, and the heading in it?
+fn leads_somewhere(tree: &Tree, page: &str, link: &str) -> bool {
+    if link.is_empty() || link.contains("://") || link.starts_with("mailto:") {
+        return true;
+    }
+    let folder = page.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
+    let file = if file.is_empty() { page.to_owned() } else { normal(&format!("{folder}/{file}")) };
+    let is_heading = |text: &str| headings(text).any(|heading| anchor_of(heading) == anchor);
+    let has_anchor =
+        anchor.is_empty() || !file.ends_with(".md") || tree.text(&file).is_some_and(is_heading);
+    tree.has(&file) && has_anchor
+}
+
+/// The headings of a page, without the lines of its code blocks.
+fn headings(page: &str) -> impl Iterator<Item = &str> {
+    let mut is_code = false;
+    page.lines().filter_map(move |line| {
+        is_code ^= line.starts_with("```");
+        let heading = line.trim_start_matches('#');
+        (!is_code && heading.len() < line.len()).then(|| heading.trim())
+    })
+}
+
+/// The anchor that GitHub makes for a heading.
+fn anchor_of(heading: &str) -> String {
+    let kept = |c: &char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_');
+    let hyphenated = |c| if c == ' ' { '-' } else { c };
+    heading.to_lowercase().chars().filter(kept).map(hyphenated).collect()
 }
 
 #[cfg(test)]
@@ -101,8 +123,27 @@ mod tests {
     #[test]
     fn link_to_nothing_is_caught() {
         let text = "[a](b.md#part) [c](../d/) [e](https://x.y/z)\n[f](gone.md)";
-        let tree = Tree::of(&[("docs/a.md", text), ("docs/b.md", ""), ("d/x.rs", "")]);
+        let tree = Tree::of(&[("docs/a.md", text), ("docs/b.md", "# Part"), ("d/x.rs", "")]);
         let found = links_lead_somewhere(&tree);
         assert_eq!(found, [Violation::new("docs/a.md", 2, "the link to gone.md leads nowhere")]);
+    }
+
+    #[test]
+    fn link_to_no_heading_is_caught() {
+        let page = "# A page\n## Where do I find …\n### `rti`, and more\n```sh\n# code\n```\n";
+        let links = [
+            ("#a-page", 0),
+            ("b.md#where-do-i-find-", 0),
+            ("b.md#rti-and-more", 0),
+            ("b.md#code", 1),
+            ("b.md#rti", 1),
+            ("#where", 1),
+            ("c.rs#L7", 0),
+        ];
+        for (link, count) in links {
+            let own = format!("{page}[x]({link})");
+            let tree = Tree::of(&[("a.md", &own), ("b.md", page), ("c.rs", "")]);
+            assert_eq!(links_lead_somewhere(&tree).len(), count, "{link}");
+        }
     }
 }
