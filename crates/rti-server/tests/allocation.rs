@@ -211,9 +211,10 @@ fn resigned(world: &mut World) -> Federate {
 
 #[test]
 fn a_session_that_waits_for_its_connection_holds_little() {
+    type Live = fn(&mut World) -> Federate;
     let _alone = alone();
     let joined = |world: &mut World| Federate::join(world, "Demo");
-    let lives: [(&str, fn(&mut World) -> Federate, usize); 3] = [
+    let lives: [(&str, Live, usize); 3] = [
         ("without a federate", Federate::connect, 2000),
         ("whose federate has resigned", resigned, 2100),
         ("with a federate", joined, 3500),
