@@ -30,7 +30,7 @@ use crate::services::time::{Flush, Grant, Regulate};
 use crate::services::{Answer, distribution, object, time};
 
 /// The cost of looking at one instance or message, in units of work.
-const LOOK: u64 = 1;
+pub(crate) const LOOK: u64 = 1;
 /// The cost of one callback to one federate. It includes the work of the shell.
 pub(crate) const CALLBACK: u64 = 4;
 

@@ -660,6 +660,7 @@ fn evaluated(
 
 /// A federate receives a message that may be retractable, or remove an instance for it; `None` if the message is no
 /// longer for it. Returns whether it is.
+#[inline]
 fn receive(
     federation: &mut Federation,
     to: FederateHandle,
@@ -679,6 +680,7 @@ fn receive(
 }
 
 /// Sends a notice; a federate that receives the removal of an instance no longer knows it.
+#[inline]
 fn hand_over(
     federation: &mut Federation,
     to: FederateHandle,

@@ -14,6 +14,9 @@ const BLOCK_LEN: usize = 256;
 /// The room of an empty block that is kept, in messages.
 const SPARE_LEN: usize = 8;
 
+/// The greatest room that a block gets because the one before it had as much, in messages.
+const ROOM_MAX: usize = 64;
+
 /// A block: messages of one key in sending order.
 type Block = VecDeque<QueuedMessage>;
 
@@ -28,11 +31,13 @@ pub(super) struct Queue<K> {
     len: usize,
     /// An empty block, small enough to keep.
     spare: Block,
+    /// The room of the block that was emptied last, in messages: the next one will often need as much.
+    room: usize,
 }
 
 impl<K> Default for Queue<K> {
     fn default() -> Self {
-        Self { blocks: BTreeMap::new(), count: 0, len: 0, spare: Block::new() }
+        Self { blocks: BTreeMap::new(), count: 0, len: 0, spare: Block::new(), room: 0 }
     }
 }
 
@@ -71,9 +76,14 @@ impl<K: Copy + Ord> Queue<K> {
                 self.blocks.entry((key, message.sequence)).or_insert_with(|| take(&mut self.spare))
             }
         };
-        // The room doubles from one, because often there is only one message of a key.
+        // Without a block before it, the room doubles from one, because often there is only one message of a key.
         if block.len() == block.capacity() {
-            block.reserve_exact(block.len().max(1));
+            let more = if block.len() == 1 {
+                take(&mut self.room).min(ROOM_MAX).saturating_sub(1)
+            } else {
+                0
+            };
+            block.reserve_exact(block.len().max(more).max(1));
         }
         block.push_back(message);
     }
@@ -87,7 +97,9 @@ impl<K: Copy + Ord> Queue<K> {
         let (key, _) = *first.key();
         let message = first.get_mut().pop_front_if(|message| is_due(key, message))?;
         if first.get().is_empty() {
-            self.spare = small(first.remove());
+            let emptied = first.remove();
+            self.room = emptied.capacity();
+            self.spare = small(emptied);
         }
         self.note_removed(&message);
         Some(message)

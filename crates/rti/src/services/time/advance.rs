@@ -7,7 +7,7 @@ use hemiola_hla::{Callback, EncodedTime, Exception, FederateHandle, LogicalTime,
 use super::galt::Galts;
 use super::{Answer, constrained, delivery, retraction};
 use crate::federation::Federation;
-use crate::job::{DONE, Step, Task};
+use crate::job::{DONE, LOOK, Step, Task};
 use crate::message::{deliver, drop_stale, drop_step, drop_unwanted};
 use crate::notice::Notice;
 use crate::time::{Advance, AdvanceService, Bound, Needed};
@@ -216,9 +216,13 @@ impl Grant {
     pub(crate) fn step(&mut self, federation: &mut Federation, me: FederateHandle) -> Step {
         let Self { time, newest } = *self;
         // The federate waits for exactly this time, so its place in the schedule does not depend on its messages.
-        if let Some(waiting) = federation.federate_mut(me).time.backlog.pop_due(time, newest) {
+        while let Some(waiting) = federation.federate_mut(me).time.backlog.pop_due(time, newest) {
             deliver(federation, me, &waiting);
-            return Step::Continue(());
+            if federation.budget == 0 {
+                return Step::Continue(());
+            }
+            // The next message, as in a step of its own.
+            federation.spend(LOOK);
         }
         let advance = federation.federate(me).time.advance().expect("it was decided");
         drop_stale(federation, me);

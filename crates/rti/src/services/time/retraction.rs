@@ -69,9 +69,24 @@ pub(super) fn prune(federation: &mut Federation, me: FederateHandle) {
 
 /// Does so for the next few messages.
 pub(crate) fn prune_step(federation: &mut Federation, me: FederateHandle, from: &mut u32) -> Step {
-    let state = &federation.federate(me).time;
-    let bound = state.output_bound();
+    let bound = federation.federate(me).time.output_bound();
     let is_over = |sent: &Sent| !bound.is_some_and(|bound| bound.allows(sent.time));
+    if *from == 0 {
+        // Mostly the messages are over in the order in which they were sent, and then none is left.
+        for _ in 0..MESSAGES {
+            let sent = &mut federation.federate_mut(me).time.sent;
+            let Some(oldest) = sent.first_entry() else { return DONE };
+            if !is_over(oldest.get()) {
+                break;
+            }
+            let Sent { deletes, .. } = oldest.remove();
+            federation.spend(FORGET);
+            if let Some(instance) = deletes {
+                object::deletion_is_final(federation, instance);
+            }
+        }
+    }
+    let state = &federation.federate(me).time;
     let (mut last, mut over) = (None, Vec::new());
     for (number, sent) in state.sent.range(*from..).take(MESSAGES) {
         last = Some(*number);
