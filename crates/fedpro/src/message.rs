@@ -27,8 +27,7 @@ const BODY_LEN: usize = 120;
 
 /// Encodes a call.
 pub fn encode_call(call: &Call) -> Data {
-    let frequent = if let Call::Object(call) = call { fast::of_call(call) } else { None };
-    frequent.unwrap_or_else(|| encode_any_call(call)).into_data()
+    fast::of_call(call).unwrap_or_else(|| encode_any_call(call)).into_data()
 }
 
 fn encode_any_call(call: &Call) -> Body {
@@ -53,11 +52,12 @@ pub fn decode_call(body: &Data) -> Result<Call, MessageError> {
     fast::call(body).map_or_else(|| decode_any_call(body), Ok)
 }
 
-/// Whether a body is an update or an interaction without a time stamp. An RTI passes these on at once. It may keep the
-/// values of any other call, which should then not share their memory with messages that it does not keep.
+/// Whether an RTI keeps no data of a call: it passes on updates and interactions without a time stamp at once, and
+/// requests of a time advance have none. It may keep the data of any other call, which should then not share their
+/// memory with messages that it does not keep.
 #[must_use]
 pub fn is_passed_on(call: &Data) -> bool {
-    fast::number(call).is_some_and(|number| matches!(number, 62 | 64 | 66))
+    fast::number(call).is_some_and(|number| matches!(number, 62 | 64 | 66 | 93..=97))
 }
 
 /// Whether this is a call that concerns the caller's logical time: of clause 8, or with a time stamp.

@@ -1,4 +1,5 @@
-//! Reads and writes the messages that federates exchange most: updates, interactions and their callbacks.
+//! Reads and writes the messages that federates exchange most: updates, interactions and their callbacks, and the
+//! requests and grants of a time advance.
 //!
 //! ```text
 //! 1: the instance or class · 2: pairs of a handle and a value · 3: the tag, perhaps · the rest
@@ -10,7 +11,7 @@
 //! test compares both with the generic ones.
 
 use hemiola_hla::body::{Body, LONG_LEN};
-use hemiola_hla::call::ObjectCall;
+use hemiola_hla::call::{ObjectCall, TimeCall};
 use hemiola_hla::data::ConveyedRegion;
 use hemiola_hla::{
     AttributeHandle, Call, Callback, Data, EncodedTime, FederateHandle, InteractionClassHandle,
@@ -40,7 +41,20 @@ macro_rules! calls {
     };
 }
 
-/// The callbacks for them.
+/// Requests of a time advance.
+macro_rules! requests {
+    ($do:ident $body:ident) => {
+        $do!($body: TimeCall
+            93 TimeAdvanceRequest { time }
+            94 TimeAdvanceRequestAvailable { time }
+            95 NextMessageRequest { time }
+            96 NextMessageRequestAvailable { time }
+            97 FlushQueueRequest { time }
+        )
+    };
+}
+
+/// The callbacks for all of them.
 macro_rules! callbacks {
     ($do:ident $body:ident) => {
         $do!($body: Callback
@@ -60,6 +74,8 @@ macro_rules! callbacks {
                 interaction_class parameter_values user_supplied_tag transportation_type producing_federate
                 sent_regions time sent_order_type received_order_type retraction
             }
+            60 FlushQueueGrant { time optimistic_time }
+            61 TimeAdvanceGrant { time }
         )
     };
 }
@@ -104,26 +120,34 @@ macro_rules! write {
     };
 }
 
-/// Reads an update or interaction.
+/// Reads an update, an interaction, or the request of a time advance.
 pub(super) fn call(body: &Data) -> Option<Call> {
     let case = Cursor::of_case(body, body)?;
-    calls!(read case).map(Call::Object)
+    if case.0 < 93 {
+        calls!(read case).map(Call::Object)
+    } else {
+        requests!(read case).map(Call::Time)
+    }
 }
 
-/// Reads the callback for an update or interaction without regions. The body is a part of `whole`, whose memory its
-/// data share.
+/// Reads the callback for an update or interaction without regions, or a grant. The body is a part of `whole`, whose
+/// memory its data share.
 #[inline]
 pub(super) fn callback(whole: &Data, body: &[u8]) -> Option<Callback> {
     let case = Cursor::of_case(whole, body)?;
     callbacks!(read case)
 }
 
-/// Writes an update or interaction.
-pub(super) fn of_call(call: &ObjectCall) -> Option<Body> {
-    calls!(write call)
+/// Writes an update, an interaction, or the request of a time advance.
+pub(super) fn of_call(call: &Call) -> Option<Body> {
+    match call {
+        Call::Object(call) => calls!(write call),
+        Call::Time(call) => requests!(write call),
+        _ => None,
+    }
 }
 
-/// Writes the callback for an update or interaction without regions.
+/// Writes the callback for an update or interaction without regions, or a grant.
 pub(super) fn of_callback(callback: &Callback) -> Option<Body> {
     callbacks!(write callback)
 }
@@ -221,13 +245,13 @@ impl Frequent for Data {
 impl Frequent for OrderType {
     #[inline]
     fn read(fields: &mut Cursor<'_>, number: u8) -> Option<Self> {
-        if !fields.is_next(number, 0) {
+        let [key, value, rest @ ..] = fields.rest else { return Some(Self::ALL[0]) };
+        if *key != number << 3 {
             return Some(Self::ALL[0]);
         }
-        let mut reader = WireReader::new(&fields.rest[1..]);
-        let value = reader.varint().ok()?;
-        fields.rest = reader.rest();
-        Self::from_number(value as i32)
+        fields.rest = rest;
+        // A longer varint is none of the few order types.
+        Self::from_number(i32::from(*value))
     }
 
     fn len(&self) -> Option<usize> {
@@ -265,16 +289,15 @@ impl Frequent for Option<Vec<ConveyedRegion>> {
 /// Pairs of a handle and a value.
 impl<H: Frequent> Frequent for Vec<(H, Data)> {
     fn read(fields: &mut Cursor<'_>, number: u8) -> Option<Self> {
+        if let Some(one) = fields.single(number) {
+            return Some(vec![one]);
+        }
         let mut list = Cursor { whole: fields.whole, rest: fields.bytes(number)? };
         let len = list.rest.len();
         if len == 0 {
             return Some(Self::new());
         }
         let first = list.pair()?;
-        // Most messages have one value.
-        if list.rest.is_empty() {
-            return Some(vec![first]);
-        }
         // Many messages have values of one length.
         let mut values = Self::with_capacity(len / (len - list.rest.len()));
         values.push(first);
@@ -362,6 +385,26 @@ impl<'a> Cursor<'a> {
         }
         self.rest = rest;
         Some(*bytes)
+    }
+
+    /// Reads a list of one pair of a handle of four bytes and a value, if it has fewer than 128 bytes. Nothing is read if
+    /// the next field is not in this form, in which most lists of short values are.
+    #[inline]
+    fn single<H: Frequent>(&mut self, field: u8) -> Option<(H, Data)> {
+        /// The heads of the pair, the handle and the value, and the handle.
+        const HEADS: usize = 12;
+        let (found, rest) = self.rest.split_first_chunk::<{ 2 + HEADS }>()?;
+        let [key, list, first, pair, handle @ .., second, value] = *found;
+        let len = usize::from(value);
+        let is_single = [key, first, second] == [field << 3 | 2, 1 << 3 | 2, 2 << 3 | 2]
+            && list < 0x80
+            && usize::from(list) == HEADS + len
+            && pair.checked_add(2) == Some(list);
+        let (value, rest) = rest.split_at_checked(len).filter(|_| is_single)?;
+        let mut handle = Cursor { whole: self.whole, rest: &handle };
+        let handle = H::read(&mut handle, 1).filter(|_| handle.rest.is_empty())?;
+        self.rest = rest;
+        Some((handle, self.whole.slice_ref(value)))
     }
 
     /// Reads a pair of a handle and a value.
