@@ -273,6 +273,7 @@ impl Driver {
     }
 
     /// Returns the next callback, and waits for it until `until`.
+    #[inline]
     pub(crate) fn callback(&mut self, until: Instant) -> Result<Option<Callback>, Error> {
         if self.callbacks.is_empty() && self.refused.is_empty() {
             self.work(until, Wake::Urgent, Self::has_news)?;
@@ -352,17 +353,27 @@ impl Driver {
     }
 
     /// Takes the next callback that has arrived.
+    #[inline]
     pub(crate) fn take_callback(&mut self) -> Result<Option<Callback>, Error> {
         self.transmit_old();
         if let Some(error) = self.refused.pop_front() {
             return Err(error);
         }
-        let Some((whole, body)) = self.callbacks.first() else { return Ok(None) };
-        let decoded = message::decode_callback_within(whole, body);
-        if let Some(id) = self.callbacks.remove_first() {
-            self.respond(id, decoded.as_ref().err());
+        match self.callbacks.take_first(message::decode_callback_within) {
+            None => Ok(None),
+            Some((Ok(callback), answered)) => {
+                if let Some(id) = answered {
+                    self.respond(id, None);
+                }
+                Ok(Some(callback))
+            }
+            Some((Err(error), answered)) => {
+                if let Some(id) = answered {
+                    self.respond(id, Some(&error));
+                }
+                Err(Error::Message { what: "a callback", error })
+            }
         }
-        decoded.map(Some).map_err(|error| Error::Message { what: "a callback", error })
     }
 
     /// Terminates the session and waits for the answer of the RTI.
@@ -385,6 +396,7 @@ impl Driver {
             self.exchange();
             self.session.terminate(self.now);
             self.is_urgent = true;
+            self.now = MonotonicClock.now();
             self.exchange();
         }
     }
@@ -401,6 +413,7 @@ impl Driver {
         wake: Wake,
         done: impl Fn(&Self) -> bool,
     ) -> Result<bool, Error> {
+        self.now = MonotonicClock.now();
         loop {
             self.exchange();
             if done(self) {
@@ -423,6 +436,8 @@ impl Driver {
                 self.session.tick(self.now);
                 self.is_urgent |= self.session.has_output()
                     && (self.answers_held == 0 || self.now >= before + ANSWERS_HELD_FOR);
+            } else {
+                self.now = MonotonicClock.now();
             }
             if is_late {
                 self.exchange();
@@ -437,7 +452,6 @@ impl Driver {
 
     /// Reads and writes as much as possible without blocking.
     fn exchange(&mut self) {
-        self.now = MonotonicClock.now();
         if let Some(opening) = self.link.go_on() {
             self.opened(opening);
         }

@@ -250,23 +250,23 @@ impl Federate {
     /// As [`evoke`](Self::evoke).
     pub fn evoke_until(&mut self, until: Instant) -> Result<Option<Callback>, Error> {
         let callback = self.driver.callback(until);
-        self.noted(callback)
+        self.note(&callback);
+        callback
     }
 
     /// Returns the next callback that has arrived.
     pub(crate) fn take_callback(&mut self) -> Result<Option<Callback>, Error> {
         let callback = self.driver.take_callback();
-        self.noted(callback)
+        self.note(&callback);
+        callback
     }
 
-    fn noted(
-        &mut self,
-        callback: Result<Option<Callback>, Error>,
-    ) -> Result<Option<Callback>, Error> {
-        if let Ok(Some(callback)) = &callback {
+    /// Notes a callback that is about to be returned.
+    #[inline]
+    fn note(&mut self, callback: &Result<Option<Callback>, Error>) {
+        if let Ok(Some(callback)) = callback {
             self.mirror.note_callback(callback);
         }
-        callback
     }
 
     /// Waits for the first callback for which `look` returns a value, and takes it. All other callbacks stay queued, in
@@ -284,7 +284,7 @@ impl Federate {
             let Some(callback) = self.driver.peek_callback(index)? else { continue };
             if let Some(found) = look(&callback) {
                 self.driver.remove_callback(index);
-                self.noted(Ok(Some(callback)))?;
+                self.mirror.note_callback(&callback);
                 return Ok(found);
             }
             index += 1;

@@ -37,42 +37,55 @@ impl Inbox {
 
     /// Adds the callbacks of a frame. It is answered when the last one has been processed.
     pub(crate) fn push_frame(&mut self, id: RequestId, bodies: Bodies) {
-        for body in bodies.parts() {
-            self.len += 1;
-            self.memory += body.len() + CALLBACK_COST;
-        }
+        self.len += bodies.len();
+        self.memory += bodies.bodies_len() + bodies.len() * CALLBACK_COST;
         self.frames.push_back((id, Frame::Several(bodies)));
     }
 
-    /// Returns the body of the first callback, behind the data that it is a part of.
-    pub(crate) fn first(&self) -> Option<(&Data, &[u8])> {
-        if let Some((_, body)) = self.single.front() {
-            return Some((body, body));
+    /// Removes the first callback. Returns what `read` makes of its body, which is a part of the data in front of it, and
+    /// the frame to answer if it was the last one in it.
+    #[inline]
+    pub(crate) fn take_first<T>(
+        &mut self,
+        read: impl FnOnce(&Data, &[u8]) -> T,
+    ) -> Option<(T, Option<RequestId>)> {
+        if self.single.is_empty()
+            && let Some((_, Frame::Several(bodies))) = self.frames.front_mut()
+            && let Some(body) = bodies.first()
+        {
+            self.memory -= body.len() + CALLBACK_COST;
+            self.len -= 1;
+            let taken = read(bodies.whole(), body);
+            bodies.skip_first();
+            return Some((taken, if bodies.is_empty() { self.remove_frame() } else { None }));
         }
-        match self.frames.front()? {
-            (_, Frame::One(body)) => Some((body, body)),
-            (_, Frame::Several(bodies)) => Some((bodies.whole(), bodies.parts().next()?)),
-        }
+        let (id, body) = self.take_single()?;
+        Some((read(&body, &body), id))
     }
 
-    /// Removes the first callback. Returns the frame to answer if it was the last one in it.
-    pub(crate) fn remove_first(&mut self) -> Option<RequestId> {
-        let (_, body) = self.first()?;
-        self.memory -= body.len() + CALLBACK_COST;
-        self.len -= 1;
-        if let Some((id, _)) = self.single.pop_front() {
-            shrink_queue(&mut self.single);
-            return id;
-        }
-        if let Some((_, Frame::Several(bodies))) = self.frames.front_mut() {
-            bodies.skip_first();
-            if !bodies.is_empty() {
-                return None;
-            }
-        }
+    /// Removes the first frame, whose callbacks have been taken.
+    fn remove_frame(&mut self) -> Option<RequestId> {
         let (id, _) = self.frames.pop_front()?;
         shrink_queue(&mut self.frames);
         Some(id)
+    }
+
+    /// Takes the first callback, which has been taken out of its frame or is alone in it.
+    fn take_single(&mut self) -> Option<(Option<RequestId>, Data)> {
+        let first = match self.single.pop_front() {
+            Some(first) => {
+                shrink_queue(&mut self.single);
+                first
+            }
+            None => {
+                let (id, Frame::One(body)) = self.frames.pop_front()? else { return None };
+                shrink_queue(&mut self.frames);
+                (Some(id), body)
+            }
+        };
+        self.memory -= first.1.len() + CALLBACK_COST;
+        self.len -= 1;
+        Some(first)
     }
 
     /// Removes the callback at this index, and returns it with the frame to answer if it was the last one in it.
@@ -203,14 +216,9 @@ mod tests {
                     }
                     _ => {
                         let first = (!list.is_empty()).then(|| list.remove(0));
-                        let body = inbox.first().map(|(_, body)| Data::copy_from_slice(body));
-                        assert_eq!(
-                            (inbox.remove_first(), body),
-                            match first {
-                                Some((id, body)) => (id, Some(body)),
-                                None => (None, None),
-                            }
-                        );
+                        let read = |whole: &Data, body: &[u8]| whole.slice_ref(body);
+                        let taken = inbox.take_first(read).map(|(body, id)| (id, body));
+                        assert_eq!(taken, first, "seed {seed}");
                     }
                 }
                 let memory: usize = list.iter().map(|(_, body)| body.len() + CALLBACK_COST).sum();
@@ -228,7 +236,7 @@ mod tests {
         let mut inbox = Inbox::default();
         let room = |inbox: &Inbox| inbox.single.capacity() + inbox.frames.capacity();
         let takes: [fn(&mut Inbox) -> bool; 2] = [
-            |inbox| inbox.remove_first().is_some(),
+            |inbox| inbox.take_first(|_, _| ()).is_some(),
             |inbox| inbox.remove(inbox.len() / 2).is_some(),
         ];
         for take in takes {

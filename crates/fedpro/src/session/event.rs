@@ -4,7 +4,6 @@ use bytes::Buf;
 use hemiola_hla::{Body, Data};
 
 use super::violation::End;
-use crate::frame::number_at;
 use crate::sequence::Sequence;
 
 /// A request of the peer. It must be answered exactly once.
@@ -34,7 +33,10 @@ pub struct Ticket(pub u64);
 
 /// The bodies of the requests in one frame, in order. They share their memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Bodies(Data);
+pub struct Bodies {
+    whole: Data,
+    count: usize,
+}
 
 impl Bodies {
     /// The number of bytes in front of each body: its length, big-endian.
@@ -49,47 +51,68 @@ impl Bodies {
 
     /// Returns the bodies in a payload; `None` if their lengths do not add up, or there are none.
     pub(super) fn new(payload: Data) -> Option<Self> {
-        let mut rest = &payload[..];
-        while !rest.is_empty() {
-            let len = number_at(rest.get(..Self::HEAD)?, 0) as usize;
-            rest = rest.get(Self::HEAD..)?.get(len..)?;
+        let (mut rest, mut count) = (&payload[..], 0);
+        while let Some((len, behind)) = rest.split_first_chunk::<{ Self::HEAD }>() {
+            rest = behind.get(u32::from_be_bytes(*len) as usize..)?;
+            count += 1;
         }
-        (!payload.is_empty()).then_some(Self(payload))
+        (rest.is_empty() && count > 0).then_some(Self { whole: payload, count })
     }
 
     /// Whether there are no further bodies.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    pub const fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Returns the number of bodies.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Returns the length of all bodies together, in bytes.
+    #[must_use]
+    pub fn bodies_len(&self) -> usize {
+        self.whole.len() - self.count * Self::HEAD
     }
 
     /// Returns the memory that the bodies share.
     #[must_use]
     pub const fn whole(&self) -> &Data {
-        &self.0
+        &self.whole
     }
 
     /// Returns the bodies as parts of [`whole`](Self::whole).
     pub fn parts(&self) -> impl Iterator<Item = &[u8]> {
-        let mut rest = &self.0[..];
+        let mut rest = &self.whole[..];
         std::iter::from_fn(move || {
-            let len = Self::first_len(rest)?;
-            let (body, behind) = rest[Self::HEAD..].split_at(len);
+            let (len, behind) = rest.split_first_chunk::<{ Self::HEAD }>()?;
+            let (body, behind) = behind.split_at(u32::from_be_bytes(*len) as usize);
             rest = behind;
             Some(body)
         })
     }
 
+    /// Returns the first body as a part of [`whole`](Self::whole).
+    #[must_use]
+    pub fn first(&self) -> Option<&[u8]> {
+        let (len, behind) = self.whole.split_first_chunk::<{ Self::HEAD }>()?;
+        Some(&behind[..u32::from_be_bytes(*len) as usize])
+    }
+
     /// Removes the first body, if there is one. This costs less than to take it with [`next`](Self::next).
     pub fn skip_first(&mut self) {
-        if let Some(len) = Self::first_len(&self.0) {
-            self.0.advance(Self::HEAD + len);
+        if let Some(len) = self.first_len() {
+            self.whole.advance(Self::HEAD + len);
+            self.count -= 1;
         }
     }
 
     /// Returns the length of the first body.
-    fn first_len(rest: &[u8]) -> Option<usize> {
-        (!rest.is_empty()).then(|| number_at(rest, 0) as usize)
+    fn first_len(&self) -> Option<usize> {
+        let (len, _) = self.whole.split_first_chunk::<{ Self::HEAD }>()?;
+        Some(u32::from_be_bytes(*len) as usize)
     }
 }
 
@@ -97,9 +120,10 @@ impl Iterator for Bodies {
     type Item = Data;
 
     fn next(&mut self) -> Option<Data> {
-        let len = Self::first_len(&self.0)?;
-        self.0.advance(Self::HEAD);
-        Some(self.0.split_to(len))
+        let len = self.first_len()?;
+        self.whole.advance(Self::HEAD);
+        self.count -= 1;
+        Some(self.whole.split_to(len))
     }
 }
 
