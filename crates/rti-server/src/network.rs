@@ -167,6 +167,10 @@ pub trait Network {
     /// sleeps, for every connection whose last read returned [`Received::AllUnarmed`].
     fn arm(&mut self, connection: ConnectionId) -> bool;
 
+    /// Whether a read of a connection that is not armed would return something. Called in a turn that follows another
+    /// one without a sleep.
+    fn has_input(&mut self, connection: ConnectionId) -> bool;
+
     /// Replaces a local connection by a stream in shared memory, which the peer receives over it. The connection keeps
     /// its number.
     ///

@@ -32,8 +32,18 @@ struct Link {
     is_finished: bool,
     /// A write found no room.
     wants_room: bool,
+    /// It is like a stream in shared memory: bytes are reported only if the server has armed it.
+    is_stream: bool,
+    is_armed: bool,
     /// Room is reported once no more than this waits for the peer; `None`: as soon as there is any.
     room_at: Option<usize>,
+}
+
+impl Link {
+    /// A new link. Every other one is like a stream in shared memory.
+    fn new(id: ConnectionId) -> Self {
+        Self { is_stream: id.0 % 2 == 1, ..Self::default() }
+    }
 }
 
 /// Bytes that a link holds in each direction, as socket buffers do.
@@ -107,7 +117,7 @@ impl Network for Links {
         if !may_connect {
             return Accepted::Refused("another user's".into());
         }
-        let before = self.links.insert(id, Link::default());
+        let before = self.links.insert(id, Link::new(id));
         assert!(before.is_none(), "a number is never used twice");
         self.accepted.insert(dial, id);
         Accepted::Connection(Origin::Federate, Peer { address, name: format!("{address:?}") })
@@ -117,6 +127,7 @@ impl Network for Links {
         let Some(link) = self.links.get_mut(&id) else {
             return Err(ConnectionLost("no such link".into()));
         };
+        link.is_armed = false;
         let len = link.to_server.len().min(into.len());
         for (slot, byte) in into.iter_mut().zip(link.to_server.drain(..len)) {
             *slot = byte;
@@ -124,6 +135,7 @@ impl Network for Links {
         Ok(match len {
             0 if link.is_closed => Received::Closed,
             _ if len == into.len() || link.is_closed => Received::Some(len),
+            _ if link.is_stream => Received::AllUnarmed(len),
             _ => Received::All(len),
         })
     }
@@ -163,8 +175,16 @@ impl Network for Links {
 
     fn acknowledge(&mut self, _: ConnectionId) {}
 
-    fn arm(&mut self, _: ConnectionId) -> bool {
-        true
+    fn arm(&mut self, id: ConnectionId) -> bool {
+        let has_input = self.has_input(id);
+        if let Some(link) = self.links.get_mut(&id) {
+            link.is_armed = !has_input;
+        }
+        !has_input
+    }
+
+    fn has_input(&mut self, id: ConnectionId) -> bool {
+        self.links.get(&id).is_none_or(|link| !link.to_server.is_empty() || link.is_closed)
     }
 
     fn become_stream(&mut self, _: ConnectionId) -> Result<(), ConnectionLost> {
@@ -283,7 +303,7 @@ impl World {
     fn open(&mut self, origin: Origin, address: PeerAddress) -> Option<ConnectionId> {
         let peer = Peer { address, name: format!("{address:?}") };
         let id = self.server.accept(&mut self.links, origin, peer)?;
-        self.links.links.insert(id, Link::default());
+        self.links.links.insert(id, Link::new(id));
         Some(id)
     }
 
@@ -295,7 +315,7 @@ impl World {
         if let Some(recorded) = &mut self.recorded {
             recorded.push(bytes[..len].to_vec());
         }
-        if len > 0 {
+        if len > 0 && (!link.is_stream || std::mem::take(&mut link.is_armed)) {
             self.server.ready(id, true, false);
         }
         len

@@ -99,6 +99,14 @@ impl Link {
         }
     }
 
+    /// Whether the peer has written something, or closed its end.
+    pub(crate) fn has_input(&self) -> bool {
+        match self {
+            Self::Stream { stream, is_abandoned, .. } => *is_abandoned || stream.has_input(),
+            Self::Tcp(_) | Self::Local(_) => true,
+        }
+    }
+
     /// Announces that nothing more will be written.
     pub(crate) fn finish(&mut self) {
         // If the peer is already gone, there is nobody to inform.

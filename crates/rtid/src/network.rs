@@ -184,6 +184,10 @@ impl hemiola_rti_server::Network for Network {
         self.ports.get_mut(&connection).is_none_or(|port| port.link.arm())
     }
 
+    fn has_input(&mut self, connection: ConnectionId) -> bool {
+        self.ports.get(&connection).is_none_or(|port| port.link.has_input())
+    }
+
     fn become_stream(&mut self, connection: ConnectionId) -> Result<(), ConnectionLost> {
         let port = self.ports.remove(&connection).ok_or_else(|| lost("it is closed"))?;
         let Link::Local(socket) = port.link else { return Err(lost("it is not a local socket")) };

@@ -225,6 +225,12 @@ impl Stream {
         Ok(Bytes(self.outgoing.held(&self.memory)?))
     }
 
+    /// Whether a [`read`](Self::read) would return something: bytes or an error.
+    #[must_use]
+    pub fn has_input(&self) -> bool {
+        self.incoming.held(&self.memory) != Ok(0) || self.incoming.ring.is_closed(&self.memory)
+    }
+
     /// Arms the bell before a wait for something to read. Returns false if there is something to read, or the
     /// stream has ended: then do not wait. Call it before every wait.
     pub fn sleep(&mut self, wake: Wake) -> bool {

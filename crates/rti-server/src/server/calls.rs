@@ -227,7 +227,7 @@ impl Server {
     pub(super) fn deliver(&mut self, sender: Option<SessionId>) -> u64 {
         let (mut bytes, mut callbacks) = (0, 0);
         let mut effects = std::mem::take(&mut self.buffers.effects);
-        let mut rest = effects.drain(..).peekable();
+        let mut rest = effects.drain(..);
         while let Some(effect) = rest.next() {
             match effect {
                 Effect::Reply(id, _, answer) => {

@@ -17,8 +17,8 @@
 //! no sender.
 
 use std::collections::BTreeMap;
-use std::iter::Peekable;
 use std::sync::Arc;
+use std::vec::Drain;
 
 use hemiola_fedpro::{RequestId, message};
 use hemiola_hla::body::{Body, LONG_LEN};
@@ -49,7 +49,7 @@ impl Server {
         &mut self,
         id: SessionId,
         mut notice: Arc<Notice>,
-        effects: &mut Peekable<impl Iterator<Item = Effect>>,
+        effects: &mut Drain<'_, Effect>,
         sender: Option<SessionId>,
     ) -> (u64, usize) {
         let Some(session) = self.sessions.by_id.get_mut(&id) else { return (1, 0) };
@@ -65,10 +65,12 @@ impl Server {
             if session.is_behind(self.settings.behind_len) {
                 break newest_len;
             }
-            let is_next = |effect: &Effect| matches!(effect, Effect::Callback(to, _) if *to == id);
-            let Some(Effect::Callback(_, next)) = effects.next_if(is_next) else {
-                break newest_len;
-            };
+            // Looks before it takes: effects are long.
+            match effects.as_slice().first() {
+                Some(Effect::Callback(to, _)) if *to == id => {}
+                _ => break newest_len,
+            }
+            let Some(Effect::Callback(_, next)) = effects.next() else { break newest_len };
             notice = next;
         };
         session.traffic.sent.count(self.now, count, 0);

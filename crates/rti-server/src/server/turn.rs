@@ -59,6 +59,7 @@ impl Server {
     ///
     /// The work that remains is part of the next turn, for which [`before_sleep`](Self::before_sleep) does not wait.
     pub fn turn(&mut self, network: &mut dyn Network) {
+        self.look_for_input(network);
         let spent = self.accept_waiting(network);
         self.serve_due(network, TURN_BUDGET.saturating_sub(spent));
         if self.schedule.preparations_due {
@@ -72,6 +73,22 @@ impl Server {
         self.request_images(network);
         self.append_reports(network);
         self.discard_retired(network);
+    }
+
+    /// Enqueues the connections that have bytes, of those that were not armed because other work was due. To look for
+    /// bytes costs less than to be woken for them, or to read in vain.
+    fn look_for_input(&mut self, network: &mut dyn Network) {
+        let mut unarmed = std::mem::take(&mut self.schedule.unarmed);
+        unarmed.retain(|id| {
+            let Some(connection) = self.connections.get_mut(*id) else { return false };
+            if !network.has_input(*id) {
+                return true;
+            }
+            (connection.is_unarmed, connection.readable) = (false, true);
+            self.enqueue(*id);
+            false
+        });
+        self.schedule.unarmed = unarmed;
     }
 
     /// Accepts connections from the listeners in turn. Returns the work that it was.
@@ -138,18 +155,18 @@ impl Server {
 
     /// Returns until when the shell may wait for events. Connections that report new bytes only on request are armed.
     pub fn before_sleep(&mut self, network: &mut dyn Network) -> Instant {
-        let is_idle = self.is_idle();
-        let mut unarmed = std::mem::take(&mut self.schedule.unarmed);
-        for id in unarmed.drain(..) {
-            let Some(connection) = self.connections.get_mut(id) else { continue };
-            connection.is_unarmed = false;
-            // While other work is due, reading again costs less than a wake-up.
-            if !is_idle || !network.arm(id) {
-                connection.readable = true;
-                self.enqueue(id);
+        if self.is_idle() {
+            let mut unarmed = std::mem::take(&mut self.schedule.unarmed);
+            for id in unarmed.drain(..) {
+                let Some(connection) = self.connections.get_mut(id) else { continue };
+                connection.is_unarmed = false;
+                if !network.arm(id) {
+                    connection.readable = true;
+                    self.enqueue(id);
+                }
             }
+            self.schedule.unarmed = unarmed;
         }
-        self.schedule.unarmed = unarmed;
         if !self.is_idle() {
             return Instant::ZERO;
         }

@@ -135,6 +135,8 @@ proptest! {
             }
             let unread = ends[0].unread().unwrap();
             prop_assert_eq!(unread, Bytes(models[0].bytes.len() as u64));
+            let has_input = [ends[1].has_input(), ends[0].has_input()];
+            prop_assert_eq!(has_input, [0, 1].map(|from| !models[from].bytes.is_empty()));
             prop_assert_eq!([rung(&ends[0]), rung(&ends[1])], rings);
         }
     }
@@ -183,6 +185,7 @@ fn a_closed_stream_can_be_read_to_its_end_and_not_written() {
     assert_eq!(a.write(b"x", Urgency::Lazy), Err(StreamEnded::Closed));
     assert!(!a.sleep(Wake::Urgent) && !a.wants_room());
     assert_eq!(all(&mut a), b"an answer");
+    assert!(a.has_input(), "the end");
     assert_eq!(a.read(&mut [0; 4]), Err(StreamEnded::Closed));
     assert_eq!(a.read(&mut []), Ok(0));
 }
