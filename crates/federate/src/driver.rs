@@ -45,6 +45,9 @@ static NUDGE: LazyLock<(Entry, Data)> = LazyLock::new(|| {
 /// is disconnected.
 const FLOOD: usize = 4;
 
+/// How a call is queued: [`Session::request`], or [`Session::post`] if its result is not wanted.
+type Request = fn(&mut Session<Client>, Instant, Data) -> Option<Ticket>;
+
 /// The reply to a call that the thread waits for.
 pub(crate) type Answer = Result<Reply, Error>;
 
@@ -166,7 +169,7 @@ impl Driver {
     ) -> Result<Wake, Error> {
         let (mut is_held, mut wake) = (false, Wake::Urgent);
         for (entry, body) in calls {
-            let ticket = self.queue(entry, body)?;
+            let ticket = self.queue(entry, body, Session::request)?;
             if self.answers.is_empty() {
                 self.awaited = ticket.0;
             }
@@ -179,7 +182,7 @@ impl Driver {
             }
         }
         if self.answers_later && is_held {
-            self.queue(&NUDGE.0, NUDGE.1.clone())?;
+            self.queue(&NUDGE.0, NUDGE.1.clone(), Session::request)?;
         }
         Ok(wake)
     }
@@ -188,7 +191,11 @@ impl Driver {
     /// with calls.
     pub(crate) fn post(&mut self, entry: &'static Entry, body: Data) -> Result<(), Error> {
         self.now = MonotonicClock.now();
-        self.queue(entry, body)?;
+        let request: Request = match entry.shape {
+            Shape::Done => Session::request,
+            _ => Session::post,
+        };
+        self.queue(entry, body, request)?;
         let since = *self.gathered_since.get_or_insert(self.now);
         if self.session.waiting_len() > GATHER || self.now >= since + GATHER_FOR {
             self.transmit();
@@ -242,14 +249,19 @@ impl Driver {
             && self.session.kept_len() <= self.settings.kept_len_max / 2 / share
     }
 
-    fn queue(&mut self, entry: &'static Entry, body: Data) -> Result<Ticket, Error> {
+    fn queue(
+        &mut self,
+        entry: &'static Entry,
+        body: Data,
+        request: Request,
+    ) -> Result<Ticket, Error> {
         if let Some(error) = self.refused.pop_front() {
             return Err(error);
         }
         if self.end.is_none() && self.callbacks.memory() > self.callbacks_len_max {
             return Err(Error::Backlog(self.callbacks.len()));
         }
-        match self.session.request(self.now, body) {
+        match request(&mut self.session, self.now, body) {
             Some(ticket) => {
                 debug_assert_eq!(ticket.0, self.calls_before + self.calls.len() as u64);
                 self.calls.push_back(Some(entry));
@@ -393,10 +405,10 @@ impl Driver {
     pub(crate) fn leave(&mut self) {
         if self.end.is_none() {
             self.is_urgent = true;
+            self.now = MonotonicClock.now();
             self.exchange();
             self.session.terminate(self.now);
             self.is_urgent = true;
-            self.now = MonotonicClock.now();
             self.exchange();
         }
     }
@@ -506,6 +518,8 @@ impl Driver {
                     }
                 }
                 Event::Done { through } => self.take_done(through),
+                // The RTI posts no callbacks.
+                Event::Posted { .. } => {}
                 Event::Ended(end) => {
                     self.end.get_or_insert(end);
                 }
@@ -586,13 +600,21 @@ impl Driver {
             let ticket = Ticket(self.calls_before);
             self.calls_before += 1;
             if let Some(entry) = call {
+                // The result of a call that nobody waits for is not wanted.
                 let reply = match entry.shape {
                     Shape::Done => Ok(Ok(Reply::Done)),
+                    _ if !self.is_awaited(ticket) => Ok(Ok(Reply::Done)),
                     _ => Err(MessageError::NoCase),
                 };
                 self.take_reply(ticket, entry, reply);
             }
         }
+    }
+
+    /// Whether the thread waits for the reply to a call.
+    fn is_awaited(&self, call: Ticket) -> bool {
+        let place = call.0.checked_sub(self.awaited);
+        place.is_some_and(|place| place < self.answers.len() as u64)
     }
 
     fn take_reply(

@@ -178,7 +178,7 @@ impl Play {
                 }
                 Event::Response { .. } => self.seen.callbacks_taken += 1,
                 Event::Ended(end) => self.seen.end = Some(end),
-                Event::Done { .. } | Event::Requests { .. } => {
+                Event::Done { .. } | Event::Requests { .. } | Event::Posted { .. } => {
                     panic!("this RTI has not agreed to shared frames")
                 }
                 Event::Running | Event::Connect | Event::Disconnect => {}

@@ -116,6 +116,9 @@ frame_kinds! {
     CallbackRequest = 22,
     /// The response to a callback. Payload: the number of the callback, the body.
     CallbackResponse = 23,
+    /// A call whose result the federate does not want: if it is carried out, its reply says so and nothing else. Like
+    /// [`CallsDone`](Self::CallsDone), this needs an agreement.
+    CallPosted = 1020,
     /// The replies to all calls up to one that have none: each was carried out and has no result. Payload: the number
     /// of that call. Not part of the standard: both sides [agree](crate::Session::gather_answers) on it first.
     CallsDone = 1021,
@@ -377,7 +380,7 @@ mod tests {
         assert_eq!(with(0, 1001), FrameError::TooLong { len: 1001, len_max: 1000 });
         assert_eq!(with(4, u32::MAX), FrameError::BadSequence(u32::MAX));
         assert_eq!(with(16, 0x8000_0001), FrameError::BadSequence(0x8000_0001));
-        for kind in [0, 7, 9, 12, 19, 24, 1020, 1024, u32::MAX] {
+        for kind in [0, 7, 9, 12, 19, 24, 1019, 1024, u32::MAX] {
             assert_eq!(with(20, kind), FrameError::UnknownKind(kind));
         }
     }
@@ -395,7 +398,7 @@ mod tests {
         for kind in FrameKind::ALL {
             assert_eq!(FrameKind::from_number(kind.number()), Some(*kind));
         }
-        assert_eq!(FrameKind::ALL.len(), 15);
+        assert_eq!(FrameKind::ALL.len(), 16);
     }
 
     #[test]

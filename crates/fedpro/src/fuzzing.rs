@@ -98,7 +98,7 @@ fn answer_all<S: crate::session::Side>(mut session: Session<S>, bytes: &[u8]) {
     let mut has_ended = false;
     while let Some(event) = session.poll() {
         match event {
-            Event::Request { id, body } => {
+            Event::Request { id, body } | Event::Posted { id, body } => {
                 assert!(!has_ended, "requests come before the end");
                 session.respond(now, id, body);
             }

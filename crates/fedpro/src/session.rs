@@ -46,6 +46,8 @@ trait SideRules: Sized {
     const TAKES: (FrameKind, FrameKind);
     /// The kinds of frames with which this side answers several requests, and with which the peer does.
     const DONE: (FrameKind, FrameKind);
+    /// The kinds of requests without a result that this side sends and receives, if it does.
+    const POSTED: (Option<FrameKind>, Option<FrameKind>);
     /// The kinds of frames in which this side sends and receives several requests, if it does.
     const SHARED: (Option<FrameKind>, Option<FrameKind>);
     /// How many unanswered requests this side remembers.
@@ -221,6 +223,8 @@ impl<S: Side> Session<S> {
         }
         if kind == S::TAKES.0 {
             self.take_request(sequence, |id| Event::Request { id, body: payload })
+        } else if Some(kind) == S::POSTED.1 && self.gathering != Gathering::Off {
+            self.take_request(sequence, |id| Event::Posted { id, body: payload })
         } else if Some(kind) == S::SHARED.1 && self.shares_frames {
             let len = payload.len();
             let bodies = Bodies::new(payload).ok_or(Violation::BadPayload { kind, len })?;
@@ -307,9 +311,23 @@ impl<S: Side> Session<S> {
         }
         let body = body.into();
         if !self.join(&body) {
-            self.begin_request(body);
+            self.begin_request(S::SENDS.0, body);
         }
         self.traffic.close();
+        self.requested(now)
+    }
+
+    /// Queues a request of which this side wants to know only whether it was carried out. As soon as the peer has
+    /// [gathered](Self::gather_answers) an answer, the request says so, and its answer can be gathered; until then this
+    /// is [`request`](Self::request).
+    pub fn post(&mut self, now: Instant, body: impl Into<Body>) -> Option<Ticket> {
+        let Some(kind) = S::POSTED.0.filter(|_| self.gathering == Gathering::On) else {
+            return self.request(now, body);
+        };
+        if self.has_ended() {
+            return None;
+        }
+        self.begin_request(kind, body.into());
         self.requested(now)
     }
 
@@ -322,7 +340,7 @@ impl<S: Side> Session<S> {
             return None;
         }
         if !self.join(body) {
-            self.begin_request(body.clone());
+            self.begin_request(S::SENDS.0, body.clone());
             self.traffic.set_open(self.shares_frames);
         }
         self.requested(now)
@@ -333,8 +351,8 @@ impl<S: Side> Session<S> {
         S::SHARED.0.is_some_and(|kind| self.traffic.join(kind, body))
     }
 
-    fn begin_request(&mut self, body: Body) {
-        self.traffic.push_message(S::SENDS.0, None, body);
+    fn begin_request(&mut self, kind: FrameKind, body: Body) {
+        self.traffic.push_message(kind, None, body);
         self.requests += 1;
     }
 
@@ -382,13 +400,14 @@ impl<S: Side> Session<S> {
         self.check_len(now);
     }
 
-    /// Gathers answers from now on, in frames that the standard does not have: the peer is known to understand them.
+    /// Gathers answers from now on, in frames that the standard does not have, and sends and accepts
+    /// [posted](Self::post) requests: the peer is known to understand them.
     pub const fn gather_answers(&mut self) {
         self.gathering = Gathering::On;
     }
 
-    /// Accepts gathered answers. This side gathers its own as soon as the peer has sent one: then the peer understands
-    /// them.
+    /// Accepts gathered answers. This side gathers its own and [posts](Self::post) requests as soon as the peer has sent
+    /// one: then the peer understands them.
     pub fn offer_gathering(&mut self) {
         if self.gathering == Gathering::Off {
             self.gathering = Gathering::Offered;

@@ -113,6 +113,7 @@ impl Dialogue {
                 }
                 Event::Response { to, body } => self.answers.push((to, body)),
                 Event::Requests { .. }
+                | Event::Posted { .. }
                 | Event::Done { .. }
                 | Event::Ended(_)
                 | Event::Disconnect => {

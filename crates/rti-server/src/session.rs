@@ -61,13 +61,22 @@ pub(crate) struct Place {
     pub(crate) session: SessionId,
 }
 
+/// A call that has arrived.
+#[derive(Debug)]
+pub(crate) struct Arrived {
+    pub(crate) request: RequestId,
+    pub(crate) body: Data,
+    /// Whether the federate wants its result.
+    pub(crate) wants_result: bool,
+}
+
 /// The calls that have arrived and are not carried out.
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
     /// The next call. While there is one, nothing is read, unless it waits for an answer.
-    pub(crate) next: Option<(RequestId, Data)>,
+    pub(crate) next: Option<Arrived>,
     /// The call after it, which is read only while the next one waits for an answer.
-    pub(crate) second: Option<(RequestId, Data)>,
+    pub(crate) second: Option<Arrived>,
     /// Whether the next call waits for the answer to a callback.
     pub(crate) awaits_answer: bool,
     /// The call that the kernel has not answered.
@@ -84,6 +93,14 @@ pub(crate) struct Calls {
     pub(crate) awaits_room: bool,
     /// When there was room again.
     pub(crate) read_since: Instant,
+}
+
+impl Calls {
+    /// Adds a call that has arrived.
+    pub(crate) fn push(&mut self, call: Arrived) {
+        let place = if self.next.is_none() { &mut self.next } else { &mut self.second };
+        *place = Some(call);
+    }
 }
 
 /// A call that waits for its object model.
@@ -105,6 +122,8 @@ pub(crate) struct Caller {
     pub(crate) number: u32,
     /// How urgently the federate waits for the response.
     pub(crate) output: PendingOutput,
+    /// Whether it wants the result.
+    pub(crate) wants_result: bool,
 }
 
 /// The session as a receiver that reads too slowly, and as a sender that is held.
@@ -284,7 +303,7 @@ impl Session {
 
     /// The length of its large message, while that is being received or waits to be carried out, in bytes.
     pub(crate) fn large_len(&self) -> usize {
-        let next = self.calls.next.as_ref().map_or(0, |(_, body)| body.len());
+        let next = self.calls.next.as_ref().map_or(0, |next| next.body.len());
         let preparing = self.calls.preparing.as_ref().map_or(0, |preparing| preparing.memory);
         let lens = [self.protocol.partial_len(), next, preparing];
         lens.into_iter().filter(|len| *len >= LONG_LEN).sum()
@@ -293,7 +312,7 @@ impl Session {
     /// The memory that it uses besides its object model modules, in bytes.
     pub(crate) fn memory(&self) -> usize {
         let calls = [&self.calls.next, &self.calls.second].into_iter().flatten();
-        let calls: usize = calls.map(|(_, body)| body.len()).sum();
+        let calls: usize = calls.map(|call| call.body.len()).sum();
         let protocol = &self.protocol;
         Self::LEN + calls + protocol.partial_len() + protocol.kept_len() + self.queue_memory()
     }
@@ -355,8 +374,8 @@ impl Session {
         if self.calls.milestones.is_empty() || self.pending.defers_responses {
             return None;
         }
-        let (_, body) = self.calls.next.as_ref()?;
-        let waits = self.calls.second.is_none() && message::concerns_time(body);
+        let next = self.calls.next.as_ref()?;
+        let waits = self.calls.second.is_none() && message::concerns_time(&next.body);
         waits.then(|| self.calls.milestone_at + ANSWER_MAX)
     }
 

@@ -145,6 +145,7 @@ impl Federate {
                 Event::Running => {}
                 Event::Request { id, body } => self.take_callbacks(id, [body]),
                 Event::Requests { id, bodies } => self.take_callbacks(id, bodies),
+                Event::Posted { .. } => panic!("the RTI posts no callbacks"),
                 Event::Response { to, body } => {
                     let call = self.calls.remove(&to).expect("each call is answered once");
                     let entry = call.entry();
@@ -204,6 +205,14 @@ impl Federate {
     pub(crate) fn send(&mut self, world: &World, call: impl Into<Call>) -> Option<Ticket> {
         let call = call.into();
         let ticket = self.session.request(world.now, message::encode_call(&call))?;
+        self.calls.insert(ticket, call);
+        Some(ticket)
+    }
+
+    /// Makes a call without waiting, whose result it does not want.
+    pub(crate) fn post(&mut self, world: &World, call: impl Into<Call>) -> Option<Ticket> {
+        let call = call.into();
+        let ticket = self.session.post(world.now, message::encode_call(&call))?;
         self.calls.insert(ticket, call);
         Some(ticket)
     }

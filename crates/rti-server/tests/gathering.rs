@@ -47,6 +47,51 @@ fn replies_without_a_result_share_frames_if_the_client_asks() {
 }
 
 #[test]
+fn replies_whose_results_are_not_wanted_share_frames() {
+    let mut world = World::new(4, Settings::default());
+    let mut federate = Federate::gathering(&world).joined(&mut world, "Gathering");
+    let (object_class, heading) = federate.attribute(&mut world, "Heading");
+    let attributes = vec![heading];
+    let publish = DeclarationCall::PublishObjectClassAttributes { object_class, attributes };
+    assert_eq!(federate.call(&mut world, publish), Ok(Reply::Done));
+    let register = ObjectCall::RegisterObjectInstance { object_class };
+    let registered = federate.call(&mut world, register);
+    let Ok(Reply::ObjectInstance(instance)) = registered else { panic!("{registered:?}") };
+    let lookahead = LogicalInterval::float(1.0).unwrap().into();
+    let regulate = TimeCall::EnableTimeRegulation { lookahead };
+    assert_eq!(federate.call(&mut world, regulate), Ok(Reply::Done));
+    federate.until(&mut world, |one| one.is_regulating);
+
+    let nobody = ObjectInstanceHandle::new(1 << 40);
+    let update = |object_instance| ObjectCall::UpdateAttributeValuesWithTime {
+        object_instance,
+        attribute_values: vec![(heading, Data::from_static(b"north"))],
+        user_supplied_tag: Data::new(),
+        time: LogicalTime::float(2.0).unwrap().into(),
+    };
+    let before = federate.reply_frames;
+    let post = |number| {
+        let object_instance = if number == 40 { nobody } else { instance };
+        federate.post(&world, update(object_instance)).expect("it runs")
+    };
+    let tickets: Vec<Ticket> = (0..100).map(post).collect();
+    federate.until(&mut world, |one| one.unanswered() == 0);
+    for (number, ticket) in tickets.iter().enumerate() {
+        let reply = federate.replies.remove(ticket).expect("a reply");
+        match reply.map_err(|refusal| refusal.exception) {
+            Ok(Reply::Done) => assert_ne!(number, 40),
+            refused => assert_eq!((number, refused), (40, Err(Exception::ObjectInstanceNotKnown))),
+        }
+    }
+    // Two frames around the refusal; each turn of the server may end one.
+    let frames = federate.reply_frames - before;
+    assert!(frames <= 10, "{frames} frames");
+    // The result of a call that wants it has a frame of its own.
+    let retraction = federate.call(&mut world, update(instance));
+    assert!(matches!(retraction, Ok(Reply::Retraction(Some(_)))), "{retraction:?}");
+}
+
+#[test]
 fn gathered_responses_end_the_transitions_of_time() {
     let mut world = World::new(2, Settings::default());
     let federate = Federate::gathering(&world);

@@ -224,7 +224,7 @@ impl Peer {
                     let reply = message::decode_reply(entry.number, entry.shape, &body).unwrap();
                     self.replies.insert(to, reply);
                 }
-                Event::Done { .. } | Event::Requests { .. } => {
+                Event::Done { .. } | Event::Requests { .. } | Event::Posted { .. } => {
                     panic!("this client has not agreed to shared frames")
                 }
                 Event::Ended(end) => self.end = Some(end),

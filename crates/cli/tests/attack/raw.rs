@@ -197,7 +197,7 @@ impl Raw {
                 }
                 Event::Response { to, body } => drop(self.answers.insert(to, body)),
                 Event::Disconnect | Event::Ended(_) => self.is_closed = true,
-                Event::Done { .. } | Event::Requests { .. } => {
+                Event::Done { .. } | Event::Requests { .. } | Event::Posted { .. } => {
                     panic!("this client has not agreed to shared frames")
                 }
                 Event::Connect | Event::Running => {}

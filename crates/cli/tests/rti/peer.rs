@@ -175,7 +175,7 @@ impl Peer {
                 }
                 Event::Response { to, body } => drop(self.answers.insert(to, body)),
                 Event::Disconnect | Event::Ended(_) => self.is_closed = true,
-                Event::Done { .. } | Event::Requests { .. } => {
+                Event::Done { .. } | Event::Requests { .. } | Event::Posted { .. } => {
                     panic!("this client has not agreed to shared frames")
                 }
                 Event::Connect | Event::Running => {}

@@ -36,12 +36,12 @@ struct User<S: Side> {
     /// How many requests it has made, in how many frames, and the newest of each frame that has no answer.
     made: u64,
     frames: u64,
-    waits: VecDeque<(Ticket, u64)>,
+    waits: VecDeque<(Ticket, u64, Wants)>,
     /// How many requests of the peer it has seen, how many of these in frames with others, and the newest of each frame
     /// that it has not answered.
     seen: u64,
     seen_together: u64,
-    owed: Vec<(RequestId, u64)>,
+    owed: Vec<(RequestId, u64, Wants)>,
     answers: u64,
     /// How many answers came in frames with others.
     gathered: u64,
@@ -319,22 +319,23 @@ impl<S: Side> User<S> {
         }
     }
 
-    /// Makes a request; one in four shares no frame with those behind it.
+    /// Makes a request; one in four shares no frame with those behind it, and the result of one in four is not wanted.
     fn ask(&mut self, now: Instant, dice: &mut Dice<'_>) {
         if !self.session.may_request() {
             return;
         }
         let body = body(self.made);
-        let ticket = match dice.below(4) {
-            0 => self.session.request(now, body),
-            _ => self.session.request_with_next(now, &body.into()),
+        let (ticket, wants) = match dice.below(4) {
+            0 => (self.session.request(now, body), Wants::Result),
+            1 => (self.session.post(now, body), Wants::Nothing),
+            _ => (self.session.request_with_next(now, &body.into()), Wants::Result),
         };
         let ticket = ticket.expect("it has not ended");
         self.frames += 1;
-        if self.waits.pop_back_if(|(newest, _)| *newest == ticket).is_some() {
+        if self.waits.pop_back_if(|(newest, ..)| *newest == ticket).is_some() {
             self.frames -= 1;
         }
-        self.waits.push_back((ticket, self.made));
+        self.waits.push_back((ticket, self.made, wants));
         self.made += 1;
     }
 
@@ -344,8 +345,8 @@ impl<S: Side> User<S> {
             return;
         }
         let bound = if dice.below(4) > 0 { 1 } else { self.owed.len() as u64 };
-        let (id, number) = self.owed.remove(dice.below(bound) as usize);
-        if has_result(number) {
+        let (id, number, wants) = self.owed.remove(dice.below(bound) as usize);
+        if has_result(number) && wants == Wants::Result {
             self.session.respond(now, id, body(!number));
         } else {
             self.session.respond_done(now, id, || body(!number));
@@ -357,18 +358,22 @@ impl<S: Side> User<S> {
             Event::Running => {}
             Event::Request { id, body } => {
                 self.see(&body);
-                self.owed.push((id, self.seen - 1));
+                self.owed.push((id, self.seen - 1, Wants::Result));
+            }
+            Event::Posted { id, body } => {
+                self.see(&body);
+                self.owed.push((id, self.seen - 1, Wants::Nothing));
             }
             Event::Requests { id, bodies } => {
                 let before = self.seen;
                 bodies.for_each(|body| self.see(&body));
                 self.seen_together += self.seen - before;
                 assert!(self.seen > before + 1, "a shared frame has several requests");
-                self.owed.push((id, self.seen - 1));
+                self.owed.push((id, self.seen - 1, Wants::Result));
             }
             Event::Response { to, body } => {
-                let place = self.waits.iter().position(|(ticket, _)| *ticket == to);
-                let (_, asked) = self
+                let place = self.waits.iter().position(|(ticket, ..)| *ticket == to);
+                let (_, asked, _) = self
                     .waits
                     .remove(place.expect("the request waits for its answer"))
                     .expect("there it is");
@@ -377,9 +382,10 @@ impl<S: Side> User<S> {
             }
             Event::Done { through } => {
                 let before = self.waits.len();
-                while self.waits.front().is_some_and(|(ticket, _)| *ticket <= through) {
-                    let (_, asked) = self.waits.pop_front().expect("there it is");
-                    assert!(!has_result(asked), "an answer with a result is not gathered");
+                while self.waits.front().is_some_and(|(ticket, ..)| *ticket <= through) {
+                    let (_, asked, wants) = self.waits.pop_front().expect("there it is");
+                    let is_done = !has_result(asked) || wants == Wants::Nothing;
+                    assert!(is_done, "an answer with a result that is wanted is not gathered");
                     self.answers += 1;
                     self.gathered += 1;
                 }
@@ -408,7 +414,14 @@ impl<S: Side> User<S> {
     }
 }
 
-/// Whether the answer to a request has a result, so that it needs a frame of its own.
+/// What the sender of a request wants to know besides that it was carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wants {
+    Result,
+    Nothing,
+}
+
+/// Whether the answer to a request has a result, so that it needs a frame of its own if that is wanted.
 const fn has_result(number: u64) -> bool {
     number % 5 == 4
 }

@@ -67,6 +67,7 @@ impl SideRules for Client {
     const SENDS: (FrameKind, FrameKind) = (FrameKind::CallRequest, FrameKind::CallbackResponse);
     const TAKES: (FrameKind, FrameKind) = (FrameKind::CallbackRequest, FrameKind::CallResponse);
     const DONE: (FrameKind, FrameKind) = (FrameKind::CallbacksDone, FrameKind::CallsDone);
+    const POSTED: (Option<FrameKind>, Option<FrameKind>) = (Some(FrameKind::CallPosted), None);
     const SHARED: (Option<FrameKind>, Option<FrameKind>) =
         (None, Some(FrameKind::CallbackRequests));
     // The RTI answers every call, and the shell limits how many it makes.

@@ -142,6 +142,15 @@ pub enum Event {
         /// The body of the request; it may [share its memory](crate::frame::Frame::payload) with others.
         body: Data,
     },
+    /// The peer sent a call of which it wants to know only whether it was carried out. Answer it with
+    /// [`respond_done`](super::Session::respond_done) if it was, whatever its result is. Only after an
+    /// [agreement](super::Session::gather_answers).
+    Posted {
+        /// The request to name in the answer.
+        id: RequestId,
+        /// The body of the call, as in [`Request`](Self::Request).
+        body: Data,
+    },
     /// The peer sent several callbacks in one frame. One answer is for all of them: give it when the last one has been
     /// processed. Only after an [agreement](super::Session::share_frames).
     Requests {

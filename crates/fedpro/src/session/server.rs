@@ -173,6 +173,7 @@ impl SideRules for Server {
     const SENDS: (FrameKind, FrameKind) = (FrameKind::CallbackRequest, FrameKind::CallResponse);
     const TAKES: (FrameKind, FrameKind) = (FrameKind::CallRequest, FrameKind::CallbackResponse);
     const DONE: (FrameKind, FrameKind) = (FrameKind::CallsDone, FrameKind::CallbacksDone);
+    const POSTED: (Option<FrameKind>, Option<FrameKind>) = (None, Some(FrameKind::CallPosted));
     const SHARED: (Option<FrameKind>, Option<FrameKind>) =
         (Some(FrameKind::CallbackRequests), None);
     // Some clients never respond to some callbacks. A late response to a dropped one does no harm.

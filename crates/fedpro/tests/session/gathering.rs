@@ -85,6 +85,33 @@ fn a_client_gathers_once_the_rti_has() {
 }
 
 #[test]
+fn a_posted_request_is_answered_without_its_result_once_the_rti_has_gathered() {
+    let mut pair = gathering();
+    let post = |pair: &mut Pair| {
+        pair.federate.post(pair.now, body("call")).unwrap();
+        pair.exchange();
+        events(&mut pair.rti)
+    };
+    let seen = post(&mut pair);
+    let [Event::Request { id, .. }] = seen[..] else { panic!("{seen:?}") };
+    pair.rti.respond_done(pair.now, id, || panic!("it is not encoded"));
+    pair.exchange();
+    assert_eq!(events(&mut pair.federate), [Event::Done { through: Ticket(0) }]);
+    let seen = post(&mut pair);
+    let [Event::Posted { id, .. }] = seen[..] else { panic!("{seen:?}") };
+    pair.rti.respond_done(pair.now, id, || panic!("it is not encoded"));
+    pair.exchange();
+    assert_eq!(events(&mut pair.federate), [Event::Done { through: Ticket(1) }]);
+}
+
+#[test]
+fn posted_request_without_an_agreement_ends_the_session() {
+    let mut pair = Pair::new(Settings::default());
+    let post = frame(FrameKind::CallPosted, 1, None, b"call");
+    pair.ends_by(&post, Violation::Unexpected(FrameKind::CallPosted));
+}
+
+#[test]
 fn gathered_answers_survive_a_broken_connection() {
     let mut pair = gathering();
     let calls = call(&mut pair, &["one", "two"]);

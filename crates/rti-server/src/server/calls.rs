@@ -9,7 +9,7 @@ use hemiola_rti::{CallId, ConnectSettings, Effect, Input, Milestone, SaveName, S
 
 use super::{STOPS, Server};
 use crate::network::Network;
-use crate::session::{Caller, PendingOutput};
+use crate::session::{Arrived, Caller, PendingOutput};
 use crate::shares::Crowd;
 use crate::spool::Spool;
 
@@ -55,9 +55,9 @@ impl Server {
                     self.schedule.resumed.push(id);
                     break;
                 }
-                let (request, body) = session.calls.next.take().expect("there is one");
+                let call = session.calls.next.take().expect("there is one");
                 session.calls.next = session.calls.second.take();
-                spent += self.call(id, request, &body);
+                spent += self.call(id, &call);
                 self.end_replaced(network);
                 continue;
             }
@@ -65,10 +65,10 @@ impl Server {
             match session.protocol.poll() {
                 None => break,
                 Some(Event::Request { id: request, body }) => {
-                    let calls = &mut session.calls;
-                    let place =
-                        if calls.next.is_none() { &mut calls.next } else { &mut calls.second };
-                    *place = Some((request, body));
+                    session.calls.push(Arrived { request, body, wants_result: true });
+                }
+                Some(Event::Posted { id: request, body }) => {
+                    session.calls.push(Arrived { request, body, wants_result: false });
                 }
                 Some(Event::Response { to, body }) => {
                     log_response(id, &body);
@@ -109,7 +109,8 @@ impl Server {
     }
 
     /// Carries out a call, or has its modules read first. Returns its cost.
-    fn call(&mut self, id: SessionId, request: RequestId, body: &Data) -> u64 {
+    fn call(&mut self, id: SessionId, arrived: &Arrived) -> u64 {
+        let Arrived { request, body, wants_result } = arrived;
         if let Some(session) = self.sessions.by_id.get_mut(&id) {
             session.traffic.received.count(self.now, 1, 0);
             self.statistics.received.count(self.now, 1, 0);
@@ -125,26 +126,26 @@ impl Server {
         match decoded {
             Ok(call) => match self.kernel.preparation(id, &call) {
                 Some(job) => {
-                    self.queue_preparation(id, request, call, &job);
+                    self.queue_preparation(id, *request, call, &job);
                     1
                 }
-                None => self.carry_out(id, request, call, body.len()),
+                None => self.carry_out(id, (*request, *wants_result), call, body.len()),
             },
             Err(error) => {
                 let refusal = Exception::RTIinternalError.because(error.to_string());
                 tracing::debug!(session = id.0, %error, "a call cannot be decoded");
-                self.refuse_call(id, request, &refusal);
+                self.refuse_call(id, *request, &refusal);
                 1
             }
         }
     }
 
-    /// Passes a call to the kernel, and its effects to the sessions. Returns its cost.
-    /// `len` is the length of the call as it was received, whose memory its values share.
+    /// Passes a call to the kernel, and its effects to the sessions. With the request comes whether the federate wants
+    /// the result. Returns the cost. `len` is the length of the call as it was received, whose memory its values share.
     pub(super) fn carry_out(
         &mut self,
         session: SessionId,
-        request: RequestId,
+        (request, wants_result): (RequestId, bool),
         call: Call,
         len: usize,
     ) -> u64 {
@@ -157,7 +158,7 @@ impl Server {
         let output = if is_lazy { PendingOutput::Lazy } else { PendingOutput::Urgent };
         self.statistics.summary.calls += 1;
         let may_join = matches!(call, Call::Federation(_));
-        found.calls.answering = Some(Caller { request, number, output });
+        found.calls.answering = Some(Caller { request, number, output, wants_result });
         self.input(Input::Room(self.room(len)));
         let work = self.input(Input::Called(session, CallId(request.number()), call));
         if let Some(settings) = settings {

@@ -117,7 +117,7 @@ impl Server {
             if let Some(prepared) = prepared {
                 self.input(Input::Prepared(prepared));
             }
-            self.carry_out(id, preparing.request, preparing.call, 0);
+            self.carry_out(id, (preparing.request, true), preparing.call, 0);
         }
         self.drive(network, id);
     }

@@ -82,8 +82,8 @@ impl Server {
         (count, len)
     }
 
-    /// Queues the reply to a call. Replies without a result are gathered if the client accepts that. Returns the number
-    /// of bytes that it takes by itself.
+    /// Queues the reply to a call. Replies without a result, or whose result is not wanted, are gathered if the client
+    /// accepts that. Returns the number of bytes that it takes by itself.
     pub(super) fn send_reply(
         &mut self,
         id: SessionId,
@@ -92,7 +92,11 @@ impl Server {
     ) -> usize {
         let session = self.sessions.by_id.get_mut(&id).expect("the caller exists");
         let body = || message::encode_reply(caller.number, answer);
-        if !matches!(answer, Ok(Reply::Done)) || !session.spool.is_empty() {
+        let is_done = match answer {
+            Ok(Reply::Done) => true,
+            answer => answer.is_ok() && !caller.wants_result,
+        };
+        if !is_done || !session.spool.is_empty() {
             let body = body();
             let len = body.len();
             self.send_response(id, caller.request, body);
