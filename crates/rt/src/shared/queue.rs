@@ -90,6 +90,24 @@ impl QueueWriter {
         Ok(())
     }
 
+    /// Returns how many messages can be appended now.
+    ///
+    /// # Errors
+    /// [`PushError::Counts`].
+    pub fn room(&self) -> Result<u32, PushError> {
+        // SYNC POINT as in `push_quiet`, which looks again.
+        let consumed = self.segment.acquire(CONSUMED_AT);
+        let held = self.published.wrapping_sub(consumed);
+        let counts = PushError::Counts { published: self.published, consumed };
+        self.segment.capacity().checked_sub(held).ok_or(counts)
+    }
+
+    /// Wakes one thread in [`QueueReader::wait`]: a reader has no other, and no count of threads makes the call long.
+    #[cfg(not(loom))]
+    pub fn wake(&self) {
+        crate::sys::futex::wake_one(self.segment.u32(PUBLISHED_AT));
+    }
+
     /// Returns the underlying segment.
     #[must_use]
     pub fn segment(&self) -> &Segment {
