@@ -170,7 +170,7 @@ interface UniverseStatus {
   definition: number;
   step: number;
   entities: number;
-  monitors: { monitor: string; sent: number; outside: number; unchanged: number; faults: number }[];
+  monitors: { monitor: string; sent: number; outside: number; unchanged: number; faults: number; held: number }[];
   /** Bytes of a row of each monitor. */
   row_lens: number[];
   last: { step: number; what: string; no_way_back: string | null } | null;

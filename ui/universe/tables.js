@@ -36,8 +36,7 @@ export function monitors(place, status) {
     return;
   }
   const rows = status.monitors.map((of, at) => {
-    const held = of.outside + of.unchanged;
-    const all = held + of.sent + of.faults;
+    const all = of.sent + of.outside + of.unchanged + of.faults + of.held;
     const len = status.row_lens[at] ?? 0;
     return [
       of.monitor,
@@ -45,17 +44,18 @@ export function monitors(place, status) {
       count(of.outside),
       count(of.unchanged),
       count(of.faults),
+      count(of.held),
       all === 0 ? "–" : percent(1 - of.sent / all),
       bytes(of.sent * len),
       bytes((all - of.sent) * len),
     ];
   });
-  const heads = ["monitor", "rows sent", "outside", "unchanged", "faults", "saved", "bytes sent", "bytes saved"];
+  const heads = ["monitor", "rows sent", "outside", "unchanged", "faults", "held", "saved", "bytes sent", "bytes saved"];
   place.replaceChildren(
     table("monitors", heads, rows),
     el("p", {
       class: "note",
-      text: "outside: a condition on the row alone did not hold, such as a box; unchanged: one that reads last_sent, such as a threshold; bytes: the columns of the monitor, without the numbers of the entities.",
+      text: "outside: a condition on the row alone did not hold, such as a box; unchanged: one that reads last_sent, such as a threshold; held: a manager had not read enough of what it was sent before; bytes: the columns of the monitor, without the numbers of the entities.",
     }),
   );
 }

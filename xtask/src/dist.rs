@@ -9,9 +9,11 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 const ARCHITECTURE: &str = std::env::consts::ARCH;
 
 /// Where files of the repository are installed, below `/usr`. Folders are copied with all they contain.
-const FILES: [(&str, &str); 7] = [
+const FILES: [(&str, &str); 9] = [
     ("crates/mark/include/hemiola_mark.h", "include/hemiola_mark.h"),
     ("crates/mark/python/hemiola_mark.py", "lib/python3/dist-packages/hemiola_mark.py"),
+    ("crates/manager/include/hemiola_manager.h", "include/hemiola_manager.h"),
+    ("crates/manager/python/hemiola_manager.py", "lib/python3/dist-packages/hemiola_manager.py"),
     ("README.md", "share/doc/hemiola/README.md"),
     ("docs", "share/doc/hemiola/docs"),
     ("LICENSE-APACHE", "share/doc/hemiola/LICENSE-APACHE"),

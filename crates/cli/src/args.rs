@@ -482,6 +482,8 @@ pub(crate) enum Universe {
     Apply(UniverseApply),
     /// Return a running universe to the definition before its last redefinition
     RollBack(UniverseChosen),
+    /// Register as a manager of a running universe, and print the rows, births and deaths that it is told
+    Watch(UniverseWatch),
     /// Run a universe as fast as possible, and show what its steps cost and how many rows each monitor received
     Run(UniverseRun),
 }
@@ -530,6 +532,27 @@ pub(crate) struct UniverseView {
     pub(crate) chosen: UniverseChosen,
     #[command(flatten)]
     pub(crate) page: Page,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct UniverseWatch {
+    /// ELEMENT:PROPERTIES:CONSTRAINT(ARGUMENTS), as --monitor of `hemiola universe run`
+    #[arg(value_name = "MONITOR")]
+    pub(crate) monitor: String,
+    /// End after so many steps
+    #[arg(long, value_name = "N")]
+    pub(crate) steps: Option<u64>,
+    /// Bytes of the queue, at most 16 MiB [default: 1048576]
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) queue: Option<u64>,
+    /// Its name in the status of the universe
+    #[arg(long, default_value = "watch")]
+    pub(crate) name: String,
+    /// Print an object of JSON on each line
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) chosen: UniverseChosen,
 }
 
 #[derive(Debug, clap::Args)]

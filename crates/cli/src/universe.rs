@@ -7,6 +7,7 @@ mod plan;
 mod redefine;
 mod run;
 mod view;
+mod watch;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -38,6 +39,7 @@ pub(crate) fn universe(action: &Universe) -> Result<ExitCode, Failure> {
         Universe::Plan(args) => return plan::plan(args),
         Universe::Status(args) => return ask::status(args),
         Universe::View(args) => return view::view(args),
+        Universe::Watch(args) => return watch::watch(args),
         Universe::Apply(args) => return ask::apply(args),
         Universe::RollBack(chosen) => return ask::roll_back(chosen),
         Universe::Run(args) => return run::run(args),

@@ -57,7 +57,7 @@ impl<'m> Living<'m> {
     }
 
     /// Lets it make more steps.
-    fn go_on(&self) {
+    pub(crate) fn go_on(&self) {
         let (limit, step) = (Instant::now() + PATIENCE, self.status()["step"].as_u64().unwrap());
         while self.status()["step"].as_u64().unwrap() < step + 3 {
             assert!(Instant::now() < limit, "it makes no steps");
@@ -65,7 +65,7 @@ impl<'m> Living<'m> {
     }
 
     /// Ends the run as Ctrl-C does.
-    fn end(self) {
+    pub(crate) fn end(self) {
         self.run.signal(Signal::INT);
         assert_eq!(self.run.end().status.code(), Some(130));
         self.machine.nothing_is_left();
@@ -89,7 +89,7 @@ impl<'m> Living<'m> {
 }
 
 /// The one universe of the run.
-fn record(machine: &Machine) -> UniverseRun {
+pub(crate) fn record(machine: &Machine) -> UniverseRun {
     let results = Results::open(machine.folder().join("result"));
     let [world] = &results.run().variants[0].runs[0].universes[..] else { panic!("one universe") };
     world.clone()

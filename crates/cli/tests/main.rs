@@ -22,6 +22,7 @@ mod ladder;
 mod linear;
 mod living;
 mod machine;
+mod managers;
 mod measure;
 mod mixed;
 mod model;

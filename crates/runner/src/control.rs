@@ -10,10 +10,12 @@ pub mod universe;
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Write};
 use std::marker::PhantomData;
+use std::os::fd::BorrowedFd;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::time::Duration;
 
+use hemiola_rt::sys::local;
 use hemiola_scenario::UnitUser;
 use hemiola_units::Span;
 use serde::de::DeserializeOwned;
@@ -476,6 +478,14 @@ impl Pending {
 }
 
 impl<P: Protocol> Client<P> {
+    /// Sends the answer with a descriptor, and keeps the connection; none if the client has disconnected.
+    pub(crate) fn answer_with(self, answer: &P::Answer, fd: BorrowedFd<'_>) -> Option<UnixStream> {
+        let mut line = serde_json::to_string(answer).expect("plain data has a JSON form");
+        line.push('\n');
+        let sent = local::send_with(&self.stream, line.as_bytes(), &[fd]).ok()?;
+        (sent == line.len()).then_some(self.stream)
+    }
+
     /// Sends the answer; a client that has disconnected misses it.
     pub(crate) fn answer(mut self, answer: &P::Answer) {
         let mut line = serde_json::to_string(answer).expect("plain data has a JSON form");

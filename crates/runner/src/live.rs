@@ -5,9 +5,12 @@
 //! use, it looks again before the next step.
 
 mod describe;
+mod queue;
 
-use std::collections::VecDeque;
-use std::io;
+use std::collections::{BTreeMap, VecDeque};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -15,13 +18,14 @@ use std::time::Duration;
 use hemiola_trace::result::{MonitorRun, RedefinitionRun};
 use hemiola_units::{Instant, Span};
 use hemiola_world::{
-    Changed, Desk, Event, History, MonitorCounts, MonitorId, MonitorStatus, Order, Outcome, Reply,
-    Request, Sampled, Status, Turn, World,
+    Changed, Desk, Event, Farewell, History, MESSAGE_VERSION, Managers, MonitorCounts, MonitorId,
+    MonitorStatus, Order, Outcome, Output, Reply, Request, Sampled, Status, Turn, World,
 };
+use queue::Queue;
 
 use crate::control::universe::{
-    ElementRow, LastRow, Pace, SampleRows, UniverseAnswer, UniverseRequest, UniverseStatus,
-    Universes,
+    ElementRow, LastRow, Manage, Managed, Pace, SampleRows, UniverseAnswer, UniverseRequest,
+    UniverseStatus, Universes,
 };
 use crate::control::{Client, Server};
 
@@ -30,12 +34,21 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// The longest text of an answer. It fits into the buffer of a socket, so a client that does not read delays nobody.
 const TEXT_LEN_MAX: usize = 64 << 10;
 
+/// The longest name of a manager that is shown.
+const NAME_LEN_MAX: usize = 64;
+
+/// The names of monitors by their numbers: their texts, and for managers also their own names.
+type MonitorNames = BTreeMap<MonitorId, String>;
+
 /// The end of a universe's control that makes the steps.
 #[derive(Debug)]
 pub struct Control {
     mailbox: Arc<Mutex<Mailbox>>,
-    /// The texts of the monitors.
-    monitors: Vec<String>,
+    /// Those of the setup, and those of all managers so far.
+    names: MonitorNames,
+    /// Bytes of a row of each of them.
+    row_lens: BTreeMap<MonitorId, u64>,
+    managers: Managers<Queue>,
     /// The redefinitions and returns so far.
     pub redefinitions: Vec<RedefinitionRun>,
 }
@@ -43,8 +56,17 @@ pub struct Control {
 /// What waits between the two threads.
 #[derive(Debug, Default)]
 struct Mailbox {
-    orders: VecDeque<Order>,
+    orders: VecDeque<(Order, Option<NewManager>)>,
     outcomes: VecDeque<(Outcome, Span, Pace)>,
+    /// Managers that ended, with their queues.
+    farewells: VecDeque<Farewell<Queue>>,
+}
+
+/// What a manager needs on the side of the steps.
+#[derive(Debug)]
+struct NewManager {
+    name: String,
+    queue: Queue,
 }
 
 impl Control {
@@ -54,65 +76,123 @@ impl Control {
     /// If the name is taken or too long, or the thread cannot be started.
     pub fn start(name: &str, world: &World, monitors: Vec<String>) -> io::Result<Self> {
         let mailbox = Arc::<Mutex<Mailbox>>::default();
+        let names: MonitorNames = (0..).map(MonitorId).zip(monitors).collect();
         let counter = Counter {
             server: Server::open(name)?,
             mailbox: Arc::clone(&mailbox),
             desk: Desk::new(Arc::clone(world.universe())),
             clients: VecDeque::new(),
+            lines: BTreeMap::new(),
             universe: world.universe().name.clone(),
-            monitors: monitors.clone(),
+            names: names.clone(),
         };
         thread::Builder::new().name("control".into()).spawn(move || counter.serve())?;
-        Ok(Self { mailbox, monitors, redefinitions: Vec::new() })
+        let row_len = |id: &MonitorId| (*id, world.row_len(*id).unwrap_or_default());
+        let row_lens = names.keys().map(row_len).collect();
+        let (managers, redefinitions) = (Managers::default(), Vec::new());
+        Ok(Self { mailbox, names, row_lens, managers, redefinitions })
     }
 
-    /// Carries out one order that waits, if there is one. Returns the time that the next step waited for it.
+    /// Carries out one order that waits, if there is one, and looks at the queues of the managers. Returns the time
+    /// that the next step waited for the order.
     pub fn between_steps(
+        &mut self,
+        world: &mut World,
+        history: &mut History,
+        pace: impl FnOnce() -> Pace,
+        now: impl FnMut() -> Instant,
+    ) -> Option<Span> {
+        let took = self.carry_out(world, history, pace, now);
+        self.managers.before_step(world);
+        took
+    }
+
+    fn carry_out(
         &mut self,
         world: &mut World,
         history: &mut History,
         pace: impl FnOnce() -> Pace,
         mut now: impl FnMut() -> Instant,
     ) -> Option<Span> {
-        let mut mailbox = self.mailbox.try_lock().ok()?;
-        let order = mailbox.orders.pop_front()?;
+        let mailbox = Arc::clone(&self.mailbox);
+        let mut mailbox = mailbox.try_lock().ok()?;
+        for farewell in self.managers.take_farewells() {
+            history.note_left(farewell.id, farewell.counts);
+            mailbox.farewells.push_back(farewell);
+        }
+        let (order, manager) = mailbox.orders.pop_front()?;
         let began = now();
         let outcome = history.carry_out(world, order, &mut |_| {});
+        match &outcome.event {
+            Event::Enlisted(Ok(enlistment)) => {
+                if let Some(NewManager { name, queue }) = manager {
+                    self.managers.enlist(world, enlistment, queue);
+                    let id = enlistment.id;
+                    self.names.insert(id, name);
+                    self.row_lens.insert(id, world.row_len(id).unwrap_or_default());
+                }
+            }
+            Event::Dismissed(id) => self.managers.dismiss(*id),
+            _ => {}
+        }
         let took = now() - began;
         if let Event::Changed(Ok(changed)) = &outcome.event {
-            self.redefinitions.push(redefinition_run(changed, outcome.step, took, &self.monitors));
+            let run = redefinition_run(changed, outcome.step, took, |id| self.name(id));
+            self.redefinitions.push(run);
         }
         mailbox.outcomes.push_back((outcome, took, pace()));
         Some(took)
     }
+
+    /// Tells managers what the step of this number tells.
+    pub fn tell(&mut self, step: u64, output: Output<'_>) {
+        self.managers.tell(step, output);
+    }
+
+    /// Tells managers that the step is complete.
+    pub fn after_step(&mut self, world: &World) {
+        self.managers.after_step(world);
+    }
+
+    fn name(&self, id: MonitorId) -> String {
+        self.names.get(&id).cloned().unwrap_or_default()
+    }
+
+    /// What became of the rows of all monitors so far, those of managers behind the others.
+    #[must_use]
+    pub fn monitors(&self, world: &World, history: &History) -> Vec<MonitorRun> {
+        let run = |(id, name): (&MonitorId, &String)| {
+            let left = self.managers.counts_of_ended(*id);
+            let counts = left.unwrap_or_else(|| history.counts(world, *id));
+            monitor_run(name, counts, self.row_lens.get(id).copied().unwrap_or_default())
+        };
+        self.names.iter().map(run).collect()
+    }
 }
 
-/// A redefinition as the result folder keeps it. `monitors` are the texts of the monitors.
+/// A redefinition as the result folder keeps it. `name` names monitors.
 #[must_use]
 pub fn redefinition_run(
     changed: &Changed,
     step: u64,
     delay: Span,
-    monitors: &[String],
+    name: impl Fn(MonitorId) -> String,
 ) -> RedefinitionRun {
-    let name = |(id, _): &(MonitorId, MonitorCounts)| {
-        monitors.get(id.0 as usize).cloned().unwrap_or_default()
-    };
     RedefinitionRun {
         behind: step,
         what: changed.what.clone(),
         plan: changed.plan.clone(),
         entities: changed.entities as u64,
-        ended: changed.ended.iter().map(name).collect(),
+        ended: changed.ended.iter().map(|(id, _)| name(*id)).collect(),
         delay_ns: delay.nanos().max(0) as u64,
     }
 }
 
 /// The rows of a monitor with its text.
 #[must_use]
-pub fn monitor_run(text: &str, counts: MonitorCounts) -> MonitorRun {
-    let MonitorCounts { sent, outside, unchanged, faults } = counts;
-    MonitorRun { monitor: text.to_owned(), sent, outside, unchanged, faults }
+pub fn monitor_run(text: &str, counts: MonitorCounts, row_len: u64) -> MonitorRun {
+    let MonitorCounts { sent, outside, unchanged, faults, held } = counts;
+    MonitorRun { monitor: text.to_owned(), sent, outside, unchanged, faults, held, row_len }
 }
 
 /// The end of a universe's control that serves clients.
@@ -122,9 +202,23 @@ struct Counter {
     mailbox: Arc<Mutex<Mailbox>>,
     desk: Desk,
     /// Those whose order has no outcome yet, the oldest first.
-    clients: VecDeque<Client<Universes>>,
+    clients: VecDeque<Waiting>,
+    /// The connections of managers that are told.
+    lines: BTreeMap<MonitorId, UnixStream>,
     universe: String,
-    monitors: Vec<String>,
+    /// Those of the setup, and those of managers that are told.
+    names: MonitorNames,
+}
+
+/// Somebody whose order has no outcome yet.
+#[derive(Debug)]
+enum Waiting {
+    /// A client that waits for its answer.
+    Client(Client<Universes>),
+    /// A client that becomes a manager with this name and the queue of this descriptor.
+    Manager(Client<Universes>, String, OwnedFd, u64),
+    /// A manager that has left.
+    Nobody,
 }
 
 impl Counter {
@@ -135,30 +229,110 @@ impl Counter {
             while let Some((request, client)) = self.server.poll() {
                 self.ask(request, client);
             }
+            self.look_after_managers();
             thread::sleep(LOOK_EVERY);
         }
     }
 
     fn ask(&mut self, request: UniverseRequest, client: Client<Universes>) {
+        let name = match &request {
+            UniverseRequest::Manage(Manage { name, monitor, .. }) => {
+                let name = name[..name.floor_char_boundary(NAME_LEN_MAX)].trim();
+                format!("manager {name}: {monitor}")
+            }
+            _ => String::new(),
+        };
         let turn = match Request::try_from(request) {
             Ok(request) => self.desk.ask(request),
             Err(error) => Turn::Answer(Reply::Refused(error.to_string())),
         };
         match turn {
             Turn::Answer(reply) => client.answer(&self.answer(reply, Pace::default())),
-            Turn::Order(order) => {
-                self.clients.push_back(client);
-                self.mailbox().orders.push_back(order);
-            }
+            Turn::Order(order) => match &order {
+                Order::Enlist { enlistment, .. } => match Queue::create(enlistment) {
+                    Ok((queue, fd)) => {
+                        let len = enlistment.format.len_max() as u64;
+                        self.clients.push_back(Waiting::Manager(client, name.clone(), fd, len));
+                        let manager = NewManager { name, queue };
+                        self.mailbox().orders.push_back((order, Some(manager)));
+                    }
+                    Err(reason) => {
+                        self.desk.withdraw(enlistment.id);
+                        client.answer(&UniverseAnswer::Refused(reason));
+                    }
+                },
+                _ => {
+                    self.clients.push_back(Waiting::Client(client));
+                    self.mailbox().orders.push_back((order, None));
+                }
+            },
         }
     }
 
     fn take_outcomes(&mut self) {
-        let outcomes = std::mem::take(&mut self.mailbox().outcomes);
+        let (outcomes, farewells) = {
+            let mut mailbox = self.mailbox();
+            // At once, so that nobody is told of the end of a manager before its beginning.
+            (std::mem::take(&mut mailbox.outcomes), std::mem::take(&mut mailbox.farewells))
+        };
         for (outcome, took, pace) in outcomes {
             let reply = self.desk.done(outcome, took);
-            let answer = self.answer(reply, pace);
-            self.clients.pop_front().expect("each order has a client").answer(&answer);
+            match (self.clients.pop_front().expect("each order has a client"), reply) {
+                (Waiting::Manager(client, name, fd, message), Reply::Managed(step, id)) => {
+                    let version = MESSAGE_VERSION;
+                    let managed = Managed { version, monitor: id.0, message, step };
+                    let answer = UniverseAnswer::Managed(managed);
+                    match client.answer_with(&answer, fd.as_fd()) {
+                        Some(line) => {
+                            self.lines.insert(id, line);
+                            self.names.insert(id, name);
+                        }
+                        None => self.leave(id),
+                    }
+                }
+                (Waiting::Client(client) | Waiting::Manager(client, ..), reply) => {
+                    client.answer(&self.answer(reply, pace));
+                }
+                (Waiting::Nobody, _) => {}
+            }
+        }
+        self.take_farewells(farewells);
+    }
+
+    /// A manager that closes its connection, or says anything more, leaves.
+    fn look_after_managers(&mut self) {
+        let has_left = |mut line: &UnixStream| {
+            let read = line.read(&mut [0; 1]);
+            !read.is_err_and(|error| {
+                matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
+            })
+        };
+        let lines = self.lines.iter().filter(|(_, line)| has_left(line));
+        let left: Vec<MonitorId> = lines.map(|(id, _)| *id).collect();
+        for id in left {
+            self.lines.remove(&id);
+            self.leave(id);
+        }
+    }
+
+    fn leave(&mut self, id: MonitorId) {
+        if let Some(order) = self.desk.leave(id) {
+            self.clients.push_back(Waiting::Nobody);
+            self.mailbox().orders.push_back((order, None));
+        }
+    }
+
+    /// Frees the queues of managers that ended, and tells those that did not leave why.
+    fn take_farewells(&mut self, farewells: VecDeque<Farewell<Queue>>) {
+        for Farewell { id, reason, outbox, .. } in farewells {
+            self.names.remove(&id);
+            if let (Some(reason), Some(mut line)) = (reason, self.lines.remove(&id)) {
+                let answer = UniverseAnswer::Ended(reason.to_string());
+                let text = serde_json::to_string(&answer).expect("plain data has a JSON form");
+                let _ = line.write_all((text + "\n").as_bytes());
+            }
+            outbox.wake_to_end();
+            self.desk.release(id);
         }
     }
 
@@ -179,15 +353,16 @@ impl Counter {
             Reply::Done(text) => UniverseAnswer::Done(cut(text)),
             Reply::Refused(text) => UniverseAnswer::Refused(cut(text)),
             Reply::Unsound(text) => UniverseAnswer::Unsound(cut(text)),
+            Reply::Managed(..) | Reply::Gone => UniverseAnswer::Refused("no manager asked".into()),
         }
     }
 
     fn status(&self, step: u64, status: Status, pace: Pace) -> UniverseStatus {
         let Status { definition, entities, elements, monitors, last } = status;
         let element = |(element, entities)| ElementRow { element, entities: entities as u64 };
-        let monitor = |MonitorStatus { id, counts, .. }: &MonitorStatus| {
-            let text = self.monitors.get(id.0 as usize).map_or("", String::as_str);
-            monitor_run(text, *counts)
+        let monitor = |MonitorStatus { id, counts, row_len }: &MonitorStatus| {
+            let text = self.names.get(id).map_or("", String::as_str);
+            monitor_run(text, *counts, *row_len)
         };
         UniverseStatus {
             universe: self.universe.clone(),

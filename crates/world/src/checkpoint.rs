@@ -162,8 +162,10 @@ impl World {
         writer.list(self.texts.all(), |writer, text| writer.text(text));
         writer.list(&self.names, |writer, name| writer.text(name));
         self.write_tables(&mut writer);
-        writer.number(self.monitors.len() as u64);
-        for (id, monitor) in &self.monitors {
+        // Those of managers end with the process.
+        let monitors = self.monitors.iter().filter(|(_, monitor)| monitor.paced.is_none());
+        writer.number(monitors.clone().count() as u64);
+        for (id, monitor) in monitors {
             writer.number(u64::from(id.0));
             self.write_monitor(&mut writer, monitor);
         }
@@ -485,13 +487,13 @@ fn read_module(reader: &mut Reader<'_>, universe: &Universe) -> Read<(Module, Mo
 }
 
 fn write_counts(writer: &mut Writer, counts: &MonitorCounts) {
-    let MonitorCounts { sent, outside, unchanged, faults } = counts;
+    let MonitorCounts { sent, outside, unchanged, faults, held: _ } = counts;
     [sent, outside, unchanged, faults].iter().for_each(|count| writer.number(**count));
 }
 
 fn read_counts(reader: &mut Reader<'_>) -> Read<MonitorCounts> {
     let [sent, outside, unchanged, faults] = read_four(reader)?;
-    Ok(MonitorCounts { sent, outside, unchanged, faults })
+    Ok(MonitorCounts { sent, outside, unchanged, faults, held: 0 })
 }
 
 fn read_four(reader: &mut Reader<'_>) -> Read<[u64; 4]> {

@@ -50,13 +50,17 @@ pub(crate) struct Parcel {
 
 impl World {
     pub(crate) fn filter(&mut self, report: &mut StepReport, out: &mut dyn FnMut(Output<'_>)) {
+        self.tell_what_is_owed(out);
+        self.note_room();
         let collected = self.collected.iter();
         report.collected = collected.map(|(id, _)| self.tables[id.index()].len() as u64).sum();
         for (element, table) in (0..).map(ElementId).zip(&self.tables) {
             let mut behind = Bound::Unbounded;
             while table.len() > 0 {
                 let others = self.monitors.range((behind, Bound::Unbounded));
-                let watching = others.filter(|(_, monitor)| monitor.watched.contains_key(&element));
+                let watching = others.filter(|(_, monitor)| {
+                    monitor.watched.contains_key(&element) && !monitor.rests()
+                });
                 let together = &mut self.filter.together;
                 together.clear();
                 together.extend(watching.map(|(id, _)| *id).take(TOGETHER_MAX));
@@ -74,7 +78,7 @@ impl World {
                 for (id, parcel) in self.filter.together.iter().zip(&self.filter.parcels) {
                     report.sent += parcel.rows.len() as u64;
                     if !parcel.rows.is_empty() {
-                        parcel.tell(*id, element, out);
+                        parcel.tell(*id, element, self.texts.all(), out);
                         let effect = &self.monitors[id].interest.effect;
                         self.fates.note(*id, effect, parcel.entities.iter().copied());
                     }
@@ -139,9 +143,9 @@ impl Choice<'_> {
         let Filter { together, masks, parcels } = &mut *self.filter;
         let (masks, count) = (&*masks, together.len());
         let range = together[0]..=together[count - 1];
-        let watching = monitors
-            .range_mut(range)
-            .filter_map(|(_, monitor)| monitor.watched.contains_key(&element).then_some(monitor));
+        let watching = monitors.range_mut(range).filter_map(|(_, monitor)| {
+            (monitor.watched.contains_key(&element) && !monitor.rests()).then_some(monitor)
+        });
         let queue = Mutex::new(watching.zip(parcels).enumerate());
         self.crew.run(count, &|seat| {
             while let Some((number, (monitor, parcel))) = { locked(&queue).next() } {
@@ -156,11 +160,16 @@ impl Choice<'_> {
                     }
                     None => parcel.rows.extend(0..table.len() as u32),
                 }
-                let Monitor { watched, counts, arguments, columns, .. } = monitor;
+                let Monitor { watched, counts, arguments, columns, paced, .. } = monitor;
                 let Some(watched) = watched.get_mut(&element) else { continue };
                 if let Some(constraint) = constraint {
                     parcel.count_others(constraint, table, counts);
                     parcel.compare(seat, constraint, arguments, watched, counts, (element, table));
+                }
+                if let Some(paced) = paced {
+                    counts.held += paced.keep_what_fits(&mut watched.standing, &mut parcel.rows);
+                }
+                if let Some(constraint) = constraint {
                     watched.note_sent(constraint, table, &parcel.rows);
                 }
                 counts.sent += parcel.rows.len() as u64;
@@ -259,10 +268,11 @@ impl Parcel {
         &self,
         monitor: MonitorId,
         element: ElementId,
+        texts: &[String],
         out: &mut dyn FnMut(Output<'_>),
     ) {
         let (entities, columns) = (&self.entities, &self.columns[..self.sent]);
-        out(Output::Rows { monitor, element, entities, columns });
+        out(Output::Rows { monitor, element, entities, columns, texts });
     }
 }
 

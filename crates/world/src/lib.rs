@@ -9,6 +9,8 @@
 //! * [`Revision`]: a checked definition that is to follow the present one. [`World::redefine`]: it takes the place of
 //!   that one; [`Redefinition`]: the way back.
 //! * [`Desk`] and [`History`]: a world that is redefined while it runs, on requests of users.
+//! * [`Managers`]: processes that are told of rows, births and deaths as fast as each of them reads. [`World::attach_monitor`]
+//!   and [`Room`]: their monitors.
 //! * [`Slices`] and [`SliceRequest`]: a sample of the rows of a world that runs.
 //! * [`Structure`]: what rows take, from their types alone. [`World::pack`] and [`World::unpack`]: the row of an entity
 //!   as bytes.
@@ -51,11 +53,14 @@ mod cells;
 mod checkpoint;
 mod filter;
 mod live;
+mod managers;
+mod message;
 mod module;
 mod monitor;
 mod pack;
 mod past;
 mod redefine;
+mod room;
 mod sample;
 mod setup;
 mod step;
@@ -70,6 +75,11 @@ pub use live::{
     CHANGES_MAX, ChangeError, Changed, Desk, Event, History, LISTED_MAX, LastChange, MonitorStatus,
     Order, Outcome, Reply, Request, Status, Turn, WAITING_MAX,
 };
+pub use managers::{
+    COLUMNS_MAX, EndReason, EnlistError, Enlistment, Farewell, MANAGERS_MAX, MANAGERS_OF_RUN_MAX,
+    ManageRequest, Managers, Outbox, QUEUE_LEN, QUEUE_LEN_MAX, QUEUES_LEN_MAX,
+};
+pub use message::{MESSAGE_VERSION, MessageFormat, MessageKind};
 pub use module::{
     AttachError, Interface, InterfaceError, MODULE_BLOCK_MAX, ModuleCode, ModuleStatus, ModuleText,
     Next, RESTARTS_PER_STEP, Stop, Then, Verdict,
@@ -77,6 +87,7 @@ pub use module::{
 pub use monitor::{Interest, MonitorCounts, MonitorId};
 pub use pack::{ByteOrder, PackError};
 pub use redefine::{Ended, RedefineError, Redefinition, Return, Revision, RevisionError};
+pub use room::{NEWS_MAX, Owed, Room};
 pub use sample::{SCALARS_MAX, SampleError, Sampled, Slice, SliceRequest, Slices};
 pub use setup::{Setup, SetupError, SetupPart, SetupTexts};
 pub use step::{Output, Phase, StepReport};

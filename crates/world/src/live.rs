@@ -20,6 +20,7 @@ use hemiola_world_lang::{Sources, render};
 use hemiola_world_plan::missing_text;
 use thiserror::Error;
 
+use crate::managers::{Admissions, EnlistError, Enlistment, ManageRequest};
 use crate::monitor::{MonitorCounts, MonitorId};
 use crate::redefine::{Ended, RedefineError, Redefinition, Return, Revision, RevisionError};
 use crate::sample::{SampleError, Sampled, Slice, SliceRequest};
@@ -48,6 +49,8 @@ pub enum Request {
     Apply(Sources),
     /// Return to the definition before the last redefinition.
     RollBack,
+    /// Tell a manager of rows, births and deaths from now on.
+    Manage(ManageRequest),
 }
 
 /// Work that the world does between two steps.
@@ -72,6 +75,15 @@ pub enum Order {
     },
     /// Return to the definition before.
     RollBack,
+    /// Begin to tell a manager.
+    Enlist {
+        /// The definition that its interest was checked with.
+        universe: Arc<Universe>,
+        /// The request, checked.
+        enlistment: Box<Enlistment>,
+    },
+    /// End the monitor of a manager that has left.
+    Dismiss(MonitorId),
 }
 
 /// What became of an order.
@@ -105,6 +117,10 @@ pub enum Event {
     Tried(Result<Ended, RedefineError>),
     /// The definition changed, or not.
     Changed(Result<Changed, ChangeError>),
+    /// A manager is told from now on, or not.
+    Enlisted(Result<Box<Enlistment>, EnlistError>),
+    /// The monitor of a manager ended.
+    Dismissed(MonitorId),
 }
 
 /// A redefinition or a return that happened.
@@ -204,6 +220,10 @@ pub enum Reply {
     Refused(String),
     /// The texts have problems: all of them, with their lines.
     Unsound(String),
+    /// The manager is told from now on, after this step.
+    Managed(u64, MonitorId),
+    /// The manager is gone, and hears nothing.
+    Gone,
 }
 
 /// What follows from a request at once.
@@ -222,6 +242,7 @@ pub struct Desk {
     universe: Arc<Universe>,
     /// Orders without an outcome, the oldest first.
     waiting: VecDeque<Waiting>,
+    admissions: Admissions,
 }
 
 /// What the outcome of an order is told with.
@@ -230,13 +251,15 @@ enum Waiting {
     Look,
     Plan(String),
     Change,
+    Enlist(MonitorId),
+    Leave,
 }
 
 impl Desk {
     /// The desk of a world with this definition.
     #[must_use]
-    pub const fn new(universe: Arc<Universe>) -> Self {
-        Self { universe, waiting: VecDeque::new() }
+    pub fn new(universe: Arc<Universe>) -> Self {
+        Self { universe, waiting: VecDeque::new(), admissions: Admissions::default() }
     }
 
     /// Judges a request.
@@ -250,7 +273,27 @@ impl Desk {
         }
     }
 
-    fn judge(&self, request: Request) -> Result<(Order, Waiting), Reply> {
+    /// A manager has left, at any time after [`Self::ask`]. Its queue is [released](Self::release) when the universe
+    /// has given it back.
+    pub fn leave(&mut self, id: MonitorId) -> Option<Order> {
+        self.admissions.is_admitted(id).then(|| {
+            self.waiting.push_back(Waiting::Leave);
+            Order::Dismiss(id)
+        })
+    }
+
+    /// Takes the newest order back, which was to enlist this manager and was not given to the world.
+    pub fn withdraw(&mut self, id: MonitorId) {
+        self.waiting.pop_back_if(|waiting| matches!(waiting, Waiting::Enlist(of) if *of == id));
+        self.admissions.release(id);
+    }
+
+    /// The queue of a manager is gone, and another one may have its memory.
+    pub fn release(&mut self, id: MonitorId) {
+        self.admissions.release(id);
+    }
+
+    fn judge(&mut self, request: Request) -> Result<(Order, Waiting), Reply> {
         if self.waiting.len() >= WAITING_MAX {
             return Err(refused("too many requests wait for the end of a step; ask again"));
         }
@@ -271,6 +314,13 @@ impl Desk {
             Request::RollBack => Ok((Order::RollBack, Waiting::Change)),
             Request::Plan(sources) => self.plan(&sources),
             Request::Apply(sources) => self.apply(&sources),
+            Request::Manage(request) => {
+                let admitted = self.admissions.admit(&self.universe, &request);
+                let enlistment = admitted.map_err(|error| Reply::Refused(error.to_string()))?;
+                let (id, universe) = (enlistment.id, Arc::clone(&self.universe));
+                let enlistment = Box::new(enlistment);
+                Ok((Order::Enlist { universe, enlistment }, Waiting::Enlist(id)))
+            }
         }
     }
 
@@ -341,10 +391,30 @@ impl Desk {
                     "after step {step}: {what}; entities: {entities}; {ended}; the next step waited {took}"
                 ))
             }
+            (Event::Enlisted(Ok(enlistment)), _) => Reply::Managed(step, enlistment.id),
+            (Event::Enlisted(Err(error)), waiting) => {
+                if let Waiting::Enlist(id) = waiting {
+                    self.admissions.release(id);
+                }
+                Reply::Refused(error.to_string())
+            }
+            (Event::Dismissed(_), _) => Reply::Gone,
             (Event::Tried(Err(error)), _) => not_possible(error.into()),
             (Event::Changed(Err(error)), _) => not_possible(error),
         }
     }
+}
+
+fn enlist(
+    world: &mut World,
+    universe: &Arc<Universe>,
+    enlistment: Box<Enlistment>,
+) -> Result<Box<Enlistment>, EnlistError> {
+    if !Arc::ptr_eq(universe, world.universe()) {
+        return Err(EnlistError::Redefined);
+    }
+    world.attach_monitor(enlistment.id, enlistment.interest.clone())?;
+    Ok(enlistment)
 }
 
 fn not_possible(error: ChangeError) -> Reply {
@@ -375,8 +445,10 @@ pub struct History {
     redefinition: Option<Box<Redefinition>>,
     /// The step before the last change, and what it was.
     last: Option<(u64, String)>,
-    /// Monitors that ended.
+    /// Monitors that ended with a definition.
     ended: BTreeMap<MonitorId, MonitorCounts>,
+    /// Monitors of managers that ended otherwise.
+    left: BTreeMap<MonitorId, MonitorCounts>,
     changes: usize,
 }
 
@@ -403,8 +475,20 @@ impl History {
                     .map(|changed| Changed { plan, ..changed }),
             ),
             Order::RollBack => Event::Changed(self.roll_back(world, out)),
+            Order::Enlist { universe, enlistment } => {
+                Event::Enlisted(enlist(world, &universe, enlistment))
+            }
+            Order::Dismiss(id) => {
+                self.note_left(id, world.detach_monitor(id));
+                Event::Dismissed(id)
+            }
         };
         Outcome { universe: Arc::clone(world.universe()), step: world.steps(), event }
+    }
+
+    /// A manager has ended with these counts.
+    pub fn note_left(&mut self, id: MonitorId, counts: Option<MonitorCounts>) {
+        self.left.extend(counts.map(|counts| (id, counts)));
     }
 
     fn redefine(
@@ -439,7 +523,7 @@ impl History {
     /// What became of the rows of a monitor, which may have ended with a definition.
     #[must_use]
     pub fn counts(&self, world: &World, monitor: MonitorId) -> MonitorCounts {
-        let ended = || self.ended.get(&monitor).copied();
+        let ended = || self.left.get(&monitor).or_else(|| self.ended.get(&monitor)).copied();
         world.counts(monitor).or_else(ended).unwrap_or_default()
     }
 

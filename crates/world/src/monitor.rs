@@ -7,6 +7,8 @@ use hemiola_world_lang::Value;
 use hemiola_world_lang::definition::{ElementId, FunctionId};
 
 use crate::birth::Effect;
+use crate::room::{Paced, Standing};
+use crate::world::EntityId;
 
 /// The number of a monitor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,6 +40,9 @@ pub struct MonitorCounts {
     pub unchanged: u64,
     /// Not sent, because the constraint had a fault.
     pub faults: u64,
+    /// Not sent, because there was no room for more. Only a monitor with room that ends has such rows, see
+    /// [`World::attach_monitor`](crate::World::attach_monitor).
+    pub held: u64,
 }
 
 /// A monitor in a world.
@@ -51,6 +56,8 @@ pub(crate) struct Monitor {
     pub(crate) counts: MonitorCounts,
     /// The tables of its element and of those derived from it.
     pub(crate) watched: BTreeMap<ElementId, Watched>,
+    /// Its room, if that ends.
+    pub(crate) paced: Option<Paced>,
 }
 
 /// A table as a monitor sees it.
@@ -58,6 +65,8 @@ pub(crate) struct Monitor {
 pub(crate) struct Watched {
     /// The rows as they were last sent, in the columns that the constraint reads ([`Constraint::last_sent`]).
     pub(crate) last_sent: Vec<Column>,
+    /// What its reader knows of each row, if the monitor has a room that ends.
+    pub(crate) standing: Standing,
 }
 
 impl Monitor {
@@ -73,7 +82,8 @@ impl Monitor {
         self.columns.iter().map(|column| row[*column as usize]).collect()
     }
 
-    /// A new row of a table is known to the monitor from its birth. False if it does not watch the table.
+    /// A new row of a table is known to the monitor from its birth. False if it is not told of it at once, because it
+    /// does not watch the table or has a room that ends.
     pub(crate) fn push(
         &mut self,
         constraints: &BTreeMap<FunctionId, Constraint>,
@@ -89,13 +99,21 @@ impl Monitor {
         for (to, column) in watched.last_sent.iter_mut().zip(columns) {
             to.push(row[*column as usize]);
         }
-        true
+        if self.paced.is_some() {
+            watched.standing.push();
+        }
+        self.paced.is_none()
     }
 
-    /// Whether the monitor watched the row that is removed.
-    pub(crate) fn swap_remove(&mut self, element: ElementId, row: usize) -> bool {
+    /// Whether the monitor is told of the death of the entity in the row that is removed at once.
+    pub(crate) fn swap_remove(&mut self, element: ElementId, row: usize, entity: EntityId) -> bool {
         let Some(watched) = self.watched.get_mut(&element) else { return false };
         watched.last_sent.iter_mut().for_each(|column| column.swap_remove(row));
-        true
+        if let Some(paced) = &mut self.paced
+            && watched.standing.swap_remove(row)
+        {
+            paced.owe_death(entity);
+        }
+        self.paced.is_none()
     }
 }

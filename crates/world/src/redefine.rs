@@ -339,12 +339,14 @@ impl World {
         for (id, to) in &mut parts.monitors {
             let Some(from) = self.monitors.get_mut(id) else { continue };
             to.counts = from.counts;
-            if kept.told.contains(id) {
-                continue;
-            }
+            to.paced = from.paced.take();
             for (old, from) in &mut from.watched {
                 let to = kept.elements.get(old).and_then(|new| to.watched.get_mut(new));
-                to.into_iter().for_each(|to| swap(&mut from.last_sent, &mut to.last_sent));
+                let Some(to) = to else { continue };
+                swap(&mut from.standing, &mut to.standing);
+                if !kept.told.contains(id) {
+                    swap(&mut from.last_sent, &mut to.last_sent);
+                }
             }
         }
     }
@@ -358,9 +360,12 @@ impl World {
                 let table = &self.tables[element.index()];
                 let columns = read.iter().map(|column| table.columns[*column as usize].clone());
                 watched.last_sent = if table.len() == 0 { Vec::new() } else { columns.collect() };
-                if table.len() > 0 {
+                if monitor.paced.is_some() {
+                    watched.standing.owe_all();
+                } else if table.len() > 0 {
                     monitor.counts.sent += table.len() as u64;
-                    Parcel::of_all(&monitor.columns, table).tell(*id, *element, out);
+                    let all = Parcel::of_all(&monitor.columns, table);
+                    all.tell(*id, *element, self.texts.all(), out);
                 }
             }
         }
@@ -567,7 +572,8 @@ impl World {
         let effect = monitor.interest.effect.clone();
         let interest = Interest { element, properties, constraint, effect };
         let (arguments, counts) = (monitor.arguments.clone(), monitor.counts);
-        Some((Monitor { interest, columns: sent, arguments, counts, watched }, is_same))
+        let paced = None;
+        Some((Monitor { interest, columns: sent, arguments, counts, watched, paced }, is_same))
     }
 
     /// The number that a property has under another definition, if its type stays the same.

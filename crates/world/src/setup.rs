@@ -11,12 +11,13 @@
 //!
 //! Their values are expressions of the language, which its checker evaluates.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Range;
 
 use hemiola_units::Random;
 use hemiola_world_lang::definition::{Definition, ElementId, FunctionId, Type, Universe, Value};
-use hemiola_world_lang::{Problem, Sources, TooLong, check};
+use hemiola_world_lang::{Problem, Sources, TooLong, check, value_text};
 use thiserror::Error;
 
 use crate::birth::{Draw, Effect, between, has_sum};
@@ -213,7 +214,6 @@ impl Expressions {
         if self.0.is_empty() {
             return Ok(Vec::new());
         }
-        let name = |at: usize| format!("value_of_setup_{at}");
         let constants = self.0.iter().enumerate();
         let lines: String = constants
             .map(|(at, (ty, text))| format!("constant {} : {ty} = {text};\n", name(at)))
@@ -221,11 +221,67 @@ impl Expressions {
         let mut all = sources.clone();
         let text = format!("universe {} {{\n{lines}}}\n", universe.name);
         all.add("populations and monitors", text)?;
-        let definition = checked(&all)?;
-        let constants = &definition.universes[0].constants;
-        let value = |at: usize| constants.iter().find(|constant| constant.name == name(at));
+        self.found(&checked(&all)?)
+    }
+
+    /// Their values in a universe that runs, whose texts are not at hand: they may name its constants, but not those
+    /// of its elements.
+    fn values_in(&self, universe: &Universe) -> Result<Vec<Value>, SetupError> {
+        if self.0.is_empty() {
+            return Ok(Vec::new());
+        }
+        let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        let mut words = self.0.iter().flat_map(|(_, text)| text.split(|c| !is_word(c)));
+        let words: BTreeSet<&str> = words.by_ref().collect();
+        let named = universe.constants.iter().filter(|one| words.contains(&*one.name));
+        let named = named.map(|one| (&one.name, &one.ty, literal(universe, &one.ty, &one.value)));
+        let lines = named.map(|(name, ty, value)| {
+            format!("constant {name} : {} = {value};\n", universe.type_text(ty))
+        });
+        let own = self.0.iter().enumerate();
+        let own = own.map(|(at, (ty, text))| format!("constant {} : {ty} = {text};\n", name(at)));
+        let lines: String = lines.chain(own).collect();
+        let text = format!("universe {} {{\n{lines}}}\n", universe.name);
+        self.found(&checked(&Sources::of("the monitor", text)?)?)
+    }
+
+    /// Their values among the constants of the one universe of a definition.
+    fn found(&self, definition: &Definition) -> Result<Vec<Value>, SetupError> {
+        // A text with a brace too many can begin another universe.
+        let [universe] = &definition.universes[..] else {
+            return Err(SetupError::Universes(definition.universes.len()));
+        };
+        let value = |at: usize| universe.constants.iter().find(|one| one.name == name(at));
         Ok((0..self.0.len()).filter_map(|at| Some(value(at)?.value.clone())).collect())
     }
+}
+
+/// The name of the constant of an expression.
+fn name(at: usize) -> String {
+    format!("value_of_setup_{at}")
+}
+
+/// A value as the language writes it, with units.
+fn literal(universe: &Universe, ty: &Type, value: &Value) -> String {
+    match (ty, value) {
+        (Type::Real(..), value) => {
+            let ty = universe.type_text(ty);
+            format!("{}{}", value_text(value), ty.find('<').map_or("", |at| &ty[at..]))
+        }
+        (Type::Array(of, _) | Type::List(of, _), Value::Items(items)) => {
+            let items: Vec<String> = items.iter().map(|item| literal(universe, of, item)).collect();
+            format!("[{}]", items.join(", "))
+        }
+        _ => value_text(value),
+    }
+}
+
+/// The interest of a monitor in a universe that runs, from its text.
+pub(crate) fn interest_of(universe: &Universe, text: &str) -> Result<Interest, SetupError> {
+    let mut expressions = Expressions::default();
+    let written = monitor(universe, text, &mut expressions);
+    let written = written.map_err(|reason| SetupPart::Monitor.wrong(text, reason))?;
+    Ok(written.interest(&expressions.values_in(universe)?))
 }
 
 /// `ELEMENT:COUNT:PROPERTY=VALUE:PROPERTY=LOW..HIGH…`

@@ -75,6 +75,28 @@ pub enum Output<'o> {
         entities: &'o [EntityId],
         /// The columns of the properties that the monitor is sent, with one scalar for each of the entities.
         columns: &'o [Column],
+        /// The texts whose numbers the columns have.
+        texts: &'o [String],
+    },
+    /// A monitor with a room that ends is told of entities that are new to it, all of one element.
+    Births {
+        /// The monitor.
+        monitor: MonitorId,
+        /// Their element.
+        element: ElementId,
+        /// The entities.
+        entities: &'o [EntityId],
+        /// As those of [`Self::Rows`].
+        columns: &'o [Column],
+        /// The texts whose numbers the columns have.
+        texts: &'o [String],
+    },
+    /// A monitor with a room that ends is told that entities ended.
+    Deaths {
+        /// The monitor.
+        monitor: MonitorId,
+        /// The entities.
+        entities: &'o [EntityId],
     },
     /// The update of an entity had a fault; the entity keeps the row of before the step.
     Fault {
@@ -131,6 +153,7 @@ impl World {
         let (births, deaths) = self.apply(out);
         report.births += births;
         report.deaths += deaths;
+        self.tell_what_is_owed(out);
         ended(Phase::Apply);
         self.steps += 1;
         self.version += 1;

@@ -379,7 +379,8 @@ impl World {
         let arguments = self.arguments(&interest).ok_or(Refused::WrongConstraint(name))?;
         self.monitors_to_come.insert(id);
         let counts = MonitorCounts::default();
-        Ok(Monitor { interest, columns, arguments, counts, watched: self.watched(element) })
+        let watched = self.watched(element);
+        Ok(Monitor { interest, columns, arguments, counts, watched, paced: None })
     }
 
     /// The tables that a monitor of an element watches.
@@ -460,7 +461,7 @@ impl World {
             self.places.insert(moved, (element, row));
         }
         for (id, monitor) in &mut self.monitors {
-            if monitor.swap_remove(element, row) {
+            if monitor.swap_remove(element, row, entity) {
                 out(Output::Died { monitor: *id, entity });
             }
         }

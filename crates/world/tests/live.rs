@@ -80,6 +80,7 @@ impl Pair {
             Request::Status | Request::Describe(_) | Request::Sample(_) => return None,
             _ if self.change_waits() => return Some(2),
             Request::RollBack => return None,
+            Request::Manage(_) => return None,
             Request::Plan(sources) => (sources, false),
             Request::Apply(sources) => (sources, true),
         };
@@ -136,6 +137,7 @@ impl Pair {
                 self.last.take_if(|_| is_back);
                 if is_back { 9 } else { 10 }
             }
+            Order::Enlist { .. } | Order::Dismiss(_) => unreachable!("nobody asks for a manager"),
         };
         let outcome = self.history.carry_out(&mut self.world, order, &mut |_| {});
         assert!(Arc::ptr_eq(&outcome.universe, self.world.universe()));

@@ -2,6 +2,7 @@
 
 mod checkpoint;
 mod live;
+mod managers;
 mod module;
 mod naive;
 mod pack;

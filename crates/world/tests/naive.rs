@@ -35,6 +35,7 @@ impl News {
                     self.rows.entry((monitor, *entity)).or_default().push(scalars);
                 }
             }
+            Output::Births { .. } | Output::Deaths { .. } => unreachable!("no manager"),
             Output::Fault { entity, fault, strikes } => {
                 self.faults.insert(entity, (fault.to_string(), strikes));
             }

@@ -28,6 +28,7 @@ fn step(world: &mut World) -> Vec<String> {
             Output::Rows { monitor, entities, .. } => {
                 format!("{}: {:?}", monitor.0, entities.iter().map(|id| id.0).collect::<Vec<_>>())
             }
+            Output::Births { .. } | Output::Deaths { .. } => unreachable!("no manager"),
             Output::Fault { entity, strikes, .. } => format!("{} has strike {strikes}", entity.0),
         });
     });
@@ -83,7 +84,7 @@ fn a_row_is_sent_again_when_it_moved_far_enough_since_it_was_sent_last() {
     let steps: Vec<usize> = (1..=12).filter(|step| sent[step - 1]).collect();
     assert_eq!(steps, [3, 6, 9]);
     // In the steps 10 to 12, x is not below 10.
-    let counts = MonitorCounts { sent: 3, outside: 3, unchanged: 6, faults: 0 };
+    let counts = MonitorCounts { sent: 3, outside: 3, unchanged: 6, faults: 0, held: 0 };
     assert_eq!(world.counts(MonitorId(0)), Some(counts));
 }
 

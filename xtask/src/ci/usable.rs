@@ -7,8 +7,9 @@ use std::path::Path;
 use super::{Outcome, cargo_program, command, run_step};
 
 /// The crates, and a line of code that uses each.
-const CRATES: [(&str, &str); 2] = [
+const CRATES: [(&str, &str); 3] = [
     ("mark", "hemiola_mark::start();"),
+    ("manager", "let _ = hemiola_manager::Registration::default();"),
     ("federate", "let _ = hemiola_federate::RtiAddress::default();"),
 ];
 

@@ -17,7 +17,7 @@ use Nature::{Pure, Shell};
 
 /// Folder in `crates/`, nature, and the crates of the workspace that it may depend on, in tests too. A new arrow is an
 /// architecture decision: the commit that adds one explains it.
-const CRATES: [(&str, Nature, &[&str]); 33] = [
+const CRATES: [(&str, Nature, &[&str]); 34] = [
     ("units", Pure, &[]),
     ("diagnostic", Pure, &[]),
     // Misspelt units get a suggestion.
@@ -27,6 +27,8 @@ const CRATES: [(&str, Nature, &[&str]); 33] = [
     ("rt", Shell, &["units"]),
     // For other people's programs: it depends on nothing, and follows the layout that `rt::shared` draws.
     ("mark", Shell, &[]),
+    // For other people's programs: it reads the queue of a universe as `world` writes it.
+    ("manager", Shell, &["units", "rt"]),
     // Its tests record a program that marks.
     ("record", Shell, &["units", "trace", "rt", "mark"]),
     ("bus", Shell, &["units", "rt"]),
@@ -114,6 +116,8 @@ const CRATES: [(&str, Nature, &[&str]); 33] = [
             "record",
             // Its tests control a recording from Rust.
             "mark",
+            // `universe watch` is a manager.
+            "manager",
             // Its tests write traces as other programs do.
             "wire",
             "scenario",

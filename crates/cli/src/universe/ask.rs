@@ -66,6 +66,8 @@ fn sentence(answer: UniverseAnswer) -> Result<String, Failure> {
         UniverseAnswer::Status(_)
         | UniverseAnswer::Definition(_)
         | UniverseAnswer::Sample(_)
+        | UniverseAnswer::Managed(_)
+        | UniverseAnswer::Ended(_)
         | UniverseAnswer::Redefined => Err(Failure::failed("the answer is not a sentence")),
     }
 }
@@ -118,15 +120,16 @@ fn last_text(last: Option<&LastRow>) -> String {
 /// The rows of monitors.
 pub(super) fn monitor_table(monitors: &[MonitorRun]) -> Table {
     let row = |monitor: &MonitorRun| {
-        let MonitorRun { monitor: name, sent, outside, unchanged, faults } = monitor;
-        let offered = (sent + outside + unchanged + faults).max(1) as f64;
-        let counts = [sent, outside, unchanged, faults].map(|rows| text::count(*rows));
-        let saved = text::percent(1.0 - *sent as f64 / offered);
-        [vec![name.clone()], counts.to_vec(), vec![saved]].concat()
+        let MonitorRun { monitor: name, sent, outside, unchanged, faults, held, .. } = monitor;
+        let counts = [sent, outside, unchanged, faults, held].map(|rows| text::count(*rows));
+        let saved = text::percent(1.0 - *sent as f64 / monitor.offered().max(1) as f64);
+        [vec![name.clone()], counts.to_vec(), vec![saved, text::count(monitor.bytes_saved())]]
+            .concat()
     };
-    let heads = ["monitor", "sent", "outside", "unchanged", "faults", "saved"];
+    let heads =
+        ["monitor", "sent", "outside", "unchanged", "faults", "held", "saved", "bytes saved"];
     Table::new("Rows of the monitors", heads, monitors.iter().map(row).collect()).with_note(
-        "outside: a condition on the row alone did not hold; unchanged: one that reads last_sent; saved: rows that \
-         were not sent.",
+        "outside: a condition on the row alone did not hold; unchanged: one that reads last_sent; held: a manager had \
+         not read enough of what it was sent before; saved: rows that were not sent.",
     )
 }

@@ -13,7 +13,7 @@ use hemiola_runner::live::{Control, monitor_run, redefinition_run};
 use hemiola_trace::result::{MonitorRun, RedefinitionRun};
 use hemiola_units::{Instant, Span};
 use hemiola_world::{
-    Desk, Event, History, MonitorId, Order, Phase, Reply, Request, RunSoFar, Turn, World,
+    Desk, Event, History, MonitorId, Order, Output, Phase, Reply, Request, RunSoFar, Turn, World,
 };
 use hemiola_world_lang::Sources;
 use hemiola_world_lang::definition::Universe;
@@ -74,6 +74,13 @@ impl Redefinitions {
         Ok(Self { due, history, monitors, done: Vec::new(), control, began })
     }
 
+    /// Tells managers what the step of this number tells.
+    pub(super) fn tell(&mut self, step: u64, output: Output<'_>) {
+        if let Some(control) = &mut self.control {
+            control.tell(step, output);
+        }
+    }
+
     /// Does what is due after a step. `phases` is the time in each phase so far.
     ///
     /// # Errors
@@ -86,12 +93,16 @@ impl Redefinitions {
         phases: [Span; Phase::ALL.len()],
     ) -> Result<(), String> {
         if let Some(control) = &mut self.control {
-            let elapsed = || MonotonicClock.now() - self.began;
-            let pace = || Pace { elapsed: elapsed(), phases, ..Pace::default() };
-            control.between_steps(world, &mut self.history, pace, || MonotonicClock.now());
+            control.after_step(world);
         }
         for action in self.due.remove(&step).unwrap_or_default() {
             self.carry_out(step, action, world, run)?;
+        }
+        // Behind them, because managers are told of another definition before they are told rows of it.
+        if let Some(control) = &mut self.control {
+            let elapsed = || MonotonicClock.now() - self.began;
+            let pace = || Pace { elapsed: elapsed(), phases, ..Pace::default() };
+            control.between_steps(world, &mut self.history, pace, || MonotonicClock.now());
         }
         Ok(())
     }
@@ -108,7 +119,9 @@ impl Redefinitions {
         let delay = MonotonicClock.now() - began;
         so_far.ended = self.history.ended();
         if let Event::Changed(Ok(changed)) = &outcome.event {
-            let run = redefinition_run(changed, step, delay, &self.monitors);
+            let name = |id: MonitorId| self.monitors.get(id.0 as usize).cloned();
+            let name = |id| name(id).unwrap_or_else(|| "manager".to_owned());
+            let run = redefinition_run(changed, step, delay, name);
             self.done.push(Redefined { run, check_ns: Some(check.nanos().max(0) as u64) });
             match sources {
                 Some(sources) => so_far.definitions.push(sources),
@@ -123,8 +136,15 @@ impl Redefinitions {
 
     /// What became of the rows of each monitor, which may have ended.
     pub(super) fn monitors(&self, world: &World) -> Vec<MonitorRun> {
+        if let Some(control) = &self.control {
+            return control.monitors(world, &self.history);
+        }
         let named = (0..).map(MonitorId).zip(&self.monitors);
-        named.map(|(id, name)| monitor_run(name, self.history.counts(world, id))).collect()
+        let run = |(id, name): (MonitorId, &String)| {
+            let row_len = world.row_len(id).unwrap_or_default();
+            monitor_run(name, self.history.counts(world, id), row_len)
+        };
+        named.map(run).collect()
     }
 
     /// All that happened.

@@ -214,6 +214,7 @@ impl Report {
                 if let Output::Fault { entity, fault: found, .. } = output {
                     fault.get_or_insert((entity, found));
                 }
+                redefinitions.tell(number, output);
             });
             run.count(&report);
             if let (None, Some((entity, fault))) = (&run.first_fault, fault) {

@@ -2,7 +2,7 @@
 
 use hemiola_trace::result::MonitorRun;
 use hemiola_units::Span;
-use hemiola_world::{Phase, Request, SliceRequest};
+use hemiola_world::{ManageRequest, Phase, Request, SliceRequest};
 use hemiola_world_lang::definition::ElementId;
 use hemiola_world_lang::{Sources, TooLong};
 use serde::{Deserialize, Serialize};
@@ -43,6 +43,36 @@ pub enum UniverseRequest {
     Apply(Vec<SourceText>),
     /// Return to the definition before the last redefinition.
     RollBack,
+    /// Tell a manager of rows, births and deaths, until it closes the connection.
+    Manage(Manage),
+}
+
+/// What a manager asks for; see [`ManageRequest`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manage {
+    /// Its name, for people; at most 64 bytes are shown.
+    pub name: String,
+    /// The rows that it wants, as `--monitor` says it.
+    pub monitor: String,
+    /// Bytes of its queue.
+    #[serde(default)]
+    pub queue: Option<u64>,
+    /// Whether it is told of each step, also of one in which nothing else is told.
+    #[serde(default)]
+    pub every_step: bool,
+}
+
+/// A manager has begun; the descriptor of its queue comes with the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Managed {
+    /// The version of the messages.
+    pub version: u16,
+    /// The number of its monitor.
+    pub monitor: u32,
+    /// Bytes of the longest message.
+    pub message: u64,
+    /// The step after which it begins.
+    pub step: u64,
 }
 
 /// A text of a definition.
@@ -89,6 +119,10 @@ pub enum UniverseAnswer {
     Refused(String),
     /// The texts have problems: all of them, with their lines.
     Unsound(String),
+    /// A manager has begun.
+    Managed(Managed),
+    /// A manager has ended; the text says why. The connection ends with it.
+    Ended(String),
 }
 
 /// How a universe is.
@@ -231,6 +265,9 @@ impl TryFrom<UniverseRequest> for Request {
             UniverseRequest::Plan(texts) => Self::Plan(sources(texts)?),
             UniverseRequest::Apply(texts) => Self::Apply(sources(texts)?),
             UniverseRequest::RollBack => Self::RollBack,
+            UniverseRequest::Manage(Manage { name: _, monitor, queue, every_step }) => {
+                Self::Manage(ManageRequest { monitor, queue_len: queue, every_step })
+            }
         })
     }
 }

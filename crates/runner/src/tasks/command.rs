@@ -62,7 +62,9 @@ fn equip<'w>(supplies: &Supplies<'w>) -> Equipment<'w> {
     let Task::Command { program, arguments } = &supplies.process.task else {
         return Equipment::NONE;
     };
-    Equipment::new(&Foreign::new(supplies.scenario_folder, program, arguments, Vec::new()), [])
+    // A manager finds the universe of its run by it.
+    let environment = vec![("HEMIOLA_RUN".to_owned(), supplies.run.id.to_string())];
+    Equipment::new(&Foreign::new(supplies.scenario_folder, program, arguments, environment), [])
 }
 
 /// The usual reason why a unit with a user id of its own ends at once.

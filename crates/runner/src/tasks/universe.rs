@@ -8,14 +8,14 @@ use hemiola_scenario::{Task as Settings, UniverseSettings};
 use hemiola_trace::EventKind;
 use hemiola_trace::result::{PHASE_ENDED, PHASES, REQUEST, Role, UniverseRun};
 use hemiola_units::{Instant, Span};
-use hemiola_world::{History, MonitorId, Output, Setup, SetupTexts, Workers, World};
+use hemiola_world::{History, Output, Setup, SetupTexts, Workers, World};
 use hemiola_world_lang::Sources;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Body, Equipment, TaskKind, mismatch};
 use crate::control::universe::Pace;
-use crate::live::{Control, monitor_run};
+use crate::live::Control;
 use crate::spec::NodeSpec;
 use crate::task::{Job, Ports, Task, to_value};
 
@@ -44,9 +44,9 @@ fn prepare(spec: &NodeSpec) -> Result<Box<dyn Task>, String> {
     let universe = world.universe().name.clone();
     let record =
         UniverseRun { process: spec.process.name.clone(), universe, ..UniverseRun::default() };
-    let (step, monitors) = (settings.step, texts(settings).names());
+    let (step, names) = (settings.step, texts(settings).names());
     let name = format!("{}/{}", spec.run.id, spec.process.name);
-    let control = Control::start(&name, &world, monitors.clone())
+    let control = Control::start(&name, &world, names)
         .map_err(|error| format!("the control socket of the universe: {error}"))?;
     let deadline = spec.process.deadline;
     let pace = Pace { period: Some(spec.run.variant.rate.period()), ..Pace::default() };
@@ -57,7 +57,6 @@ fn prepare(spec: &NodeSpec) -> Result<Box<dyn Task>, String> {
         history: History::default(),
         step,
         deadline,
-        monitors,
         control,
         pace,
         epoch,
@@ -99,8 +98,6 @@ struct Universe {
     step: Span,
     /// From a release.
     deadline: Span,
-    /// The texts of the monitors.
-    monitors: Vec<String>,
     /// What users ask while it runs.
     control: Control,
     pace: Pace,
@@ -141,6 +138,7 @@ impl Task for Universe {
             ports.mark(EventKind::Mark, REQUEST, self.record.steps, nanos);
         }
         let (number, first_fault) = (self.record.steps + 1, &mut self.first_fault);
+        let control = &mut self.control;
         let (mut began, phases) = (ports.now(), &mut self.pace.phases);
         let report = self.world.step(
             self.step.secs_f64(),
@@ -153,8 +151,10 @@ impl Task for Universe {
                 if let Output::Fault { entity, fault, .. } = output {
                     first_fault.get_or_insert((number, entity, fault));
                 }
+                control.tell(number, output);
             },
         );
+        control.after_step(&self.world);
         self.record.steps = number;
         self.record.births += report.births;
         self.record.unborn += report.unborn;
@@ -164,10 +164,6 @@ impl Task for Universe {
     }
 
     fn report(&self) -> Value {
-        let monitors = (0..).map(MonitorId).zip(&self.monitors);
-        let monitor = |(id, text): (MonitorId, &String)| {
-            monitor_run(text, self.history.counts(&self.world, id))
-        };
         let first_fault = self.first_fault.map(|(step, entity, fault)| {
             format!("step {step}, {}: {fault}", self.world.name(entity))
         });
@@ -175,7 +171,7 @@ impl Task for Universe {
             step: self.step,
             entities: self.world.len() as u64,
             first_fault,
-            monitors: monitors.map(monitor).collect(),
+            monitors: self.control.monitors(&self.world, &self.history),
             redefinitions: self.control.redefinitions.clone(),
             ..self.record.clone()
         })

@@ -85,4 +85,24 @@ pub struct MonitorRun {
     pub unchanged: u64,
     /// Not sent, because the constraint had a fault.
     pub faults: u64,
+    /// Not sent, because a manager had not read what it was sent before.
+    #[serde(default)]
+    pub held: u64,
+    /// Bytes of a row, without the number of its entity; 0 if it is not known any more.
+    #[serde(default)]
+    pub row_len: u64,
+}
+
+impl MonitorRun {
+    /// Rows that could have been sent.
+    #[must_use]
+    pub const fn offered(&self) -> u64 {
+        self.sent + self.outside + self.unchanged + self.faults + self.held
+    }
+
+    /// Bytes of the rows that were not sent.
+    #[must_use]
+    pub const fn bytes_saved(&self) -> u64 {
+        (self.offered() - self.sent).saturating_mul(self.row_len)
+    }
 }

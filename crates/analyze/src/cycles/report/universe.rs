@@ -75,15 +75,16 @@ fn phases(summary: &Summary) -> Table {
 fn monitors(summary: &Summary) -> Table {
     let rows = universes(summary).flat_map(|(variant, run, universe)| {
         let row = move |monitor: &MonitorRun| {
-            let MonitorRun { sent, outside, unchanged, faults, .. } = monitor;
-            let offered = (sent + outside + unchanged + faults).max(1) as f64;
-            let counts = [sent, outside, unchanged, faults].map(|rows| count(*rows));
-            let saved = percent(1.0 - *sent as f64 / offered);
-            [&place(variant, run, universe, &monitor.monitor)[..], &counts, &[saved]].concat()
+            let MonitorRun { sent, outside, unchanged, faults, held, .. } = monitor;
+            let counts = [sent, outside, unchanged, faults, held].map(|rows| count(*rows));
+            let saved = percent(1.0 - *sent as f64 / monitor.offered().max(1) as f64);
+            let saved = [saved, count(monitor.bytes_saved())];
+            [&place(variant, run, universe, &monitor.monitor)[..], &counts, &saved].concat()
         };
         universe.monitors.iter().map(row)
     });
-    let heads = "Program|Run|Process|Monitor|Sent|Outside|Unchanged|Faults|Saved".split('|');
+    let heads = "Program|Run|Process|Monitor|Sent|Outside|Unchanged|Faults|Held|Saved|Bytes saved";
+    let heads = heads.split('|');
     Table::new("Rows of the monitors", heads, rows.collect())
         .with_prose(&[2, 3])
         .with_note(MONITORS_NOTE)
@@ -115,4 +116,5 @@ fn redefinitions(summary: &Summary) -> Table {
 }
 
 const MONITORS_NOTE: &str = "Outside: a condition on the row alone did not hold; unchanged: one that reads last_sent; \
-                             saved: rows that were not sent.";
+                             held: a manager had not read enough of what it was sent before; saved: rows that \
+                             were not sent.";
