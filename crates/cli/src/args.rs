@@ -469,6 +469,8 @@ pub(crate) enum Universe {
     Show(UniverseFiles),
     /// Compare the forms in which a definition can be sent: text, compressed, tokens
     Tokens(UniverseTokens),
+    /// Print what a module of a user sees of an element: a C header, or a module that changes nothing
+    Interface(UniverseInterface),
     /// Show the steps from one definition to another one, and which converters are missing
     ///
     /// Without --after, the old definition is that of a running universe, and the redefinition is tried with its rows.
@@ -496,6 +498,29 @@ pub(crate) struct UniverseFiles {
     /// A text of the old definition, which converters read. Repeatable
     #[arg(long, value_name = "FILE")]
     pub(crate) after: Vec<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct UniverseInterface {
+    /// The texts of one universe
+    #[arg(required = true, value_name = "FILES")]
+    pub(crate) files: Vec<PathBuf>,
+    /// The element whose update a module is to compute
+    #[arg(long, value_name = "NAME")]
+    pub(crate) element: String,
+    /// What to print
+    #[arg(long, value_enum, default_value_t = InterfaceForm::Header)]
+    pub(crate) form: InterfaceForm,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub(crate) enum InterfaceForm {
+    /// The block as a C header
+    Header,
+    /// A module in C that changes nothing
+    C,
+    /// A module as WebAssembly text that changes nothing
+    Wat,
 }
 
 #[derive(Debug, clap::Args)]
@@ -605,6 +630,9 @@ pub(crate) struct UniverseRun {
     /// Have an entity die when a constraint holds
     #[arg(long, value_name = "ELEMENT:CONSTRAINT(ARGUMENTS)")]
     pub(crate) death: Vec<String>,
+    /// Have a WebAssembly module compute the update of an element; see `hemiola universe interface`
+    #[arg(long, value_name = "ELEMENT=FILE")]
+    pub(crate) module: Vec<String>,
     /// The maximum number of entities; births beyond it do not happen
     #[arg(long, value_name = "N", default_value_t = BIRTHS_UP_TO)]
     pub(crate) entities_max: usize,
@@ -630,11 +658,11 @@ pub(crate) struct UniverseRun {
     #[arg(
         long,
         value_name = "FILE",
-        conflicts_with_all = ["files", "dt", "seed", "populate", "monitor", "birth", "death", "entities_max"],
+        conflicts_with_all = ["files", "dt", "seed", "populate", "monitor", "birth", "death", "module", "entities_max"],
     )]
     pub(crate) resume: Option<PathBuf>,
     /// Serve `hemiola universe status`, `plan`, `apply`, `roll-back` and `view` meanwhile
-    #[arg(long, conflicts_with_all = ["redefine", "roll_back", "checkpoint"])]
+    #[arg(long, conflicts_with_all = ["redefine", "roll_back"])]
     pub(crate) listen: bool,
     /// Print the report as JSON
     #[arg(long)]

@@ -3,6 +3,7 @@
 
 mod ask;
 mod checkpoint;
+mod interface;
 mod plan;
 mod redefine;
 mod run;
@@ -37,6 +38,7 @@ pub(crate) fn universe(action: &Universe) -> Result<ExitCode, Failure> {
         Universe::Tokens(files) => tokens(files)?,
         Universe::Plan(args) if args.after.is_empty() => return ask::plan(args),
         Universe::Plan(args) => return plan::plan(args),
+        Universe::Interface(args) => print!("{}", interface::interface(args)?),
         Universe::Status(args) => return ask::status(args),
         Universe::View(args) => return view::view(args),
         Universe::Watch(args) => return watch::watch(args),

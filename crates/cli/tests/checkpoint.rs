@@ -1,15 +1,20 @@
-//! Checkpoints of `hemiola universe run`.
+//! Checkpoints of `hemiola universe run`, and of universes in scenarios.
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use hemiola_trace::result::UniverseRun;
 use serde_json::Value;
 
-use crate::command::PROGRAM;
+use crate::command::{Ended, PROGRAM};
+use crate::living::Living;
+use crate::machine::{Machine, PATIENCE};
+use crate::results::Results;
+use crate::small_disk::SmallDisk;
 
 const WORLD: &str = "universe u {
   element e {
@@ -225,4 +230,171 @@ fn files_and_options_that_are_wrong_are_refused_with_the_reason() {
         "no checkpoint can be written to nowhere/file",
     );
     folder.refused(&["u.uml", "--checkpoint", "/dev/null"], "it is no regular file");
+}
+
+/// A scenario in which the world writes checkpoints, and one command that makes the same steps.
+struct Scenario {
+    machine: Machine,
+}
+
+impl Scenario {
+    const POPULATE: &str = "e:200:x=0..1";
+    const BIRTH: &str = "e:ripe(9):x+=0..1:name=\"child\"";
+    const DEATH: &str = "e:far(0.09)";
+    const MONITOR: &str = "e:x,name:far(0.02)";
+
+    fn new(test: &str, duration: &str) -> Self {
+        let machine = Machine::take(test);
+        machine.write("u.uml", WORLD);
+        let other = WORLD.replace("n += 1;", "n += 2; more += 1;");
+        let other = other.replacen("property n", "property more : integer; property n", 1);
+        machine.write("other.uml", &other);
+        let [birth, populate] = [Self::BIRTH, Self::POPULATE];
+        let text = format!(
+            "title = \"Checkpoints\"\nrate = \"50Hz\"\nduration = \"{duration}\"\nwarmup = \"0s\"\n
+             allow_less = true\n[[variant]]\nname = \"v\"\n[variant.processes.world]\ntask = \"universe\"\n
+             definition = [\"u.uml\"]\npopulate = [\"{populate}\"]\nmonitor = ['{}']\nbirth = ['{birth}']\n
+             death = [\"{}\"]\nentities_max = 400\noverrun = \"catch-up\"\ncheckpoint = \"kept\"\n
+             checkpoint_every = 7\n",
+            Self::MONITOR,
+            Self::DEATH,
+        );
+        machine.write("scenario.toml", &text);
+        Self { machine }
+    }
+
+    /// The universe of the result.
+    fn universe(&self, ended: &Ended) -> UniverseRun {
+        let results = Results::open(self.machine.folder().join(ended.folder()));
+        results.run().variants[0].runs[0].universes[0].clone()
+    }
+
+    fn bytes(&self, name: &str) -> Vec<u8> {
+        fs::read(self.machine.folder().join(name)).unwrap()
+    }
+
+    /// Asserts that the checkpoint is the one that `hemiola universe run` writes after the same steps.
+    fn is_that_of_a_run(&self, steps: u64, options: &[&str]) {
+        let steps = steps.to_string();
+        let run = ["universe", "run", "u.uml", "--steps", &steps, "--checkpoint", "other"];
+        let same = ["--seed", "2", "--dt", "0.02", "--entities-max", "400"];
+        let rules = ["--populate", Self::POPULATE, "--monitor", Self::MONITOR];
+        let more = ["--birth", Self::BIRTH, "--death", Self::DEATH];
+        let arguments = [&run[..], &same, &rules, &more, options].concat();
+        self.machine.hemiola(&arguments).with_code(0);
+        assert!(self.bytes("kept") == self.bytes("other"), "the same bits");
+    }
+
+    /// The step of the checkpoint.
+    fn step(&self) -> u64 {
+        let resume = ["universe", "run", "--resume", "kept", "--steps", "1"];
+        let text = self.machine.hemiola(&resume).with_code(2).stderr;
+        let (_, after) =
+            text.split_once("the checkpoint is of step ").unwrap_or_else(|| panic!("{text}"));
+        after.lines().next().unwrap().parse().unwrap()
+    }
+}
+
+#[test]
+fn a_scenario_writes_the_checkpoints_that_a_run_without_one_writes() {
+    let scenario = Scenario::new("kept", "1s");
+    let ended = scenario.machine.hemiola(&["run", "scenario.toml", "--output", "result"]);
+    let ended = ended.with_code(0);
+    scenario.machine.nothing_is_left();
+    let world = scenario.universe(&ended);
+    let checkpoints = world.checkpoints.as_ref().unwrap();
+    assert_eq!((checkpoints.failed, &checkpoints.failure), (0, &None));
+    assert_eq!(checkpoints.step, world.steps);
+    assert!(checkpoints.written > 1 && checkpoints.image_ns_max > 0, "{checkpoints:?}");
+    assert!(world.births > 0 && world.deaths > 0, "{world:?}");
+    assert_eq!(checkpoints.bytes as usize, scenario.bytes("kept").len());
+    scenario.is_that_of_a_run(world.steps, &[]);
+    let page = scenario.machine.folder().join(ended.folder()).join("report.html");
+    assert!(fs::read_to_string(page).unwrap().contains("Checkpoints"));
+}
+
+#[test]
+fn a_redefinition_from_outside_is_part_of_the_checkpoint() {
+    let scenario = Scenario::new("redefined", "60s");
+    let arguments = ["run", "scenario.toml", "--output", "result"];
+    let living = Living::start(&scenario.machine, &arguments);
+    let done = |arguments: &[&str]| {
+        let text = living.ask(arguments).with_code(0).stdout;
+        let (_, after) = text.split_once("after step ").unwrap_or_else(|| panic!("{text}"));
+        after.split_once(':').unwrap().0.to_owned()
+    };
+    let [first, back, second] =
+        [&["apply", "other.uml"][..], &["roll-back"], &["apply", "other.uml"]].map(done);
+    let (limit, last) = (Instant::now() + PATIENCE, second.parse::<u64>().unwrap());
+    while !scenario.machine.folder().join("kept").exists() || scenario.step() <= last {
+        assert!(Instant::now() < limit, "there is no checkpoint behind step {last}");
+        sleep(Duration::from_millis(20));
+    }
+    living.kill();
+    let [first, second] = [first, second].map(|step| format!("{step}:other.uml"));
+    let options = ["--redefine", &first, "--roll-back", &back, "--redefine", &second];
+    scenario.is_that_of_a_run(scenario.step(), &options);
+}
+
+#[test]
+fn a_scenario_that_is_killed_at_any_moment_leaves_a_checkpoint_that_goes_on() {
+    let scenario = Scenario::new("killed-scenario", "60s");
+    let mut found = 0;
+    for round in 0..6_u64 {
+        let arguments = ["run", "scenario.toml", "--output", "result"];
+        let living = Living::start(&scenario.machine, &arguments);
+        sleep(Duration::from_millis(150 + 97 * round));
+        living.kill();
+        if scenario.machine.folder().join("kept").exists() {
+            found += 1;
+            scenario.is_that_of_a_run(scenario.step(), &[]);
+        }
+    }
+    assert!(found > 2, "only {found} checkpoints");
+}
+
+#[test]
+fn a_checkpoint_of_a_scenario_that_cannot_be_written_costs_the_checkpoint_only() {
+    let scenario = Scenario::new("unwritten", "1s");
+    // No file can be made beside it, and later the disk is full.
+    fs::create_dir(scenario.machine.folder().join("kept.new")).unwrap();
+    let run = |reason: &str| {
+        let ended = scenario.machine.hemiola(&["run", "scenario.toml", "--output", "result"]);
+        assert_eq!(ended.status.code(), Some(1), "{ended:?}");
+        assert!(ended.stderr.contains(reason), "{}", ended.stderr);
+        let world = scenario.universe(&ended);
+        let checkpoints = world.checkpoints.as_ref().unwrap();
+        assert_eq!(checkpoints.written, 0);
+        assert!(checkpoints.failed > 1, "{checkpoints:?}");
+        assert!(world.steps >= 50, "{world:?}");
+        scenario.machine.nothing_is_left();
+    };
+    run("world: the checkpoint of step ");
+    let text = fs::read_to_string(scenario.machine.folder().join("scenario.toml")).unwrap();
+    scenario.machine.write("scenario.toml", &text.replace("\"kept\"", "\"disk/kept\""));
+    let Some(disk) = SmallDisk::mount(&scenario.machine.folder().join("disk"), "64k") else {
+        return;
+    };
+    disk.fill();
+    run("No space left on device");
+    disk.free();
+    assert_eq!(fs::read_dir(scenario.machine.folder().join("disk")).unwrap().count(), 0);
+}
+
+#[test]
+fn keys_of_checkpoints_that_are_wrong_are_refused_before_anything_starts() {
+    let scenario = Scenario::new("wrong-keys", "1s");
+    let text = fs::read_to_string(scenario.machine.folder().join("scenario.toml")).unwrap();
+    let refused = |from: &str, to: &str, expected: &str| {
+        scenario.machine.write("scenario.toml", &text.replace(from, to));
+        let ended = scenario.machine.hemiola(&["run", "scenario.toml", "--output", "result"]);
+        assert!(ended.with_code(2).stderr.contains(expected), "{expected}");
+        assert!(!scenario.machine.folder().join("result").exists());
+    };
+    refused("\"kept\"", "\"nowhere/kept\"", "no checkpoint can be written to");
+    refused("checkpoint = \"kept\"\n", "", "checkpoint_every has no effect without checkpoint");
+    refused("checkpoint_every = 7", "checkpoint_every = 0", "checkpoint_every");
+    let second = text.split_once("[variant.processes.world]").unwrap().1;
+    let two = format!("{text}[variant.processes.other]{second}");
+    refused(&text, &two, "another checkpoint is already named \"kept\"");
 }

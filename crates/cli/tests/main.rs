@@ -31,6 +31,8 @@ mod results;
 mod rti;
 #[cfg(feature = "sandbox")]
 mod sandboxed;
+#[cfg(feature = "sandbox")]
+mod sandboxed_modules;
 mod scenario;
 mod schema;
 mod small_disk;

@@ -539,3 +539,35 @@ fn wrong_populations_and_monitors_are_named() {
     assert_eq!(code, Some(2));
     assert!(err.contains("the texts define 2 universes"), "{err}");
 }
+
+#[test]
+fn the_interface_of_an_element_is_a_header_that_a_c_compiler_accepts() {
+    let machine = Machine::take("interface");
+    let text = "universe u { element e {
+        property double : real<m>[2]; property flag : boolean; property items : integer[..3];
+        property far : real32; property name : string; update() { far += 1; } } }";
+    machine.write("u.uml", text);
+    let interface = |more: &[&str]| {
+        let start = ["universe", "interface", "u.uml", "--element"];
+        machine.hemiola(&[&start[..], more].concat())
+    };
+    machine.write("element.h", &interface(&["e"]).with_code(0).stdout);
+    machine.write("module.c", &interface(&["e", "--form", "c"]).with_code(0).stdout);
+    // The attributes that name exports are those of clang for WebAssembly.
+    let mut gcc =
+        machine.command("gcc", &["-std=c11", "-Wall", "-Wextra", "-Werror", "-Wno-attributes"]);
+    let compiled = gcc.args(["-O2", "-c", "module.c", "-o", "module.o"]).output().unwrap();
+    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+    let refused = interface(&["x"]).with_code(2).stderr;
+    assert!(refused.contains("the universe has no element `x`"), "{refused}");
+}
+
+#[cfg(not(feature = "sandbox"))]
+#[test]
+fn without_the_sandbox_a_module_is_refused_with_how_to_get_it() {
+    let machine = Machine::take("no-sandbox");
+    machine.write("u.uml", "universe u { element e { property x : real; } }");
+    let run = ["universe", "run", "u.uml", "--module", "e=some.wasm"];
+    let refused = machine.hemiola(&run).with_code(2).stderr;
+    assert!(refused.contains("cargo build --release --features sandbox"), "{refused}");
+}

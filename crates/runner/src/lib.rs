@@ -34,6 +34,7 @@
 mod audience;
 mod campaign;
 mod card;
+mod checkpoints;
 mod collect;
 pub mod control;
 mod federation;
@@ -44,6 +45,7 @@ mod journal;
 mod kernel;
 mod launch;
 pub mod live;
+pub mod modules;
 mod node;
 mod reader;
 mod run;

@@ -28,6 +28,7 @@ use crate::control::universe::{
     UniverseStatus, Universes,
 };
 use crate::control::{Client, Server};
+use crate::modules::module_run;
 
 /// How often the thread looks at its socket and for outcomes.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
@@ -358,7 +359,7 @@ impl Counter {
     }
 
     fn status(&self, step: u64, status: Status, pace: Pace) -> UniverseStatus {
-        let Status { definition, entities, elements, monitors, last } = status;
+        let Status { definition, entities, elements, monitors, modules, last } = status;
         let element = |(element, entities)| ElementRow { element, entities: entities as u64 };
         let monitor = |MonitorStatus { id, counts, row_len }: &MonitorStatus| {
             let text = self.names.get(id).map_or("", String::as_str);
@@ -372,6 +373,7 @@ impl Counter {
             entities: entities as u64,
             elements: elements.into_iter().map(element).collect(),
             monitors: monitors.iter().map(monitor).collect(),
+            modules: modules.iter().map(module_run).collect(),
             row_lens: monitors.iter().map(|monitor| monitor.row_len).collect(),
             last: last.map(|last| LastRow {
                 step: last.step,

@@ -234,12 +234,19 @@ sections! {
             "Births: ELEMENT:CONSTRAINT(ARGUMENTS):PROPERTY=LOW..HIGH, see the guide to worlds.";
         may death: Texts<'s>, Shape::Texts, of ["universe"],
             "Deaths: ELEMENT:CONSTRAINT(ARGUMENTS), see the guide to worlds.";
+        may module: Texts<'s>, Shape::Texts, of ["universe"],
+            "Modules of users that compute elements: ELEMENT=FILE:budget=TIME:strikes=N:then=freeze, see the guide to \
+             worlds.";
         may entities_max: u32 = 1_000_000, Shape::Whole(1, ENTITIES_MAX), of ["universe"],
             "The maximum number of entities; births beyond it do not happen.";
         may step: Span, Shape::Length, of ["universe"], else "the period", "Simulated length of a step.";
         may workers: u32 = 1, Shape::Whole(1, WORKERS_MAX), of ["universe"],
             "Threads that carry out each step together, with the profile of the process; the results do not depend on \
              it.";
+        may checkpoint: &'s str, Shape::Text, of ["universe"],
+            "A file, from the scenario's folder, that gets a checkpoint of the universe at the end.";
+        may checkpoint_every: u32, Shape::Whole(1, u32::MAX as i64), of ["universe"], else "only at the end",
+            "Steps from one checkpoint to the next.";
         may rate: OneOrMany<Rate>, Shape::Rates(STEPS_MAX), of ["workload"], else "the variant's",
             "Rate of its jobs. A list runs the variant once per value.";
         may deadline: Span, Shape::Length, of ["io", "monolithic", "controller", "decision", "workload", "universe"],

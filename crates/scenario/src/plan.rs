@@ -369,12 +369,18 @@ pub struct UniverseSettings {
     pub birth: Vec<String>,
     /// Deaths, as texts.
     pub death: Vec<String>,
+    /// Modules of users, as texts.
+    pub module: Vec<String>,
     /// Births beyond so many entities do not happen.
     pub entities_max: u32,
     /// The simulated length of a step.
     pub step: Span,
     /// Threads that carry out each step together.
     pub workers: u32,
+    /// The file of its checkpoints, as written: a path relative to the scenario's folder.
+    pub checkpoint: Option<String>,
+    /// Steps from one checkpoint to the next; `None` for one at the end only.
+    pub checkpoint_every: Option<u32>,
 }
 
 /// The order of work in an I/O cycle.

@@ -16,7 +16,10 @@ pub use federation::{
     PriorityMode, SYNCHRONIZED, Synchronization, TURN, Trajectory,
 };
 
-pub use universe::{MonitorRun, PHASE_ENDED, PHASES, REQUEST, RedefinitionRun, UniverseRun};
+pub use universe::{
+    CHECKPOINT, CheckpointsRun, ModuleRun, MonitorRun, PHASE_ENDED, PHASES, REQUEST,
+    RedefinitionRun, UniverseRun,
+};
 
 /// The version of this format; a reader rejects a larger one. Format 1 called variants `rungs`; it is still read.
 pub const FORMAT: u32 = 2;

@@ -1,6 +1,7 @@
 //! What a step waits for when an image of a world is taken, and what a thread beside the steps does with it.
 
 use std::hint::black_box;
+use std::sync::Arc;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use hemiola_world::{Image, RunSoFar, Setup, SetupTexts};
@@ -22,7 +23,7 @@ fn images(c: &mut Criterion) {
         let monitor = ["mover:position:moved(1<m>)".to_owned()];
         let texts = SetupTexts { populate: &populate, monitor: &monitor, birth: &[], death: &[] };
         let world = Setup::read(&sources, &texts).unwrap().start(1, 2 * entities).unwrap();
-        let definitions = vec![sources];
+        let definitions = vec![Arc::new(sources)];
         let run = RunSoFar { definitions, seconds: 0.1, ..RunSoFar::default() };
         let mut group = c.benchmark_group(format!("checkpoint of {entities} entities"));
         group.sample_size(20);

@@ -44,7 +44,7 @@ const COUNT_MAX: u64 = 1 << 60;
 #[derive(Clone, Debug, Default)]
 pub struct RunSoFar {
     /// The texts of the definitions that led to the present one, which is the last.
-    pub definitions: Vec<Sources>,
+    pub definitions: Vec<Arc<Sources>>,
     /// The names of the monitors, in the order of their numbers.
     pub names: Vec<String>,
     /// The length of a step.
@@ -399,7 +399,7 @@ fn read_value(reader: &mut Reader<'_>, universe: &Universe, ty: &Type) -> Read<V
 }
 
 /// The last one of definitions that follow each other.
-fn universe(definitions: &[Sources]) -> Read<Arc<Universe>> {
+fn universe(definitions: &[Arc<Sources>]) -> Read<Arc<Universe>> {
     let wrong = |number, reason| CheckpointError::Definition { number, reason };
     let (first, others) =
         definitions.split_first().ok_or(CheckpointError::Content("it has no definition"))?;
@@ -443,7 +443,7 @@ fn read_run(reader: &mut Reader<'_>) -> Read<RunSoFar> {
             let added = sources.add(name, text);
             added.map_err(|_| CheckpointError::Content("a definition is too long"))?;
         }
-        Ok(sources)
+        Ok(Arc::new(sources))
     })?;
     let names = reader.list(8, Reader::text)?;
     let seconds = f64::from_bits(reader.number()?);

@@ -73,7 +73,7 @@ pub use birth::{BIRTHS_UP_TO, Draw, Effect};
 pub use checkpoint::{CheckpointError, Image, RunSoFar, Timetable};
 pub use live::{
     CHANGES_MAX, ChangeError, Changed, Desk, Event, History, LISTED_MAX, LastChange, MonitorStatus,
-    Order, Outcome, Reply, Request, Status, Turn, WAITING_MAX,
+    Order, Outcome, Reply, Request, Status, TEXTS_LEN_MAX, Turn, WAITING_MAX,
 };
 pub use managers::{
     COLUMNS_MAX, EndReason, EnlistError, Enlistment, Farewell, MANAGERS_MAX, MANAGERS_OF_RUN_MAX,

@@ -20,7 +20,9 @@ use hemiola_world_lang::{Sources, render};
 use hemiola_world_plan::missing_text;
 use thiserror::Error;
 
+use crate::checkpoint::RunSoFar;
 use crate::managers::{Admissions, EnlistError, Enlistment, ManageRequest};
+use crate::module::ModuleStatus;
 use crate::monitor::{MonitorCounts, MonitorId};
 use crate::redefine::{Ended, RedefineError, Redefinition, Return, Revision, RevisionError};
 use crate::sample::{SampleError, Sampled, Slice, SliceRequest};
@@ -31,6 +33,9 @@ use crate::world::{World, programs};
 pub const WAITING_MAX: usize = 64;
 /// Redefinitions and returns of a run at most, because the run records each of them.
 pub const CHANGES_MAX: usize = 1024;
+/// Bytes of the texts by which a run can be redefined, at most: all of them stand in its checkpoints, because each text
+/// is read with the one before.
+pub const TEXTS_LEN_MAX: usize = 16 << 20;
 /// Elements and monitors that a status lists at most, and elements of a definition that are counted at once.
 pub const LISTED_MAX: usize = 64;
 
@@ -69,7 +74,7 @@ pub enum Order {
         /// The definition.
         revision: Box<Revision>,
         /// Its texts.
-        texts: String,
+        sources: Arc<Sources>,
         /// The steps of its plan.
         plan: Vec<String>,
     },
@@ -155,6 +160,12 @@ pub enum ChangeError {
         "a run has at most {CHANGES_MAX} redefinitions; start another one with the present texts"
     )]
     TooMany,
+    /// Their texts are too long together.
+    #[error(
+        "the texts of the redefinitions of a run have at most {TEXTS_LEN_MAX} bytes; start another one with the present \
+         texts"
+    )]
+    TooLong,
 }
 
 /// How a world is.
@@ -168,6 +179,8 @@ pub struct Status {
     pub elements: Vec<(String, usize)>,
     /// Monitors; the first [`LISTED_MAX`].
     pub monitors: Vec<MonitorStatus>,
+    /// Modules of users; the first [`LISTED_MAX`].
+    pub modules: Vec<ModuleStatus>,
     /// The last redefinition or return.
     pub last: Option<LastChange>,
 }
@@ -336,9 +349,8 @@ impl Desk {
         if plan.is_empty() {
             return Err(refused("the universe has this definition already; nothing was done"));
         }
-        let names: Vec<&str> = sources.files().iter().map(|file| &*file.name).collect();
-        let (revision, texts) = (Box::new(revision), names.join(", "));
-        Ok((Order::Redefine { revision, texts, plan }, Waiting::Change))
+        let (revision, sources) = (Box::new(revision), Arc::new(sources.clone()));
+        Ok((Order::Redefine { revision, sources, plan }, Waiting::Change))
     }
 
     /// The texts as a definition that can run and in which every property has a value.
@@ -417,6 +429,11 @@ fn enlist(
     Ok(enlistment)
 }
 
+/// Bytes of texts.
+fn len(sources: &Sources) -> usize {
+    sources.files().iter().map(|file| file.text.len()).sum()
+}
+
 fn not_possible(error: ChangeError) -> Reply {
     Reply::Refused(match error {
         ChangeError::Redefine(RedefineError::Missing(missing)) => {
@@ -449,6 +466,10 @@ pub struct History {
     ended: BTreeMap<MonitorId, MonitorCounts>,
     /// Monitors of managers that ended otherwise.
     left: BTreeMap<MonitorId, MonitorCounts>,
+    /// The texts of the definitions that led to the present one, which is the last.
+    definitions: Vec<Arc<Sources>>,
+    /// Bytes of these texts that redefinitions brought.
+    texts_len: usize,
     changes: usize,
 }
 
@@ -470,8 +491,8 @@ impl History {
             }
             Order::Sample(slice) => Event::Sampled(world.sample(*slice)),
             Order::Try(revision) => Event::Tried(world.dry_run(&revision)),
-            Order::Redefine { revision, texts, plan } => Event::Changed(
-                self.redefine(world, *revision, texts, out)
+            Order::Redefine { revision, sources, plan } => Event::Changed(
+                self.redefine(world, *revision, sources, out)
                     .map(|changed| Changed { plan, ..changed }),
             ),
             Order::RollBack => Event::Changed(self.roll_back(world, out)),
@@ -495,14 +516,22 @@ impl History {
         &mut self,
         world: &mut World,
         revision: Revision,
-        texts: String,
+        sources: Arc<Sources>,
         out: &mut dyn FnMut(Output<'_>),
     ) -> Result<Changed, ChangeError> {
         self.check_room()?;
+        let texts_len = self.texts_len + len(&sources);
+        if texts_len > TEXTS_LEN_MAX {
+            return Err(ChangeError::TooLong);
+        }
         let redefinition = world.redefine(revision, out)?;
         let ended = redefinition.ended.clone();
         let spent = self.redefinition.replace(Box::new(redefinition));
-        Ok(self.changed(world, texts, ended, spent))
+        let names: Vec<&str> = sources.files().iter().map(|file| &*file.name).collect();
+        let names = names.join(", ");
+        self.definitions.push(sources);
+        self.texts_len = texts_len;
+        Ok(self.changed(world, names, ended, spent))
     }
 
     fn roll_back(
@@ -517,6 +546,8 @@ impl History {
             Return::Converted(ended) => ("back, with converted rows", ended),
         };
         let spent = self.redefinition.take();
+        let left = self.definitions.pop();
+        self.texts_len -= left.map_or(0, |sources| len(&sources));
         Ok(self.changed(world, what.to_owned(), ended, spent))
     }
 
@@ -527,16 +558,22 @@ impl History {
         world.counts(monitor).or_else(ended).unwrap_or_default()
     }
 
-    /// That of a run that goes on: monitors that ended before it.
+    /// That of a run that begins or goes on.
     #[must_use]
-    pub fn resumed(ended: &Ended) -> Self {
-        Self { ended: ended.iter().copied().collect(), ..Self::default() }
+    pub fn of(run: &RunSoFar) -> Self {
+        let redefinitions = run.definitions.iter().skip(1);
+        Self {
+            ended: run.ended.iter().copied().collect(),
+            texts_len: redefinitions.map(|sources| len(sources)).sum(),
+            definitions: run.definitions.clone(),
+            ..Self::default()
+        }
     }
 
-    /// All monitors that ended.
-    #[must_use]
-    pub fn ended(&self) -> Ended {
-        self.ended.iter().map(|(id, counts)| (*id, *counts)).collect()
+    /// Writes what became of the definition and of monitors into a run, before a checkpoint.
+    pub fn note(&self, run: &mut RunSoFar) {
+        run.definitions.clone_from(&self.definitions);
+        run.ended = self.ended.iter().map(|(id, counts)| (*id, *counts)).collect();
     }
 
     const fn check_room(&self) -> Result<(), ChangeError> {
@@ -578,6 +615,7 @@ impl History {
             entities: world.len(),
             elements: elements.collect(),
             monitors: world.monitors().take(LISTED_MAX).map(monitor).collect(),
+            modules: world.modules().take(LISTED_MAX).cloned().collect(),
             last,
         }
     }

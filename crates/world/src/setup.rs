@@ -153,6 +153,12 @@ pub struct Setup {
 }
 
 impl Setup {
+    /// The universe.
+    #[must_use]
+    pub fn universe(&self) -> &Universe {
+        self.world.universe()
+    }
+
     /// Reads the texts of one universe, and the short texts. Monitors, births and deaths get the numbers from 0 in this
     /// order.
     ///

@@ -25,7 +25,7 @@ const LISTS: &str = "universe u {
 
 fn run(definitions: &[&str]) -> RunSoFar {
     let sources = definitions.iter().map(|text| Sources::of("u.uml", *text).unwrap());
-    RunSoFar { definitions: sources.collect(), seconds: 0.5, ..RunSoFar::default() }
+    RunSoFar { definitions: sources.map(Arc::new).collect(), seconds: 0.5, ..RunSoFar::default() }
 }
 
 /// The world behind its own checkpoint, which must not depend on where it was written.

@@ -252,7 +252,7 @@ fn a_checkpoint_keeps_strikes_and_wants_the_same_module() {
     while world.modules().next().unwrap().strikes == 0 {
         world.step(0.5, &mut |_| {}, &mut |_| {});
     }
-    let definitions = vec![Sources::of("u.uml", WORLD).unwrap()];
+    let definitions = vec![Arc::new(Sources::of("u.uml", WORLD).unwrap())];
     let run = RunSoFar { definitions, seconds: 0.5, ..RunSoFar::default() };
     let bytes = world.checkpoint(&run);
     let (mut resumed, _) = World::resume(&bytes).unwrap();

@@ -1,4 +1,5 @@
-//! Whether a run did what it is for: the plant stood, every voltage was written, and nobody held a process up.
+//! Whether a run did what it is for: the plant stood, every voltage and checkpoint was written, and nobody held a process
+//! up.
 
 use crate::cycles::summary::{RunSummary, Summary, VariantSummary};
 
@@ -22,8 +23,13 @@ fn of_run(variant: &str, run: &RunSummary) -> Option<String> {
         1 => Some("1 voltage was not written in its cycle".into()),
         many => Some(format!("{many} voltages were not written in their cycles")),
     };
+    let unwritten = run.universes.iter().filter_map(|universe| {
+        let failure = universe.checkpoints.as_ref()?.failure.as_ref()?;
+        Some(format!("{}: {failure}", universe.process))
+    });
+    let disturbances = run.disturbances.iter().cloned();
     let all: Vec<String> =
-        fallen.into_iter().chain(missed).chain(run.disturbances.iter().cloned()).collect();
+        fallen.into_iter().chain(missed).chain(unwritten).chain(disturbances).collect();
     (!all.is_empty()).then(|| format!("{variant}, run {}: {}", run.number, all.join("; ")))
 }
 

@@ -10,7 +10,7 @@ use hemiola_runner::control::ask;
 use hemiola_runner::control::universe::{
     LastRow, Pace, SourceText, UniverseAnswer, UniverseRequest, UniverseStatus, Universes,
 };
-use hemiola_trace::result::MonitorRun;
+use hemiola_trace::result::{ModuleRun, MonitorRun};
 
 use super::read;
 use crate::args;
@@ -90,6 +90,9 @@ fn status_text(status: &UniverseStatus) -> String {
     if !status.monitors.is_empty() {
         parts.push(terminal::table(&monitor_table(&status.monitors)));
     }
+    if !status.modules.is_empty() {
+        parts.push(terminal::table(&module_table(&status.modules)));
+    }
     parts.join("\n\n") + "\n"
 }
 
@@ -131,5 +134,23 @@ pub(super) fn monitor_table(monitors: &[MonitorRun]) -> Table {
     Table::new("Rows of the monitors", heads, monitors.iter().map(row).collect()).with_note(
         "outside: a condition on the row alone did not hold; unchanged: one that reads last_sent; held: a manager had \
          not read enough of what it was sent before; saved: rows that were not sent.",
+    )
+}
+
+/// What became of modules of users.
+pub(super) fn module_table(modules: &[ModuleRun]) -> Table {
+    let row = |run: &ModuleRun| {
+        let ModuleRun { module, blocks, kept, restarts, strikes, evicted, last, fuel } = run;
+        let counts = [*blocks, *kept, *restarts, (*strikes).into()].map(text::count);
+        let per_block = text::count(fuel / blocks.max(&1));
+        let evicted = evicted.map_or(text::NONE.to_owned(), text::count);
+        let last = last.clone().unwrap_or_else(|| text::NONE.to_owned());
+        [vec![module.clone()], counts.to_vec(), vec![per_block, evicted, last]].concat()
+    };
+    let heads =
+        ["module", "blocks", "kept", "restarts", "strikes", "fuel", "evicted", "last failure"];
+    let rows = modules.iter().map(row).collect();
+    Table::new("Modules of users", heads, rows).with_prose(&[0, 7]).with_note(
+        "kept: blocks that kept their rows, because the module failed; fuel: of a block; evicted: the step.",
     )
 }

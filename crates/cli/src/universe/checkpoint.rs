@@ -54,13 +54,14 @@ impl Checkpoints {
         Ok(Some(Self { file, every: args.every, made, ns: Stream::default() }))
     }
 
-    /// Writes the checkpoint that is due after a step. If that fails, the run goes on, and the file stays as it was.
-    pub(super) fn after(&mut self, is_last: bool, world: &World, run: &RunSoFar) {
+    /// Whether a checkpoint is due after a step.
+    pub(super) fn is_due(&self, step: u64, is_last: bool) -> bool {
+        is_last || self.every.is_some_and(|every| step.is_multiple_of(every))
+    }
+
+    /// Writes a checkpoint. If that fails, the run goes on, and the file stays as it was.
+    pub(super) fn write(&mut self, world: &World, run: &RunSoFar) {
         let step = world.steps();
-        let is_due = self.every.is_some_and(|every| step.is_multiple_of(every));
-        if !is_due && !is_last {
-            return;
-        }
         let began = Instant::now();
         let bytes = world.checkpoint(run);
         match replace(&self.file, [&bytes[..]]) {

@@ -15,7 +15,6 @@ use hemiola_units::{Instant, Span};
 use hemiola_world::{
     Desk, Event, History, MonitorId, Order, Output, Phase, Reply, Request, RunSoFar, Turn, World,
 };
-use hemiola_world_lang::Sources;
 use hemiola_world_lang::definition::Universe;
 use hemiola_world_plan::{Missing, missing_text};
 use serde::Serialize;
@@ -40,8 +39,6 @@ pub(super) struct Redefinitions {
 /// A redefinition or a return that is possible as far as the texts tell.
 struct Action {
     order: Order,
-    /// The texts of a redefinition.
-    sources: Option<Sources>,
     /// The desk that gave the order.
     desk: Desk,
     check: Span,
@@ -70,7 +67,7 @@ impl Redefinitions {
             due.entry(step).or_default().push(action);
         }
         let control = args.listen.then(|| listen(world, &monitors)).transpose()?;
-        let (history, began) = (History::resumed(&run.ended), MonotonicClock.now());
+        let (history, began) = (History::of(run), MonotonicClock.now());
         Ok(Self { due, history, monitors, done: Vec::new(), control, began })
     }
 
@@ -89,14 +86,13 @@ impl Redefinitions {
         &mut self,
         step: u64,
         world: &mut World,
-        run: &mut RunSoFar,
         phases: [Span; Phase::ALL.len()],
     ) -> Result<(), String> {
         if let Some(control) = &mut self.control {
             control.after_step(world);
         }
         for action in self.due.remove(&step).unwrap_or_default() {
-            self.carry_out(step, action, world, run)?;
+            self.carry_out(step, action, world)?;
         }
         // Behind them, because managers are told of another definition before they are told rows of it.
         if let Some(control) = &mut self.control {
@@ -110,28 +106,27 @@ impl Redefinitions {
     fn carry_out(
         &mut self,
         step: u64,
-        Action { order, sources, mut desk, check }: Action,
+        Action { order, mut desk, check }: Action,
         world: &mut World,
-        so_far: &mut RunSoFar,
     ) -> Result<(), String> {
         let began = MonotonicClock.now();
         let outcome = self.history.carry_out(world, order, &mut |_| {});
         let delay = MonotonicClock.now() - began;
-        so_far.ended = self.history.ended();
         if let Event::Changed(Ok(changed)) = &outcome.event {
             let name = |id: MonitorId| self.monitors.get(id.0 as usize).cloned();
             let name = |id| name(id).unwrap_or_else(|| "manager".to_owned());
             let run = redefinition_run(changed, step, delay, name);
             self.done.push(Redefined { run, check_ns: Some(check.nanos().max(0) as u64) });
-            match sources {
-                Some(sources) => so_far.definitions.push(sources),
-                None => drop(so_far.definitions.pop()),
-            }
         }
         match desk.done(outcome, delay) {
             Reply::Refused(text) => Err(format!("after step {step}: {text}")),
             _ => Ok(()),
         }
+    }
+
+    /// Writes what became of definitions and monitors into the run, before a checkpoint.
+    pub(super) fn note(&self, run: &mut RunSoFar) {
+        self.history.note(run);
     }
 
     /// What became of the rows of each monitor, which may have ended.
@@ -214,13 +209,13 @@ impl Line {
     fn redefine(&mut self, step: u64, files: &[PathBuf]) -> Result<Action, Failure> {
         let began = MonotonicClock.now();
         let sources = read(files)?;
-        let action = self.action(step, Request::Apply(sources.clone()), began)?;
+        let action = self.action(step, Request::Apply(sources), began)?;
         if let Order::Redefine { revision, .. } = &action.order {
             let universe = std::mem::replace(&mut self.present, Arc::clone(revision.after()));
             let missing = revision.plan().back.missing.clone();
             self.former = Some(Former { step, universe, missing });
         }
-        Ok(Action { sources: Some(sources), ..action })
+        Ok(action)
     }
 
     fn roll_back(&mut self, step: u64) -> Result<Action, Failure> {
@@ -245,7 +240,7 @@ impl Line {
         match desk.ask(request) {
             Turn::Order(order) => {
                 let check = MonotonicClock.now() - began;
-                Ok(Action { order, sources: None, desk, check })
+                Ok(Action { order, desk, check })
             }
             Turn::Answer(Reply::Unsound(text)) => Err(Failure::bad_input(text)),
             Turn::Answer(Reply::Refused(text)) => {

@@ -1,25 +1,28 @@
 //! `hemiola universe run`: a universe in steps, as fast as possible, and what they cost.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Instant;
 
 use hemiola_report::json::pretty;
 use hemiola_report::table::Table;
 use hemiola_report::{terminal, text};
 use hemiola_rt::sys::team::Team;
+use hemiola_runner::modules::{MODULE_DEADLINE, Modules, module_run};
 use hemiola_stats::{Distribution, Stream};
-use hemiola_trace::result::MonitorRun;
+use hemiola_trace::result::{ModuleRun, MonitorRun};
 use hemiola_units::Span;
 use hemiola_world::{
-    Output, Phase, RunSoFar, Setup, SetupError, SetupPart, SetupTexts, Workers, World,
+    ModuleStatus, Output, Phase, RunSoFar, Setup, SetupError, SetupPart, SetupTexts, Workers, World,
 };
 use hemiola_world_lang::definition::{Type, Value};
 use hemiola_world_lang::value_text;
 use hemiola_world_sandbox::{ColumnEngine, LoadError};
 use serde::Serialize;
 
-use super::ask::monitor_table;
+use super::ask::{module_table, monitor_table};
 use super::checkpoint::{Checkpoints, CheckpointsMade, resumed};
 use super::redefine::{Redefined, Redefinitions};
 use super::{read, refused};
@@ -38,6 +41,8 @@ pub(crate) fn run(args: &UniverseRun) -> Result<ExitCode, Failure> {
         Some(file) => resumed(file)?,
         None => started(args)?,
     };
+    let texts = world.modules_to_attach().into_iter().map(|module| module.text);
+    attach(&mut world, &texts.chain(args.module.iter().cloned()).collect::<Vec<_>>())?;
     if world.steps() >= args.steps {
         let (made, steps) = (world.steps(), args.steps);
         let message = format!("error: --steps is {steps}, and the checkpoint is of step {made}");
@@ -69,7 +74,7 @@ fn started(args: &UniverseRun) -> Result<(World, RunSoFar), Failure> {
     let setup = Setup::read(&sources, &texts);
     let world = setup.and_then(|setup| setup.start(args.seed, args.entities_max));
     let run = RunSoFar {
-        definitions: vec![sources],
+        definitions: vec![Arc::new(sources)],
         names: texts.names(),
         seconds: args.dt,
         ..RunSoFar::default()
@@ -106,6 +111,13 @@ impl Compiler {
             self.interpreted = world.compile(engine).iter().map(ToString::to_string).collect();
         }
     }
+}
+
+/// Has modules compute their elements; paths start in the folder of this process.
+fn attach(world: &mut World, texts: &[String]) -> Result<(), Failure> {
+    let modules = Modules::read(world.universe(), texts, Path::new(""));
+    let attached = modules.and_then(|modules| modules.attach(world, MODULE_DEADLINE));
+    attached.map_err(|error| Failure::bad_input(format!("error: {error}")))
 }
 
 /// So many threads, this one among them.
@@ -168,6 +180,7 @@ struct Report {
     compiled: bool,
     /// Why some functions of the last definition stay interpreted.
     interpreted: Vec<String>,
+    modules: Vec<ModuleRun>,
     /// Those that the text names, at the end.
     named: Vec<Named>,
 }
@@ -217,13 +230,20 @@ impl Report {
                 redefinitions.tell(number, output);
             });
             run.count(&report);
+            if report.module_faults > 0 {
+                warn_of_modules(world, number);
+            }
             if let (None, Some((entity, fault))) = (&run.first_fault, fault) {
                 run.first_fault = Some(format!("step {number}, {}: {fault}", world.name(entity)));
             }
-            ended_early = redefinitions.after(number, world, &mut run, phases).err();
+            ended_early = redefinitions.after(number, world, phases).err();
             compiler.follow(world);
-            if let Some(checkpoints) = &mut checkpoints {
-                checkpoints.after(number == steps || ended_early.is_some(), world, &run);
+            let is_last = number == steps || ended_early.is_some();
+            if let Some(checkpoints) = &mut checkpoints
+                && checkpoints.is_due(number, is_last)
+            {
+                redefinitions.note(&mut run);
+                checkpoints.write(world, &run);
             }
             last = Instant::now();
             if ended_early.is_some() {
@@ -250,6 +270,7 @@ impl Report {
                 .map(|(phase, stream)| PhaseTime { name: phase.name(), ns: stream.distribution() })
                 .collect(),
             monitors: redefinitions.monitors(world),
+            modules: world.modules().map(module_run).collect(),
             redefinitions: redefinitions.into_done(),
             checkpoints: checkpoints.map(Checkpoints::made),
             compiled: compiler.engine.is_some(),
@@ -279,6 +300,9 @@ impl Report {
         }
         if !self.monitors.is_empty() {
             parts.push(terminal::table(&monitor_table(&self.monitors)));
+        }
+        if !self.modules.is_empty() {
+            parts.push(terminal::table(&module_table(&self.modules)));
         }
         if !self.named.is_empty() {
             parts.push(terminal::table(&self.named_table()));
@@ -354,6 +378,24 @@ impl Report {
         let rows = self.named.iter().take(ENTITIES_SHOWN).map(cells).collect();
         let heads = ["entity", "element", "properties at the end, in SI units"];
         Table::new("Entities of the text", heads, rows).with_prose(&[1, 2])
+    }
+}
+
+/// Strikes of each module that are told when they happen; the report counts all of them.
+const STRIKES_TOLD: u32 = 3;
+
+/// Tells which modules failed in a step.
+fn warn_of_modules(world: &World, step: u64) {
+    let failure = format!("step {step}: ");
+    for ModuleStatus { text, last, strikes, evicted, .. } in world.modules() {
+        let Some(last) = last.as_ref().filter(|last| last.starts_with(&failure)) else { continue };
+        match evicted {
+            Some(_) => eprintln!("warning: module {text}: {last}; strike {strikes}: it is evicted"),
+            None if *strikes <= STRIKES_TOLD => {
+                eprintln!("warning: module {text}: {last}; strike {strikes}");
+            }
+            None => {}
+        }
     }
 }
 

@@ -1,8 +1,11 @@
 //! Memory: tables 6.2 and 6.4 to 6.6, figure 6.1.
 
 use std::mem::size_of;
+use std::path::Path;
 
 use hemiola_report::text::{count, percent};
+use hemiola_runner::modules::Modules;
+use hemiola_world::{Interface, World};
 use hemiola_world_lang::definition::{
     Constant, Converter, Element, Entity, Expr, Function, Property, Statement, Universe,
 };
@@ -39,8 +42,33 @@ pub(crate) fn table_2(_: Scale, page: &mut Page) {
     let large = super::worlds::structure(&large, "e");
     let share = large.memory(MANY).total() as f64 / (MANY * large.row_len()) as f64 - 1.0;
     page.row("beside the columns, for six columns of 64 bits", format!("+ {}", percent(share)));
-    page.missing(
-        "entities with code of their own: a universe runs only functions of its definition",
+    own_code(&world, page);
+}
+
+/// Entities with code of their own: a module computes the benchmark entity.
+fn own_code(world: &World, page: &mut Page) {
+    let interface = Interface::of(world.universe(), "thing").unwrap();
+    let text = interface.wat_example();
+    let file = std::env::temp_dir().join(format!("hemiola-suite-{}.wat", std::process::id()));
+    std::fs::write(&file, &text).unwrap();
+    let stated = [format!("thing={}", file.display())];
+    let modules = Modules::read(world.universe(), &stated, Path::new(""));
+    std::fs::remove_file(&file).unwrap();
+    let loaded = match modules {
+        Ok(modules) => modules,
+        Err(error) if error.to_string().contains("--features sandbox") => {
+            return page.missing("entities with code of their own: this build has no sandbox");
+        }
+        Err(error) => panic!("{error}"),
+    };
+    let block = interface.len() as u64;
+    let memory = loaded.memory_lens().sum::<u64>();
+    page.row("code of their own, one module for all entities", bytes(text.len() as u64));
+    page.row("its instance", format!("{}, {} of them a block", bytes(memory), bytes(block)));
+    page.row("its instance, for each entity", format!("{:.2} B", memory as f64 / MANY as f64));
+    page.law(
+        "a module takes as much memory for any number of entities",
+        memory == block.next_multiple_of(64 << 10),
     );
 }
 

@@ -1,6 +1,6 @@
 //! The requests to a universe that runs, and the answers.
 
-use hemiola_trace::result::MonitorRun;
+use hemiola_trace::result::{ModuleRun, MonitorRun};
 use hemiola_units::Span;
 use hemiola_world::{ManageRequest, Phase, Request, SliceRequest};
 use hemiola_world_lang::definition::ElementId;
@@ -144,6 +144,9 @@ pub struct UniverseStatus {
     pub monitors: Vec<MonitorRun>,
     /// Bytes of the columns that each of these monitors is sent of a row.
     pub row_lens: Vec<u64>,
+    /// Modules of users.
+    #[serde(default)]
+    pub modules: Vec<ModuleRun>,
     /// The last redefinition or return.
     pub last: Option<LastRow>,
 }

@@ -2,20 +2,23 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use hemiola_rt::sys::team::Team;
 use hemiola_scenario::{Task as Settings, UniverseSettings};
 use hemiola_trace::EventKind;
-use hemiola_trace::result::{PHASE_ENDED, PHASES, REQUEST, Role, UniverseRun};
+use hemiola_trace::result::{CHECKPOINT, PHASE_ENDED, PHASES, REQUEST, Role, UniverseRun};
 use hemiola_units::{Instant, Span};
-use hemiola_world::{History, Output, Setup, SetupTexts, Workers, World};
+use hemiola_world::{History, Output, RunSoFar, Setup, SetupTexts, Workers, World};
 use hemiola_world_lang::Sources;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Body, Equipment, TaskKind, mismatch};
+use crate::checkpoints::{self, Checkpoints};
 use crate::control::universe::Pace;
 use crate::live::Control;
+use crate::modules::{Modules, module_run};
 use crate::spec::NodeSpec;
 use crate::task::{Job, Ports, Task, to_value};
 
@@ -28,6 +31,7 @@ pub(super) const KIND: TaskKind = TaskKind {
             names.insert(EventKind::Mark, mark, phase);
         }
         names.insert(EventKind::Mark, REQUEST, "request");
+        names.insert(EventKind::Mark, CHECKPOINT, "checkpoint");
     },
     // A universe that was killed has sent no report.
     collect: |report, record| record.universes.extend(UniverseRun::deserialize(report)),
@@ -37,14 +41,30 @@ pub(super) const KIND: TaskKind = TaskKind {
 fn prepare(spec: &NodeSpec) -> Result<Box<dyn Task>, String> {
     let Settings::Universe(settings) = &spec.process.task else { return mismatch() };
     let folder: PathBuf = spec.facts()?;
-    let setup = setup(&folder, settings)?;
-    let world = setup
+    let sources = sources(&folder, settings)?;
+    let setup = setup(&sources, settings)?;
+    let modules = modules(&setup, &folder, settings)?;
+    let mut world = setup
         .start(spec.run.seed, settings.entities_max as usize)
         .map_err(|error| error.to_string())?;
+    // By default, half the period is left for everything else.
+    let period = spec.run.variant.rate.period();
+    modules.attach(&mut world, period / 2).map_err(|error| error.to_string())?;
     let universe = world.universe().name.clone();
     let record =
         UniverseRun { process: spec.process.name.clone(), universe, ..UniverseRun::default() };
     let (step, names) = (settings.step, texts(settings).names());
+    let run = RunSoFar {
+        definitions: vec![Arc::new(sources)],
+        names: names.clone(),
+        seconds: step.secs_f64(),
+        ..RunSoFar::default()
+    };
+    let checkpoints = settings.checkpoint.as_ref().map(|file| {
+        let every = settings.checkpoint_every.map(u64::from);
+        Checkpoints::start(folder.join(file), every, &world, &run)
+            .map_err(|error| format!("the thread that writes checkpoints: {error}"))
+    });
     let name = format!("{}/{}", spec.run.id, spec.process.name);
     let control = Control::start(&name, &world, names)
         .map_err(|error| format!("the control socket of the universe: {error}"))?;
@@ -54,7 +74,9 @@ fn prepare(spec: &NodeSpec) -> Result<Box<dyn Task>, String> {
     Ok(Box::new(Universe {
         world,
         workers: settings.workers,
-        history: History::default(),
+        history: History::of(&run),
+        run,
+        checkpoints: checkpoints.transpose()?,
         step,
         deadline,
         control,
@@ -71,17 +93,28 @@ fn prepare(spec: &NodeSpec) -> Result<Box<dyn Task>, String> {
 /// # Errors
 /// The reason why they do not, in one sentence.
 pub fn check_universe(folder: &Path, settings: &UniverseSettings) -> Result<(), String> {
-    setup(folder, settings).map(drop)
+    let setup = setup(&sources(folder, settings)?, settings)?;
+    modules(&setup, folder, settings)?;
+    settings.checkpoint.as_ref().map_or(Ok(()), |file| checkpoints::check(&folder.join(file)))
 }
 
-fn setup(folder: &Path, settings: &UniverseSettings) -> Result<Setup, String> {
+fn modules(setup: &Setup, folder: &Path, settings: &UniverseSettings) -> Result<Modules, String> {
+    let modules = Modules::read(setup.universe(), &settings.module, folder);
+    modules.map_err(|error| error.to_string())
+}
+
+fn setup(sources: &Sources, settings: &UniverseSettings) -> Result<Setup, String> {
+    Setup::read(sources, &texts(settings)).map_err(|error| error.to_string())
+}
+
+fn sources(folder: &Path, settings: &UniverseSettings) -> Result<Sources, String> {
     let mut sources = Sources::default();
     for file in &settings.definition {
         let text = fs::read_to_string(folder.join(file))
             .map_err(|error| format!("{file} cannot be read: {error}"))?;
         sources.add(file.as_str(), text).map_err(|error| error.to_string())?;
     }
-    Setup::read(&sources, &texts(settings)).map_err(|error| error.to_string())
+    Ok(sources)
 }
 
 fn texts(settings: &UniverseSettings) -> SetupTexts<'_> {
@@ -94,6 +127,9 @@ struct Universe {
     /// Threads that carry out a step together.
     workers: u32,
     history: History,
+    /// What checkpoints keep, as it was before the first step.
+    run: RunSoFar,
+    checkpoints: Option<Checkpoints>,
     /// The simulated length of a step.
     step: Span,
     /// From a release.
@@ -160,21 +196,55 @@ impl Task for Universe {
         self.record.unborn += report.unborn;
         self.record.deaths += report.deaths;
         self.record.faults += report.faults;
+        self.take_checkpoint(ports);
         self.pace.late += u64::from(ports.now() > job.release + self.deadline);
     }
 
+    fn close(&mut self, _: &mut dyn Ports) {
+        if let Some(mut checkpoints) = self.checkpoints.take() {
+            checkpoints.close(&self.world, &self.run_so_far());
+            self.checkpoints = Some(checkpoints);
+        }
+    }
+
     fn report(&self) -> Value {
-        let first_fault = self.first_fault.map(|(step, entity, fault)| {
-            format!("step {step}, {}: {fault}", self.world.name(entity))
-        });
         to_value(&UniverseRun {
             step: self.step,
             entities: self.world.len() as u64,
-            first_fault,
+            first_fault: self.first_fault_text(),
             monitors: self.control.monitors(&self.world, &self.history),
+            modules: self.world.modules().map(module_run).collect(),
             redefinitions: self.control.redefinitions.clone(),
+            checkpoints: self.checkpoints.as_ref().map(Checkpoints::outcome),
             ..self.record.clone()
         })
+    }
+}
+
+impl Universe {
+    fn take_checkpoint(&mut self, ports: &mut dyn Ports) {
+        let Some(mut checkpoints) = self.checkpoints.take() else { return };
+        let note = || self.run_so_far();
+        let took = checkpoints.after_step(&self.world, note, &mut || ports.now());
+        self.checkpoints = Some(checkpoints);
+        if let Some(took) = took {
+            let nanos = took.nanos().max(0) as u64;
+            ports.mark(EventKind::Mark, CHECKPOINT, self.record.steps, nanos);
+        }
+    }
+
+    /// What a checkpoint keeps besides the world.
+    fn run_so_far(&self) -> RunSoFar {
+        let UniverseRun { births, unborn, deaths, faults, .. } = self.record;
+        let first_fault = self.first_fault_text();
+        let mut run = RunSoFar { births, unborn, deaths, faults, first_fault, ..self.run.clone() };
+        self.history.note(&mut run);
+        run
+    }
+
+    fn first_fault_text(&self) -> Option<String> {
+        let (step, entity, fault) = self.first_fault?;
+        Some(format!("step {step}, {}: {fault}", self.world.name(entity)))
     }
 }
 

@@ -177,10 +177,18 @@ impl Checker<'_> {
             monitor: texts(&keys.monitor),
             birth: texts(&keys.birth),
             death: texts(&keys.death),
+            module: texts(&keys.module),
             entities_max: keys.entities_max.value(),
             step: keys.step.get().copied().unwrap_or(period),
             workers: keys.workers.value(),
+            checkpoint: keys.checkpoint.get().map(|file| (*file).into()),
+            checkpoint_every: keys.checkpoint_every.get().copied(),
         };
+        if keys.checkpoint_every.is_present && !keys.checkpoint.is_present {
+            let hint = "name the file: checkpoint = \"world.checkpoint\"";
+            let message = "checkpoint_every has no effect without checkpoint";
+            self.wrong(&keys.checkpoint_every.key_at, message, hint);
+        }
         if settings.definition.is_empty() {
             if keys.definition.is_array {
                 let hint = "write the files of one universe: [\"world.uml\"]";

@@ -12,7 +12,7 @@ use super::process::{Cycle, Written};
 use super::profile::{rank, share_a_processor};
 use crate::document::At;
 use crate::keys::{ProcessKeys, Scenario, TaskWord, VariantKeys};
-use crate::plan::{Process, Release, Task, Unit, UnitState, Variant};
+use crate::plan::{Process, Release, Task, Unit, UnitState, UniverseSettings, Variant};
 use hemiola_diagnostic::Problem;
 
 impl Checker<'_> {
@@ -102,6 +102,7 @@ impl Checker<'_> {
         self.units_have_room(&mut units, &cycle);
 
         self.no_name_twice(&written, &units);
+        self.no_checkpoint_twice(&written);
         self.sandboxed_units_fit(&units, decision.as_ref());
         // `written` lacks processes with an unreadable task, so these checks would report false problems.
         if written.len() == named.len() {
@@ -152,6 +153,16 @@ impl Checker<'_> {
                 );
             }
             names.claim(self, "process or unit", &unit.name, at);
+        }
+    }
+
+    /// Checks that no two universes write their checkpoints to the same file.
+    fn no_checkpoint_twice(&mut self, written: &[Written<'_>]) {
+        let mut files = Names::default();
+        for Written { process, name_at, .. } in written {
+            if let Task::Universe(UniverseSettings { checkpoint: Some(file), .. }) = &process.task {
+                files.claim(self, "checkpoint", file, name_at);
+            }
         }
     }
 

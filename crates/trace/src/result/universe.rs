@@ -8,6 +8,7 @@
 //!   mark PHASE_ENDED       begin    a: number of the step, from 1
 //!   mark PHASE_ENDED + 1   update   a: the same
 //!   …                               the other phases, in the order of PHASES
+//!   mark CHECKPOINT                 only if an image for a checkpoint was taken; a: the step, b: the time, ns
 //! finish
 //! ```
 
@@ -23,6 +24,10 @@ pub const PHASE_ENDED: u16 = 5;
 /// The mark at the end of a request, such as a redefinition, that was carried out before the step. `a` is the number of
 /// the last step before it, `b` the time that it took, ns.
 pub const REQUEST: u16 = PHASE_ENDED + PHASES.len() as u16;
+
+/// The mark at the end of taking the image of a checkpoint, behind the phases of a step. `a` is the number of the step,
+/// `b` the time that it took, ns.
+pub const CHECKPOINT: u16 = REQUEST + 1;
 
 /// The outcome of a universe in one run, warm-up included.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,6 +58,58 @@ pub struct UniverseRun {
     /// Its redefinitions and returns.
     #[serde(default)]
     pub redefinitions: Vec<RedefinitionRun>,
+    /// Its modules of users.
+    #[serde(default)]
+    pub modules: Vec<ModuleRun>,
+    /// Its checkpoints, if the scenario asks for them.
+    #[serde(default)]
+    pub checkpoints: Option<CheckpointsRun>,
+}
+
+/// What became of a module of a user, which computes an element.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModuleRun {
+    /// As the scenario states it.
+    pub module: String,
+    /// Blocks that it computed.
+    pub blocks: u64,
+    /// Blocks that kept their rows, because it failed.
+    pub kept: u64,
+    /// Fresh instances after a failure.
+    pub restarts: u64,
+    /// Failures.
+    pub strikes: u32,
+    /// The step in which it was evicted.
+    pub evicted: Option<u64>,
+    /// Its last failure, in words.
+    pub last: Option<String>,
+    /// The fuel that its blocks took.
+    pub fuel: u64,
+}
+
+/// The checkpoints of a universe.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckpointsRun {
+    /// The file.
+    pub file: String,
+    /// Checkpoints written.
+    pub written: u64,
+    /// Checkpoints that could not be written.
+    pub failed: u64,
+    /// Why the last one of these could not.
+    pub failure: Option<String>,
+    /// Those that were taken later than they were due, because the one before was still being written.
+    pub late: u64,
+    /// The step of the last one that was written.
+    pub step: u64,
+    /// Its bytes.
+    pub bytes: u64,
+    /// The longest time that a step lasted longer to take an image, ns.
+    pub image_ns_max: u64,
+    /// The mean of these times, ns.
+    pub image_ns_mean: u64,
+    /// The longest time from an image to the synchronized file, which no step waits for, ns.
+    pub write_ns_max: u64,
 }
 
 /// A redefinition of a universe while it ran, or a return.

@@ -1,16 +1,24 @@
-//! The tables of universes: their steps, the phases of a step, the rows of their monitors, and their redefinitions.
+//! The tables of universes: their steps, the phases of a step, the rows of their monitors, their redefinitions, modules
+//! and checkpoints.
 
 use hemiola_report::table::Table;
 use hemiola_report::text::{NONE, count, micros, percent};
 use hemiola_stats::Spread;
-use hemiola_trace::result::{MonitorRun, RedefinitionRun, UniverseRun};
+use hemiola_trace::result::{CheckpointsRun, ModuleRun, MonitorRun, RedefinitionRun, UniverseRun};
 
 use crate::cycles::phases::PhaseFigures;
 use crate::cycles::summary::{RunSummary, Summary, VariantSummary};
 
 /// The tables of all universes; without rows if there are none.
-pub(super) fn tables(summary: &Summary) -> [Table; 4] {
-    [steps(summary), phases(summary), monitors(summary), redefinitions(summary)]
+pub(super) fn tables(summary: &Summary) -> [Table; 6] {
+    [
+        steps(summary),
+        phases(summary),
+        monitors(summary),
+        redefinitions(summary),
+        modules(summary),
+        checkpoints(summary),
+    ]
 }
 
 /// Every universe of every run.
@@ -112,6 +120,44 @@ fn redefinitions(summary: &Summary) -> Table {
         "Program|Run|Process|Definition|After step|Entities|Delay|Ended monitors|Plan".split('|');
     Table::new("Redefinitions, µs", heads, rows.collect()).with_prose(&[2, 3, 7, 8]).with_note(
         "Definition: its texts, or how the universe returned to the one before. Delay: what the next step waited for.",
+    )
+}
+
+fn modules(summary: &Summary) -> Table {
+    let rows = universes(summary).flat_map(|(variant, run, universe)| {
+        let row = move |module: &ModuleRun| {
+            let ModuleRun { blocks, kept, restarts, strikes, evicted, last, fuel, .. } = module;
+            let counts = [*blocks, *kept, *restarts, u64::from(*strikes), fuel / blocks.max(&1)];
+            let evicted = evicted.map_or(NONE.into(), count);
+            let last = last.clone().unwrap_or_else(|| NONE.into());
+            let place = place(variant, run, universe, &module.module);
+            [&place[..], &counts.map(count), &[evicted, last]].concat()
+        };
+        universe.modules.iter().map(row)
+    });
+    let heads = "Program|Run|Process|Module|Blocks|Kept|Restarts|Strikes|Fuel|Evicted|Last failure"
+        .split('|');
+    Table::new("Modules of users", heads, rows.collect()).with_prose(&[2, 3, 10]).with_note(
+        "Kept: blocks that kept their rows, because the module failed. Fuel: of a block. Evicted: the step.",
+    )
+}
+
+fn checkpoints(summary: &Summary) -> Table {
+    let rows = universes(summary).filter_map(|(variant, run, universe)| {
+        let checkpoints = universe.checkpoints.as_ref()?;
+        let CheckpointsRun { written, failed, late, step, bytes, .. } = checkpoints;
+        let counts = [written, failed, late, step, bytes].map(|number| count(*number));
+        let CheckpointsRun { image_ns_mean, image_ns_max, write_ns_max, .. } = checkpoints;
+        let times = [image_ns_mean, image_ns_max, write_ns_max].map(|ns| micros(*ns as f64));
+        let failure = checkpoints.failure.clone().unwrap_or_else(|| NONE.into());
+        let place = place(variant, run, universe, &checkpoints.file);
+        Some([&place[..], &counts, &times, &[failure]].concat())
+    });
+    let heads = "Program|Run|Process|File|Written|Failed|Late|Step|Bytes|Image|Image max|Write max|Last failure"
+        .split('|');
+    Table::new("Checkpoints, µs", heads, rows.collect()).with_prose(&[2, 3, 12]).with_note(
+        "Late: due while the one before was still being written. Step, bytes: of the last one written. Image: what a step lasted longer to take it. \
+         Write: from the image to the synchronized file, beside the steps.",
     )
 }
 
