@@ -1,8 +1,10 @@
 // The page in a real browser: what a user does with pointer, keys and without eyes, and how fast the picture is.
 //
 //   node page.test.js ADDRESS_OF_TWO_RECORDINGS ADDRESS_OF_A_LARGE_ONE ADDRESS_OF_A_SMALL_ONE ADDRESS_OF_ANOTHER_PROGRAMS
+//     ADDRESS_OF_ONE_WITH_SYSTEM_CALLS
 //
-// All events of the small one are in `exact`, crates/cli/tests/view.rs, and those of another program's in `foreign`.
+// All events of the small one are in `exact`, crates/cli/tests/view.rs, those of another program's in `foreign`, and those of
+// the one with system calls in `calls`.
 
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
@@ -10,7 +12,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { browser, colours, end, test as tested } from "./browser.js";
 
-const [two, large, exact, foreign] = process.argv.slice(2);
+const [two, large, exact, foreign, calls] = process.argv.slice(2);
 
 /** Waits until every timeline shows what was last asked for. */
 async function settled(page) {
@@ -322,12 +324,35 @@ await test("marks, events and times are found, and each result leads to its plac
   assert.equal(await page.locator("#trouble").isVisible(), false);
 });
 
+/** The top of each row of slices in the picture. */
+const sliceRows = (page) =>
+  page.$eval(".pane", (pane) =>
+    [...pane.querySelectorAll(".label.slices")].map((label) => new DOMMatrix(label.style.transform).m42).sort((a, b) => a - b),
+  );
+
+await test("system calls are slices below their thread", calls, {}, async (page) => {
+  await labelled(page, ["CPU 0", "reader", "system calls"]);
+  const picture = await page.locator(".picture canvas").boundingBox();
+  const [row] = await sliceRows(page);
+  const at = (ns) => [picture.x + (ns / 10e6) * picture.width, picture.y + row + 8];
+  for (const [ns, words] of [
+    [4e6, "system calls: read for 6.00 ms"],
+    [8.5e6, "system calls: write for 1.00 ms"],
+  ]) {
+    await page.mouse.move(...at(ns));
+    assert.equal(await page.locator(".tip").textContent(), words);
+  }
+  await page.mouse.move(...at(7.5e6));
+  assert.equal(await page.locator(".tip").isVisible(), false);
+  await page.mouse.click(...at(4e6));
+  await page.waitForSelector("#detail .slice");
+  assert.equal(await page.locator("#detail .slice").textContent(), "read: from 1.00 ms, 6.00 ms long.");
+});
+
 await test("slices of other programs stand below their thread, with their names", foreign, {}, async (page) => {
   await labelled(page, ["worker 700: 1 thread, 1 track", "worker", "", "", "connections"]);
   const picture = await page.locator(".picture canvas").boundingBox();
-  const rows = await page.$eval(".pane", (pane) =>
-    [...pane.querySelectorAll(".label.slices")].map((label) => new DOMMatrix(label.style.transform).m42).sort((a, b) => a - b),
-  );
+  const rows = await sliceRows(page);
   const at = (row, ns) => [picture.x + (ns / 10e6) * picture.width, picture.y + rows[row] + 8];
   for (const [row, ns, words] of [
     [0, 3e6, "request for 4.00 ms"],

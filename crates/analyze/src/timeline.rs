@@ -70,11 +70,12 @@ pub struct Timeline {
     pub from: Instant,
     /// The moment of its last.
     pub to: Instant,
-    /// Processors, then their interrupts, then threads in order of appearance, then the slices of other programs.
+    /// Processors, then their interrupts, then threads in order of appearance, then system calls, then the slices of
+    /// other programs.
     pub rows: Vec<Row>,
     /// The row of the first thread.
     pub threads: usize,
-    /// The row of the first slices.
+    /// The row of the first slices: those of system calls come first.
     pub slices: usize,
     /// Stretches for which the events of a processor are missing, by time.
     pub gaps: Vec<Gap>,
@@ -133,8 +134,9 @@ pub enum Subject {
         /// Its name, the last it had.
         name: String,
     },
-    /// The slices of a track of another program that are in so many others: the key of a running segment is the index
-    /// of the slice's name in [`Timeline::names`]. A slice without a length is 1 ns long.
+    /// The slices of a track of another program that are in so many others, or the system calls of a thread: the key
+    /// of a running segment is the index of the slice's name in [`Timeline::names`]. A slice without a length is 1 ns
+    /// long.
     Slices {
         /// The row below which it belongs: that of the thread, or the first one of the same track.
         below: Option<usize>,
@@ -162,7 +164,7 @@ impl Timeline {
         self.threads..self.slices
     }
 
-    /// The rows of slices of other programs.
+    /// The rows of slices: of system calls, and of other programs.
     pub fn slice_rows(&self) -> std::ops::Range<usize> {
         self.slices..self.rows.len()
     }

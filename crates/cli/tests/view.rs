@@ -86,6 +86,36 @@ fn exact(machine: &Machine) -> PathBuf {
     path
 }
 
+/// A recording with system calls in 10 ms: a thread that reads while it sleeps, and then writes. The tests of the page
+/// know these figures.
+fn calls(machine: &Machine) -> PathBuf {
+    let at = |us: u64| Instant::from_nanos(5_000_000_000 + 1_000 * us);
+    let (reader, idle) = (Tid(701), Tid::IDLE);
+    let switch = |prev, next| What::Switch { prev, left: Left::Sleeping, next, priority: 120 };
+    let wake = What::Wake { tid: reader, waker: idle, context: Context::Interrupt, target: 0 };
+    let events = [
+        (0, switch(idle, reader)),
+        (1_000, What::CallEntry(0)),
+        (2_000, switch(reader, idle)),
+        (5_500, wake),
+        (6_000, switch(idle, reader)),
+        (7_000, What::CallExit(0)),
+        (8_000, What::CallEntry(1)),
+        (9_000, What::CallExit(1)),
+        (10_000, switch(reader, idle)),
+    ];
+    let events = events.map(|(us, what)| Event { at: at(us), cpu: 0, what });
+    let name = "reader".to_owned();
+    let thread = Thread { tid: reader, since: Instant::ZERO, pid: 700, name, new: false };
+    let path = machine.folder().join("calls.trace");
+    let file = std::io::BufWriter::new(fs::File::create(&path).unwrap());
+    let mut writer = TraceWriter::new(file, at(0), 0, &[]).unwrap();
+    writer.threads(&[thread]).unwrap();
+    writer.kernel(0, &events).unwrap();
+    writer.close().unwrap();
+    path
+}
+
 /// A trace of another program in 10 ms from the first event on: a thread with slices, an instant and a counter, and a
 /// track of its process. The tests of the page know these figures.
 pub(crate) fn foreign(machine: &Machine) -> PathBuf {
@@ -399,6 +429,38 @@ fn a_search_and_the_wake_ups_of_rows_are_exact() {
 }
 
 #[test]
+fn system_calls_are_slices_below_their_thread() {
+    let machine = Machine::take("view-calls");
+    let path = calls(&machine);
+    let page = Page::serve(&[&path]);
+    let recording = page.json("api/recording?r=0");
+    let rows = recording["rows"].as_array().unwrap();
+    let find = |kind: &str| rows.iter().find(|row| row["kind"] == kind).unwrap();
+    let (thread, row) = (find("thread"), find("slices"));
+    let words = ["name", "below", "depth"].map(|key| row[key].clone());
+    assert_eq!(json!(words), json!(["system calls", thread["row"], 0]));
+    let slice = |at: u64| {
+        let path = format!("api/slice?r=0&row={}&at={at}", row["row"]);
+        let slice = page.json(&path)["slice"].clone();
+        let name = slice["name"].as_u64().map(|name| recording["names"][name as usize].clone());
+        json!([name, slice["from"], slice["to"]])
+    };
+    assert_eq!(slice(4_000_000), json!(["read", 1_000_000, 7_000_000]));
+    assert_eq!(slice(8_500_000), json!(["write", 8_000_000, 9_000_000]));
+    assert_eq!(slice(7_500_000), json!([null, null, null]));
+
+    let path = path.to_str().unwrap();
+    let ended = machine.hemiola(&["analyze", path, "--json"]).with_code(0);
+    let report: Value = serde_json::from_str(&ended.stdout).unwrap();
+    let calls = report["marks"].as_array().unwrap().iter().filter(|mark| mark["kind"] == "call");
+    let brief = |mark: &Value| json!([mark["name"], mark["count"], mark["duration_ns"]["max"]]);
+    let calls: Vec<Value> = calls.map(brief).collect();
+    assert_eq!(calls, [json!(["read", 1, 6_000_000]), json!(["write", 1, 1_000_000])]);
+    let ended = machine.hemiola(&["analyze", path, "--thread", "reader"]).with_code(0);
+    assert!(ended.stdout.contains("System calls") && ended.stdout.contains("6.00 ms"), "{ended:?}");
+}
+
+#[test]
 fn slices_instants_and_counters_of_other_programs_are_shown() {
     let machine = Machine::take("view-foreign");
     let page = Page::serve(&[&foreign(&machine)]);
@@ -585,8 +647,8 @@ fn the_page_works_in_a_browser() {
     let [a, b] = [trace(&machine, "first.trace", 120_000), trace(&machine, "second.trace", 60_000)];
     let large = trace(&machine, "large.trace", many);
     let exact = exact(&machine);
-    let foreign = foreign(&machine);
-    let pages = [&[&a, &b][..], &[&large], &[&exact], &[&foreign]]
+    let (foreign, calls) = (foreign(&machine), calls(&machine));
+    let pages = [&[&a, &b][..], &[&large], &[&exact], &[&foreign], &[&calls]]
         .map(|paths| Page::serve(&paths.iter().map(|path| path.as_path()).collect::<Vec<_>>()));
     in_browser("page.test.js", &pages.each_ref().map(|page| page.address.as_str()));
 }

@@ -18,6 +18,7 @@
 
 #![forbid(unsafe_code)]
 
+mod call;
 mod compressed;
 mod error;
 pub mod event;
@@ -32,6 +33,7 @@ mod tracedat;
 mod tracepoint;
 pub mod track_event;
 
+pub use call::call_name;
 pub use error::{ERRORS_MAX, ReadError};
 pub use event::{Entry, EventKind};
 pub use recording::Recording;

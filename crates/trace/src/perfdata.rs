@@ -57,6 +57,9 @@ fn malformed(offset: u64, reason: impl Into<String>) -> ReadError {
     ReadError::Malformed { offset: offset as usize, reason: reason.into() }
 }
 
+/// The name of the condition with the machine's architecture, as uname(2) has it.
+pub(crate) const ARCHITECTURE: &str = "architecture";
+
 /// How many bytes of records are decoded at once.
 const STRETCH: u64 = 64 << 10;
 
@@ -70,6 +73,7 @@ fn scan_records(mut window: Window<'_>, about: About, mut errors: Errors) -> Sca
     let by = about.version.as_deref().map_or("perf".into(), |version| format!("perf {version}"));
     let mut conditions = vec![("recorded by".to_owned(), by)];
     conditions.extend(about.release.iter().map(|release| ("kernel".to_owned(), release.clone())));
+    conditions.extend(about.architecture.iter().map(|of| (ARCHITECTURE.to_owned(), of.clone())));
     if about.clock != Some(MONOTONIC) {
         let clock = about.clock.map_or("perf's own".into(), |clock| format!("number {clock}"));
         let text = format!(

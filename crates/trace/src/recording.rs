@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use hemiola_units::Instant;
 
+use crate::call::call_name;
 use crate::compressed::{DECOMPRESSED_MAX, Method};
 use crate::error::{Errors, ReadError};
 use crate::perfdata;
@@ -216,6 +217,15 @@ impl Recording {
             Kept::Here(events) => Events::here(events),
             Kept::File(index) => Events::file(index),
         }
+    }
+
+    /// The name of a system call, or its number where the recorded machine has other numbers than x86-64.
+    #[must_use]
+    pub fn call_name(&self, number: u16) -> String {
+        let is_other =
+            |(name, of): &(String, String)| name == perfdata::ARCHITECTURE && of != "x86_64";
+        let known = call_name(number).filter(|_| !self.conditions.iter().any(is_other));
+        known.map_or_else(|| format!("system call {number}"), str::to_owned)
     }
 
     /// Returns the entry of a thread that is valid at a time, or its first entry.

@@ -13,8 +13,8 @@ use super::name::Name;
 use super::observed::{LongSeries, Observed};
 use super::period::about;
 use super::report::{
-    Blocking, CpuReport, Culprit, DelayKind, Distribution, HeldUp, Interference, PeriodFrom,
-    Report, TaskReport, ThreadReport, Waker,
+    Blocking, CpuReport, Culprit, DelayKind, Distribution, HeldUp, Interference, MarkKind,
+    MarkReport, PeriodFrom, Report, TaskReport, ThreadReport, Waker,
 };
 use super::tally::{Code, Taken, Tally, Woken};
 use super::threads::State;
@@ -55,8 +55,10 @@ pub(super) fn report(engine: &mut Engine<'_>) -> Report {
     let seen = if whole > 0.0 { (1.0 - blind as f64 / whole).clamp(0.0, 1.0) } else { 1.0 };
     let mut names = Names::of(engine);
     let mut threads = Vec::with_capacity(names.threads.len());
+    let mut calls = Vec::new();
     for index in 0..names.threads.len() {
         threads.push(thread(engine, &mut names, index, length as f64 * seen));
+        calls.extend(called(engine, &names.threads[index], index));
         // Counts and report of all threads together would take half as much again.
         engine.threads.states[index].free();
     }
@@ -89,7 +91,7 @@ pub(super) fn report(engine: &mut Engine<'_>) -> Report {
         cpus,
         threads,
         tasks,
-        marks: marked::marks(engine.recording),
+        marks: marked::marks(engine.recording, calls),
         misses: std::mem::take(&mut engine.misses),
         missed_deadlines: engine.missed,
         accounting: accounting::compare(
@@ -248,6 +250,27 @@ fn thread(engine: &Engine<'_>, names: &mut Names, index: usize, seen: f64) -> Th
         blocking_ns: distribution(&streams.blocking),
         missed: totals.missed,
     }
+}
+
+/// The system calls of a thread, by number.
+fn called<'e>(
+    engine: &'e Engine<'_>,
+    name: &'e Name,
+    index: usize,
+) -> impl Iterator<Item = MarkReport> + 'e {
+    let state = &engine.threads.states[index];
+    let all = state.totals.called.iter().flat_map(|called| called.iter());
+    all.map(|(number, called)| MarkReport {
+        name: engine.recording.call_name(*number),
+        track: name.to_string(),
+        tid: state.tid,
+        pid: engine.threads.pid(state),
+        kind: MarkKind::Call,
+        count: called.lengths.count(),
+        incomplete: called.incomplete,
+        duration_ns: called.lengths.distribution(),
+        values: None,
+    })
 }
 
 /// T of a thread: given, or what was found if the intervals between its releases in the whole recording bear it out.

@@ -9,6 +9,7 @@
 //! second one knows the gaps from the first.
 
 mod books;
+mod calls;
 mod deadline;
 mod jobs;
 
@@ -228,6 +229,7 @@ impl<'r> Engine<'r> {
     fn finish(&mut self, thread: usize) {
         self.hide(thread);
         let end = self.now;
+        self.end_call(thread, end, None);
         let state = &mut self.threads.states[thread];
         let gap = self.gaps.until > state.since;
         let length = end.saturating_sub(state.since);
@@ -294,12 +296,16 @@ impl<'r> Engine<'r> {
                     }
                 }
             }
-            What::CallEntry(_) => {
+            What::CallEntry(number) => {
                 if let Some(thread) = cpu.current.as_thread() {
-                    self.threads.states[thread].totals.calls += 1;
+                    self.call(thread, at, number);
                 }
             }
-            What::CallExit(_) => {}
+            What::CallExit(number) => {
+                if let Some(thread) = cpu.current.as_thread() {
+                    self.end_call(thread, at, Some(number));
+                }
+            }
             What::Lost(lost) => {
                 self.lost += u64::from(lost);
                 let gap = Gap {
@@ -339,6 +345,7 @@ impl<'r> Engine<'r> {
             state.since = from;
             state.cut();
             self.becomes(thread, from, Doing::Unseen);
+            self.end_call(thread, from, None);
         }
         let cpu = &mut self.cpus[c];
         (cpu.current, cpu.tid) = (Code::UNKNOWN, Tid::UNKNOWN);
@@ -458,6 +465,7 @@ impl<'r> Engine<'r> {
         };
         if left == Left::Dead {
             self.close(thread);
+            self.end_call(thread, at, None);
             // The number may be used again.
             self.threads.states[thread].until = at;
         }

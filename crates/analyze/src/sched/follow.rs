@@ -45,6 +45,9 @@ pub(crate) trait Follow {
     /// The job of the thread is over; `complete`: everything since its release was seen.
     fn close(&mut self, thread: usize, complete: bool);
 
+    /// A thread enters a system call of that number, or returns from it.
+    fn call(&mut self, _thread: usize, _at: u64, _number: Option<u16>) {}
+
     /// A thread has a page fault.
     fn page_fault(&mut self, thread: usize, at: u64, in_kernel: bool);
 }

@@ -11,8 +11,8 @@ use hemiola_trace::{EventKind, Recording, perfetto};
 use super::report::{MarkKind, MarkReport, MarkedValues};
 
 /// The marks of a recording: slices first, those that took longest before all others, then counters and instants, by
-/// how often they occur.
-pub(super) fn marks(recording: &Recording) -> Vec<MarkReport> {
+/// how often they occur, and then system calls, as slices.
+pub(super) fn marks(recording: &Recording, calls: Vec<MarkReport>) -> Vec<MarkReport> {
     let ours = recording.tracks.iter().flat_map(of_program);
     let names = &recording.track_events.names;
     let foreign = &recording.track_events.tracks;
@@ -20,6 +20,7 @@ pub(super) fn marks(recording: &Recording) -> Vec<MarkReport> {
         .chain(foreign.iter().flat_map(|track| of_slices(track, names)))
         .chain(foreign.iter().flat_map(|track| of_instants(track, names)))
         .chain(foreign.iter().filter_map(|track| of_counter(track, recording)))
+        .chain(calls)
         .collect();
     all.sort_by_cached_key(|mark| {
         let together = mark.duration_ns.as_ref().map(|of| of.mean * of.count as f64);
@@ -182,7 +183,7 @@ mod tests {
         };
         let mut recording = Recording::new(Vec::new(), Vec::new(), Vec::new());
         recording.track_events = track_events;
-        let found = marks(&recording);
+        let found = marks(&recording, Vec::new());
         let brief = |mark: &MarkReport| (mark.kind, mark.name.clone(), mark.count, mark.incomplete);
         assert_eq!(
             found.iter().map(brief).collect::<Vec<_>>(),
@@ -213,7 +214,7 @@ mod tests {
         let mut track =
             perfetto::Track { pid: 9, name: "loop".into(), entries, ..perfetto::Track::default() };
         track.names.insert_all(EventKind::Mark, &[(0, "tick"), (1, "depth"), (2, "state")]);
-        let found = marks(&Recording::new(Vec::new(), Vec::new(), vec![track]));
+        let found = marks(&Recording::new(Vec::new(), Vec::new(), vec![track]), Vec::new());
         let brief = |mark: &MarkReport| (mark.kind, mark.name.clone(), mark.count, mark.tid);
         assert_eq!(
             found.iter().map(brief).collect::<Vec<_>>(),

@@ -37,7 +37,8 @@ pub struct Report {
     pub threads: Vec<ThreadReport>,
     /// Each marked task, in the order of the recording's tracks.
     pub tasks: Vec<TaskReport>,
-    /// What programs marked besides jobs, and the track events of other programs: slices, then counters, then instants.
+    /// What programs marked besides jobs, and the track events of other programs: slices, then counters, then instants;
+    /// and then the system calls of each thread, where recorded.
     pub marks: Vec<MarkReport>,
     /// Missed deadlines in the order of their releases, the first [`MISSES_MAX`](super::MISSES_MAX).
     pub misses: Vec<Miss>,
@@ -334,6 +335,8 @@ pub enum MarkKind {
     Counter,
     /// A single moment.
     Instant,
+    /// A system call of a thread, from entry to return.
+    Call,
 }
 
 /// The values of a counter.

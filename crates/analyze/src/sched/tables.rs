@@ -23,6 +23,7 @@ pub fn tables(report: &Report) -> Vec<Table> {
     let mut tables = vec![
         tasks(report),
         marks(report, |_| true),
+        calls(report, |_| true),
         threads(report),
         interference(report),
         blocking(report),
@@ -194,11 +195,11 @@ fn tasks(report: &Report) -> Table {
 
 /// What programs marked besides jobs, as far as it is wanted.
 pub fn marks(report: &Report, is_wanted: impl Fn(&MarkReport) -> bool) -> Table {
-    let wanted: Vec<&MarkReport> = report.marks.iter().filter(|mark| is_wanted(mark)).collect();
+    let wanted = wanted(report, |mark| mark.kind != MarkKind::Call && is_wanted(mark));
     let row = |mark: &&MarkReport| {
         let track = printable(&mark.track);
         let kind = match mark.kind {
-            MarkKind::Slice => "slice",
+            MarkKind::Slice | MarkKind::Call => "slice",
             MarkKind::Counter => "counter",
             MarkKind::Instant => "instant",
         };
@@ -223,16 +224,51 @@ pub fn marks(report: &Report, is_wanted: impl Fn(&MarkReport) -> bool) -> Table 
         row.extend(figures);
         row
     };
-    let more = match wanted.len().saturating_sub(ROWS_MAX) {
-        0 => String::new(),
-        more => format!(" {} more are in --json.", count(more as u64)),
-    };
+    let more = beyond(&wanted);
     let rows = wanted.iter().take(ROWS_MAX).map(row).collect();
     Table::new("Marks", "Track|Mark|Kind|Count|Min|Mean|Max|Together".split('|'), rows)
         .with_prose(&[1])
         .with_note(format!(
             "Slices: from beginning to end, with everything that happened meanwhile; those without an end count, but are in \
              no other figure. Counters: their values.{more}"
+        ))
+}
+
+fn wanted(report: &Report, is_wanted: impl Fn(&MarkReport) -> bool) -> Vec<&MarkReport> {
+    report.marks.iter().filter(|mark| is_wanted(mark)).collect()
+}
+
+/// A sentence about the marks that a table leaves out.
+fn beyond(marks: &[&MarkReport]) -> String {
+    match marks.len().saturating_sub(ROWS_MAX) {
+        0 => String::new(),
+        more => format!(" {} more are in --json.", count(more as u64)),
+    }
+}
+
+/// The system calls of threads, those that took longest before all others.
+pub fn calls(report: &Report, is_wanted: impl Fn(&MarkReport) -> bool) -> Table {
+    let wanted = wanted(report, |mark| mark.kind == MarkKind::Call && is_wanted(mark));
+    let row = |mark: &&MarkReport| {
+        let figures = mark.duration_ns.as_ref().map(|of| {
+            let total = of.mean * of.count as f64;
+            [of.min as f64, of.mean, of.p99 as f64, of.max as f64, total].map(duration)
+        });
+        let mut row = vec![
+            named(&printable(&mark.track), Some(mark.tid)),
+            mark.name.clone(),
+            count(mark.count + mark.incomplete),
+        ];
+        row.extend(figures.unwrap_or_else(|| [NONE; 5].map(str::to_owned)));
+        row
+    };
+    let rows = wanted.iter().take(ROWS_MAX).map(row).collect();
+    Table::new("System calls", "Thread|Call|Count|Min|Mean|p99|Max|In total".split('|'), rows)
+        .with_prose(&[1])
+        .with_note(format!(
+            "From entry to return, with all waiting in between. Calls whose return was not seen count, but are in no other \
+             figure. Names are those of x86-64.{}",
+            beyond(&wanted)
         ))
 }
 

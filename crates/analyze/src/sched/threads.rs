@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use hemiola_stats::Stream;
 use hemiola_trace::Recording;
 use hemiola_trace::sched::{PRIORITY_UNKNOWN, Reservation, Tid};
 use hemiola_units::Instant;
@@ -65,6 +66,8 @@ pub(super) struct State {
     /// A wake-up that came while it was not asleep: it may have been on its way.
     pub(super) woken_early: Option<u64>,
     pub(super) waits: Waits,
+    /// The system call that it is in: its number, and when it entered it.
+    pub(super) call: Option<(u16, u64)>,
     /// How often it was lost from sight.
     pub(super) cuts: u64,
     pub(super) invocation: Invocation,
@@ -191,12 +194,24 @@ pub(super) struct Totals {
     pub(super) running_elsewhere: u64,
     pub(super) page_faults: u64,
     pub(super) calls: u64,
+    /// By the number of the system call.
+    #[expect(clippy::box_collection, reason = "most threads have none: one word, not three")]
+    pub(super) called: Option<Box<BTreeMap<u16, Called>>>,
     pub(super) incomplete: u64,
     pub(super) missed: u64,
     /// Ascending.
     pub(super) cpus: Vec<u16>,
     pub(super) culprits: Tally<CULPRITS_MAX>,
     pub(super) wakers: Tally<CULPRITS_MAX, Woken>,
+}
+
+/// The system calls of one number.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Called {
+    /// From entry to return.
+    pub(super) lengths: Stream,
+    /// Calls whose return was not seen.
+    pub(super) incomplete: u64,
 }
 
 /// The times of complete invocations.
@@ -224,6 +239,7 @@ impl State {
             priority: PRIORITY_UNKNOWN,
             raised: 0,
             woken_early: None,
+            call: None,
             waits: Waits::default(),
             cuts: 0,
             invocation: Invocation::default(),
@@ -249,6 +265,7 @@ impl State {
     pub(super) fn free(&mut self) {
         self.totals.culprits = Tally::default();
         self.totals.wakers = Tally::default();
+        self.totals.called = None;
         self.invocation.delays = Tally::default();
         (self.waits, self.streams) = (Waits::default(), Streams::default());
         self.finder = Finder::default();

@@ -52,19 +52,24 @@ impl Timeline {
     }
 }
 
-pub(super) struct Builder {
+pub(super) struct Builder<'r> {
     pub(super) timeline: Timeline,
     /// The place of each name.
     names: BTreeMap<String, u32>,
     /// The row of each processor by its number.
     processors: Vec<Option<u32>>,
     page_fault: [Option<u32>; 2],
+    /// The system calls of each thread that makes any.
+    calls: BTreeMap<usize, Track>,
+    /// The place of the name of each system call.
+    call_names: BTreeMap<u16, u32>,
+    recording: &'r Recording,
     /// Where segments go that are not kept in memory.
     outside: Option<Outside>,
 }
 
-impl Builder {
-    fn new(recording: &Recording, outside: Option<Outside>) -> Self {
+impl<'r> Builder<'r> {
+    fn new(recording: &'r Recording, outside: Option<Outside>) -> Self {
         let length = recording.cpus.iter().max().map_or(0, |cpu| usize::from(*cpu) + 1);
         let mut processors = vec![None; length];
         let rows = |subject: fn(u16) -> Subject| recording.cpus.iter().map(move |c| subject(*c));
@@ -74,7 +79,16 @@ impl Builder {
         let rows = rows(Subject::Processor).chain(rows(Subject::Interrupts));
         let rows = rows.map(|subject| Row::of(subject, outside.as_ref())).collect();
         let timeline = Timeline { rows, threads: 2 * recording.cpus.len(), ..Timeline::default() };
-        Self { timeline, names: BTreeMap::new(), processors, page_fault: [None; 2], outside }
+        Self {
+            timeline,
+            names: BTreeMap::new(),
+            processors,
+            page_fault: [None; 2],
+            calls: BTreeMap::new(),
+            call_names: BTreeMap::new(),
+            recording,
+            outside,
+        }
     }
 
     fn processor_row(&self, cpu: u16) -> Option<usize> {
@@ -110,7 +124,7 @@ impl Builder {
     }
 }
 
-impl Follow for Builder {
+impl Follow for Builder<'_> {
     fn restart(&mut self) {
         self.timeline.rows.truncate(self.timeline.threads);
         for row in &mut self.timeline.rows {
@@ -119,6 +133,8 @@ impl Follow for Builder {
         self.timeline.names.clear();
         self.names.clear();
         self.page_fault = [None; 2];
+        self.calls.clear();
+        self.call_names.clear();
     }
 
     fn processor(&mut self, cpu: u16, at: u64, has: Code) {
@@ -167,6 +183,26 @@ impl Follow for Builder {
         }
     }
 
+    fn call(&mut self, thread: usize, at: u64, number: Option<u16>) {
+        let name = number.map(|number| match self.call_names.get(&number) {
+            Some(name) => *name,
+            None => {
+                let name = self.name(&self.recording.call_name(number));
+                *self.call_names.entry(number).insert_entry(name).get()
+            }
+        });
+        let outside = &self.outside;
+        let track = self.calls.entry(thread).or_insert_with(|| Track::outside(outside.clone()));
+        match name {
+            Some(name) => {
+                // Neighbours of one name stay apart.
+                track.release();
+                track.push(at, State::Running, name.min(NOBODY));
+            }
+            None => track.push(at, State::Rest, NOBODY),
+        }
+    }
+
     fn page_fault(&mut self, thread: usize, at: u64, in_kernel: bool) {
         let words = ["page fault", "page fault in the kernel"];
         let slot = usize::from(in_kernel);
@@ -183,7 +219,7 @@ impl Follow for Builder {
     }
 }
 
-impl Builder {
+impl Builder<'_> {
     fn finish(mut self, recording: &Recording, walk: Walk) -> (Timeline, Report) {
         let Walk { report, events, threads, tasks, event_threads } = walk;
         let (mut from, mut to) = (events.map(|(_, from)| from), report.to_ns);
@@ -202,6 +238,7 @@ impl Builder {
             }
         }
         self.timeline.slices = self.timeline.rows.len();
+        self.calls();
         for (track, thread) in recording.track_events.tracks.iter().zip(event_threads) {
             if let Some((first, last)) = track.span() {
                 let first = first.nanos();
@@ -221,6 +258,20 @@ impl Builder {
             row.finish(to);
         }
         (timeline, report)
+    }
+
+    /// Adds a row for the system calls of each thread.
+    fn calls(&mut self) {
+        for (thread, track) in std::mem::take(&mut self.calls) {
+            let below = self.timeline.threads + thread;
+            if below >= self.timeline.slices || self.timeline.rows.len() >= ROWS_MAX {
+                continue;
+            }
+            let Subject::Thread { pid, .. } = self.timeline.rows[below].subject else { continue };
+            let name = "system calls".to_owned();
+            let subject = Subject::Slices { below: Some(below), pid, name, depth: 0 };
+            self.timeline.rows.push(Row { track, ..Row::of(subject, None) });
+        }
     }
 
     /// Adds the jobs and single moments that a program marked.

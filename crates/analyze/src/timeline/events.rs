@@ -6,7 +6,7 @@ use super::build::{Builder, ROWS_MAX};
 use super::track::State;
 use super::{Counter, Mark, NOBODY, Subject};
 
-impl Builder {
+impl Builder<'_> {
     /// Adds a track: `names` are those of its slices and instants, and `thread` is its thread, if it has one.
     pub(super) fn events(&mut self, names: &[String], track: &EventTrack, thread: Option<usize>) {
         let thread = thread.map(|thread| self.timeline.threads + thread);

@@ -17,6 +17,7 @@ pub(super) struct About {
     pub(super) big_endian_formats: bool,
     pub(super) release: Option<String>,
     pub(super) version: Option<String>,
+    pub(super) architecture: Option<String>,
     /// The time of the start on the clock, and in nanoseconds since 1970 UTC.
     pub(super) began: Option<(u64, u64)>,
     /// Where the records are.
@@ -39,6 +40,7 @@ const IDS_MAX: usize = 1 << 22;
 const TRACING_DATA: u32 = 1;
 const OS_RELEASE: u32 = 4;
 const PERF_VERSION: u32 = 5;
+const ARCHITECTURE: u32 = 6;
 const CLOCK_DATA: u32 = 29;
 
 /// `CLOCK_MONOTONIC`, and others of clock_gettime(2).
@@ -158,6 +160,7 @@ impl About {
             big_endian_formats: false,
             release: None,
             version: None,
+            architecture: None,
             began: None,
             data,
         }
@@ -254,6 +257,7 @@ impl About {
             }
             OS_RELEASE => self.release = Some(text(cursor)?),
             PERF_VERSION => self.version = Some(text(cursor)?),
+            ARCHITECTURE => self.architecture = Some(text(cursor)?),
             CLOCK_DATA => {
                 cursor.u32()?;
                 let clock = cursor.u32()?;
