@@ -281,8 +281,33 @@ pub(crate) enum Measuring {
     },
     /// Measure how long commands take, what they use, and how they compare
     Command(Commands),
+    /// Measure the network to another host, or answer one that measures
+    Link(Link),
     /// Compare two machines: result folders of `measure`, or their machine.toml files
     Compare(Compare),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Link {
+    /// The other host, HOST or HOST:PORT, where `hemiola measure link --serve` runs
+    #[arg(value_name = "HOST", required_unless_present = "serve")]
+    pub(crate) host: Option<String>,
+    /// Answer other hosts at this address until Ctrl-C: ADDRESS or ADDRESS:PORT
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1",
+        conflicts_with_all = ["host", "output", "only", "quick", "json"])]
+    pub(crate) serve: Option<String>,
+    /// Measure for about 15 s instead of 4 min
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// The result folder: new or empty [default: results/link-DATE-TIME]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+    /// Measure only figures whose names start with PREFIX, for example link.udp
+    #[arg(long, value_name = "PREFIX", num_args = 1..)]
+    pub(crate) only: Vec<String>,
+    /// Print summary.json instead of tables
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, clap::Args)]

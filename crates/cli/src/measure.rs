@@ -1,6 +1,7 @@
 //! `hemiola measure`: this machine's figures of merit, commands, experiments, and comparisons of machines.
 
 mod command;
+mod link;
 mod recorded;
 
 use std::fs;
@@ -10,6 +11,7 @@ use std::process::ExitCode;
 use hemiola_diagnostic::{Problem, render};
 use hemiola_measure::command::Processes;
 use hemiola_measure::experiment::{self, ExperimentError, Own, Report};
+use hemiola_measure::link::{WithLink, catalogue};
 use hemiola_measure::set::{self, Budget};
 use hemiola_measure::{Alone, Interrupted, Probes, Survey, identity, kernel_caches, report};
 use hemiola_model::machine::{FILE_NAME, Machine, MachineError};
@@ -29,6 +31,8 @@ use crate::progress::Progress;
 use crate::report::{PAGE, SUMMARY};
 use crate::run::{default_folder, interruption, name, now_unix_s};
 
+use link::connect;
+
 /// What to do about a command of an experiment that fails.
 const FAILURE_HINT: &str = "sh -c 'COMMAND || true' measures a command that fails";
 
@@ -43,6 +47,7 @@ pub(crate) fn measure(args: Measure) -> Result<ExitCode, Failure> {
             Ok(gate(is_gate, &report.failures()))
         }
         Some(Measuring::Command(args)) => command::command(&args),
+        Some(Measuring::Link(args)) => link::link(&args),
         Some(Measuring::Compare(args)) => compare(&args),
     }
 }
@@ -87,14 +92,19 @@ fn survey(args: &Set) -> Result<ExitCode, Failure> {
         let reason = survey.missing.first().map_or("the set is empty", |first| &first.reason);
         return Err(Failure::failed(format!("no figure could be measured: {reason}")));
     }
-    folder.write(FILE_NAME, survey.machine.write().as_bytes()).map_err(Failure::failed)?;
-    folder.write_json(SUMMARY, &survey.summary()).map_err(Failure::failed)?;
-    folder.write(PAGE, report::page(&survey).as_bytes()).map_err(Failure::failed)?;
-    let folder = folder.keep();
+    let folder = write(folder, &survey)?;
     let (tables, conditions) = (report::tables(&survey), report::conditions(&survey));
     print!("{}", terminal::document("Figures of merit", &tables, &survey.notes, &conditions));
     println!("{}", folder.display());
     Ok(ExitCode::SUCCESS)
+}
+
+/// Writes a survey into its folder and keeps it.
+fn write(folder: Folder, survey: &Survey) -> Result<PathBuf, Failure> {
+    folder.write(FILE_NAME, survey.machine.write().as_bytes()).map_err(Failure::failed)?;
+    folder.write_json(SUMMARY, &survey.summary()).map_err(Failure::failed)?;
+    folder.write(PAGE, report::page(survey).as_bytes()).map_err(Failure::failed)?;
+    Ok(folder.keep())
 }
 
 /// Runs an experiment, from its file to its verdict.
@@ -110,7 +120,7 @@ fn experiment(
             file.display()
         ))
     })?;
-    let catalogue = hemiola_probe::catalogue();
+    let catalogue = [hemiola_probe::catalogue(), catalogue()].concat();
     let plan = experiment::read(&text, &experiment::known(&catalogue)).map_err(|problems| {
         Failure::bad_input(render(&problems, &text, &file.display().to_string()))
     })?;
@@ -127,7 +137,9 @@ fn experiment(
     let started_unix_s = now_unix_s();
     let mut probes = Probes::start(setting).map_err(Failure::failed)?;
     let mut processes = Processes::new(FAILURE_HINT, &interrupted);
-    let mut source = Own::new(&plan, &mut probes, &mut processes, &recorded);
+    let mut link = plan.peer.as_deref().map(connect).transpose().map_err(Failure::failed)?;
+    let mut figures = WithLink { others: &mut probes, link: link.as_mut() };
+    let mut source = Own::new(&plan, &mut figures, &mut processes, &recorded);
     let mut progress = Progress::new();
     progress.print(&format!("{}: at most {}", plan.title, plan.within));
     let outcome = experiment::run(

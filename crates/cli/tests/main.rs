@@ -20,6 +20,7 @@ mod hostile;
 mod kernel;
 mod ladder;
 mod linear;
+mod link;
 mod living;
 mod machine;
 mod managers;

@@ -4,6 +4,10 @@ use std::fs;
 
 use hemiola_probe::Load;
 use hemiola_report::text::percent;
+use hemiola_rt::clock::{Clock, MonotonicClock};
+use hemiola_rt::sys::cpu;
+use hemiola_rt::sys::timer::sleep_until;
+use hemiola_units::Span;
 use serde::{Deserialize, Serialize};
 
 /// Times of all processors since the machine started, in ticks of the kernel.
@@ -127,6 +131,44 @@ impl Meanwhile {
             percent(most(&self.stolen))
         )
     }
+}
+
+/// Watches the work of others, block by block.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    /// The times at the beginning of the block.
+    counters: Option<Counters>,
+    blocks: Vec<Activity>,
+}
+
+impl Watch {
+    /// Begins with the first block.
+    pub(crate) fn start() -> Self {
+        Self { counters: Counters::read(), blocks: Vec::new() }
+    }
+
+    /// Rests, and ends the block.
+    pub(crate) fn end_block(&mut self, rest: Span) {
+        if rest > Span::ZERO {
+            sleep_until(MonotonicClock.now() + rest);
+        }
+        // The times of blocks that are too short are counted together.
+        let (before, now) = (self.counters, Counters::read());
+        let activity = before.zip(now).and_then(|(before, now)| now.since(before, cpus()));
+        if let Some(activity) = activity {
+            self.blocks.push(activity);
+            self.counters = now;
+        }
+    }
+
+    /// The work of others during the blocks so far.
+    pub(crate) fn meanwhile(&self, load: Load) -> Meanwhile {
+        Meanwhile::of(&self.blocks, cpus(), load)
+    }
+}
+
+fn cpus() -> u32 {
+    cpu::online().iter().count() as u32
 }
 
 #[cfg(test)]

@@ -50,6 +50,8 @@ pub struct Experiment {
     pub cpu: Option<u16>,
     /// The requested scheduling of the measuring threads.
     pub scheduling: Policy,
+    /// The other host of figures of a link.
+    pub peer: Option<String>,
     /// Step 4, expectation: inputs of the formulas besides figures of merit.
     pub inputs: Vec<OwnInput>,
     /// Step 4, set-up: the parts of the measurement, and what is subtracted.

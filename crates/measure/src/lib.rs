@@ -11,6 +11,7 @@
 //! * [`Survey`]: all results, for `machine.toml` and `summary.json`; [`report`]: as tables and a page.
 //! * [`compare()`]: two machines side by side.
 //! * [`command`]: commands measured in turns and compared.
+//! * [`link`]: the network between two hosts.
 //! * [`experiment`]: an experiment in seven steps, from its text to its verdict.
 //!
 //! ```
@@ -39,6 +40,7 @@ pub mod compare;
 pub mod derive;
 pub mod experiment;
 mod kernel;
+pub mod link;
 mod measurement;
 pub mod report;
 mod series;
@@ -58,5 +60,5 @@ pub use kernel::{identity, kernel_caches};
 pub use measurement::{Interrupted, Progress, measure};
 pub use series::Series;
 pub use source::{Probes, ReadError, ReadingSource};
-pub use summary::{FORMAT, Missing, Summary, SummaryFigure};
+pub use summary::{FORMAT, LinkSummary, Missing, Summary, SummaryFigure};
 pub use survey::Survey;

@@ -7,11 +7,12 @@ use hemiola_report::page::Figure as Drawn;
 use hemiola_report::page::{Card, Page, Tone};
 use hemiola_report::plot::Scale;
 use hemiola_report::table::Table;
-use hemiola_report::text::{count, date, ratio, round_duration, size};
+use hemiola_report::text::{count, date, percent, ratio, round_duration, size};
 
-use crate::Survey;
 use crate::derive;
+use crate::link::{Counts, Share};
 use crate::text::{interval, value};
+use crate::{LinkSummary, Survey};
 
 const NONE: &str = "–";
 
@@ -25,6 +26,7 @@ pub fn tables(survey: &Survey) -> Vec<Table> {
         communication(figures, "latency"),
         communication(figures, "throughput"),
         others(figures),
+        losses(survey),
         missing(survey),
     ];
     tables.retain(|table| !table.rows.is_empty());
@@ -190,6 +192,31 @@ fn others(figures: &[Figure]) -> Table {
     Table::new("Other figures", heads, rows).with_note(
         "Repeat: the interval that contains the next measurement's value in 95 of 100 cases.",
     )
+}
+
+/// The datagrams of a link that were lost.
+fn losses(survey: &Survey) -> Table {
+    let heads = ["Datagrams", "Lost", "Share", "Repeat"];
+    let Some(LinkSummary { with, losses }) = &survey.link else {
+        return Table::new("Losses", heads, Vec::new());
+    };
+    let row = |direction: &str, all: u64, left: u64, share: Share| {
+        vec![
+            format!("{direction} {with}"),
+            format!("{} of {}", count(all - left), count(all)),
+            percent(share.value),
+            format!("{} … {}", percent(share.low), percent(share.high)),
+        ]
+    };
+    let Counts { sent, arrived, returned, late, repeated } = losses.all;
+    let rows =
+        vec![row("to", sent, arrived, losses.to), row("from", arrived, returned, losses.from)];
+    Table::new("Losses of datagrams, of 200 B each, one in each ms", heads, rows).with_note(format!(
+        "The other host says how many arrived. {} came back late, {} twice. Repeat: from the differences between blocks; \
+         if none was lost, the share that would have shown itself in 95 of 100 cases.",
+        count(late),
+        count(repeated)
+    ))
 }
 
 fn missing(survey: &Survey) -> Table {

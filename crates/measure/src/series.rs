@@ -2,8 +2,9 @@
 
 use hemiola_model::machine::Figure;
 use hemiola_probe::{Overhead, Readings, Unit};
+use hemiola_rt::sys::cpu;
 use hemiola_stats::{mean_and_std, median, quantile, repeat_interval_of_times, sorted};
-use hemiola_units::Span;
+use hemiola_units::{Bytes, Granted, Policy, Span};
 
 /// Readings of one figure.
 #[derive(Clone, Debug)]
@@ -112,6 +113,26 @@ impl Series {
             overhead: overhead.value,
             circumstances: self.circumstances.join(", "),
         })
+    }
+}
+
+/// Readings of a thread with ordinary scheduling on any processor, from which nothing was subtracted.
+pub(crate) fn ordinary(name: &str, unit: Unit, values: Vec<f64>) -> Readings {
+    Readings {
+        name: name.into(),
+        unit,
+        values,
+        batch: 1,
+        overhead: Overhead::default(),
+        granted: Granted {
+            scheduling: Policy::Other { nice: 0 },
+            cpus: cpu::online(),
+            lock_memory: false,
+            prefault_stack: Bytes(0),
+            refusals: Vec::new(),
+        },
+        circumstances: Vec::new(),
+        notes: Vec::new(),
     }
 }
 

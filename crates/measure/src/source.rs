@@ -2,14 +2,12 @@
 
 use hemiola_probe::load::{self, LoadGuard};
 use hemiola_probe::{ProbeError, Readings, Setting};
-use hemiola_rt::clock::{Clock, MonotonicClock};
-use hemiola_rt::sys::cpu;
-use hemiola_rt::sys::timer::sleep_until;
 use hemiola_units::Span;
 use thiserror::Error;
 
-use crate::activity::{Activity, Counters, Meanwhile};
+use crate::activity::{Meanwhile, Watch};
 use crate::command::CommandError;
+use crate::link::LinkError;
 
 /// Why readings could not be taken.
 #[derive(Debug, Error)]
@@ -21,6 +19,9 @@ pub enum ReadError {
     /// A command failed.
     #[error(transparent)]
     Command(#[from] CommandError),
+    /// The other host of a link failed.
+    #[error(transparent)]
+    Link(#[from] LinkError),
 }
 
 /// A source of readings of figures by name.
@@ -40,9 +41,7 @@ pub trait ReadingSource {
 pub struct Probes {
     setting: Setting,
     _load: Option<LoadGuard>,
-    /// The times at the beginning of the block.
-    counters: Option<Counters>,
-    blocks: Vec<Activity>,
+    watch: Watch,
 }
 
 impl Probes {
@@ -52,18 +51,14 @@ impl Probes {
     /// When its process cannot be started.
     pub fn start(setting: Setting) -> Result<Self, ProbeError> {
         let load = load::start(&setting)?;
-        Ok(Self { setting, _load: load, counters: Counters::read(), blocks: Vec::new() })
+        Ok(Self { setting, _load: load, watch: Watch::start() })
     }
 
     /// The work of others during the blocks so far.
     #[must_use]
     pub fn meanwhile(&self) -> Meanwhile {
-        Meanwhile::of(&self.blocks, cpus(), self.setting.load)
+        self.watch.meanwhile(self.setting.load)
     }
-}
-
-fn cpus() -> u32 {
-    cpu::online().iter().count() as u32
 }
 
 impl ReadingSource for Probes {
@@ -72,15 +67,6 @@ impl ReadingSource for Probes {
     }
 
     fn end_block(&mut self, rest: Span) {
-        if rest > Span::ZERO {
-            sleep_until(MonotonicClock.now() + rest);
-        }
-        // The times of blocks that are too short are counted together.
-        let (before, now) = (self.counters, Counters::read());
-        let activity = before.zip(now).and_then(|(before, now)| now.since(before, cpus()));
-        if let Some(activity) = activity {
-            self.blocks.push(activity);
-            self.counters = now;
-        }
+        self.watch.end_block(rest);
     }
 }

@@ -7,6 +7,7 @@ use hemiola_trace::result::Conditions;
 use serde::{Deserialize, Serialize};
 
 use crate::activity::Meanwhile;
+use crate::link::Losses;
 use crate::staircase::{KernelCache, Level};
 
 /// The version of the schema; a reader rejects a later one.
@@ -40,6 +41,18 @@ pub struct Summary {
     pub disagreements: Vec<String>,
     /// Warnings about the figures, without repetition.
     pub notes: Vec<String>,
+    /// The measured link, if it is one between two hosts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<LinkSummary>,
+}
+
+/// A link between two hosts, besides its figures.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LinkSummary {
+    /// The other host.
+    pub with: String,
+    /// Datagrams that were lost.
+    pub losses: Losses,
 }
 
 /// A figure of merit for other programs.

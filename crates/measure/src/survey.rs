@@ -10,7 +10,7 @@ use crate::derive;
 use crate::kernel::identity;
 use crate::series::{Series, notes};
 use crate::staircase::{self, KernelCache, Level};
-use crate::summary::{self, Missing, Summary};
+use crate::summary::{self, LinkSummary, Missing, Summary};
 
 /// A measured machine.
 #[derive(Clone, Debug)]
@@ -31,6 +31,8 @@ pub struct Survey {
     pub kernel: Vec<KernelCache>,
     /// Warnings about the figures, without repetition.
     pub notes: Vec<String>,
+    /// The measured link, if it is one between two hosts.
+    pub link: Option<LinkSummary>,
 }
 
 impl Survey {
@@ -88,7 +90,21 @@ impl Survey {
             levels,
             kernel,
             notes,
+            link: None,
         }
+    }
+
+    /// The results of a link to another host, of which the figures are `series`.
+    pub fn of_link(
+        series: &[Series],
+        started_unix_s: u64,
+        conditions: Conditions,
+        meanwhile: Meanwhile,
+        link: LinkSummary,
+    ) -> Self {
+        let survey =
+            Self::of(series, started_unix_s, conditions, Load::Idle, meanwhile, Vec::new());
+        Self { link: Some(link), ..survey }
     }
 
     /// Disagreements between staircase and kernel, a sentence each; empty if no staircase was measured.
@@ -115,6 +131,7 @@ impl Survey {
             kernel_caches: self.kernel.clone(),
             disagreements: self.disagreements(),
             notes: self.notes.clone(),
+            link: self.link.clone(),
         }
     }
 }
@@ -154,6 +171,7 @@ mod tests {
 
     use super::*;
     use crate::activity::Activity;
+    use crate::link::{Counts, Losses};
     use crate::set::Budget;
     use crate::synthetic::{self, Silent, Synthetic, conditions, undocumented};
     use crate::{measure, report};
@@ -215,6 +233,19 @@ mod tests {
         assert_eq!(rough(&[figure("a", 25.0), figure("c", 60.0)]).unwrap(), one);
         let more = rough(&[figure("a", 26.0), figure("c", 60.0), figure("d", 30.0)]).unwrap();
         assert!(more.contains("60.0 % in c, and 2 more by over 25.0 %"), "{more}");
+    }
+
+    #[test]
+    fn a_link_has_a_table_of_its_losses_and_documented_keys() {
+        let block = Counts { sent: 500, arrived: 490, returned: 490, late: 3, repeated: 1 };
+        let link = LinkSummary { with: "10.0.0.2".into(), losses: Losses::of(&[block; 6]) };
+        let survey = Survey { link: Some(link), ..survey(Load::Idle) };
+        let tables = report::tables(&survey);
+        let losses = tables.iter().find(|table| table.title.starts_with("Losses")).unwrap();
+        assert_eq!(losses.rows[0][..3], ["to 10.0.0.2", "60 of 3\u{a0}000", "2.0 %"]);
+        assert!(losses.note.contains("18 came back late, 6 twice"), "{}", losses.note);
+        let summary = serde_json::to_value(survey.summary()).unwrap();
+        assert_eq!(undocumented(&summary), Vec::<String>::new());
     }
 
     #[test]

@@ -61,6 +61,8 @@ sections! {
         must load: LoadWord, Shape::Word(LoadWord::WORDS), "The background load of the machine.";
         may cpu: u16, Shape::Whole(0, 65_535), else "the last one", "The processor.";
         may priority: u8 = 80, Shape::Whole(0, 99), "FIFO priority; 0 for an ordinary thread.";
+        may peer: &'s str, Shape::Text,
+            "The other host of figures of a link, where `hemiola measure link --serve` runs.";
     }
 
     /// `[inputs.NAME]`
@@ -203,6 +205,7 @@ impl Reader<'_> {
                 Ok(priority) => Policy::Fifo { priority },
                 Err(_) => Policy::Other { nice: 0 },
             },
+            peer: circumstances.peer.get().map(|peer| (*peer).to_owned()),
             inputs: std::mem::take(&mut self.inputs),
             set_up: set_up.description.text(),
             readings: set_up.readings.value(),

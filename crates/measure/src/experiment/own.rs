@@ -2,15 +2,14 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use hemiola_probe::{Overhead, Readings, Unit};
-use hemiola_rt::sys::cpu;
+use hemiola_probe::{Readings, Unit};
 use hemiola_stats::in_blocks;
-use hemiola_units::{Bytes, Granted, Policy, Span};
+use hemiola_units::Span;
 use thiserror::Error;
 
 use super::{Experiment, Origin};
 use crate::command::{CommandRunner, Subject};
-use crate::series::unit_named;
+use crate::series::{ordinary, unit_named};
 use crate::source::{ReadError, ReadingSource};
 
 /// The fewest recorded readings: one in each block.
@@ -79,24 +78,9 @@ impl ReadingSource for Own<'_> {
     }
 }
 
-/// Readings from which nothing was subtracted.
 fn plain(name: &str, unit: Unit, values: Vec<f64>, how: &str) -> Readings {
-    Readings {
-        name: name.into(),
-        unit,
-        values,
-        batch: 1,
-        overhead: Overhead::default(),
-        granted: Granted {
-            scheduling: Policy::Other { nice: 0 },
-            cpus: cpu::online(),
-            lock_memory: false,
-            prefault_stack: Bytes(0),
-            refusals: Vec::new(),
-        },
-        circumstances: vec![("taken".into(), how.into())],
-        notes: Vec::new(),
-    }
+    let circumstances = vec![("taken".into(), how.into())];
+    Readings { circumstances, ..ordinary(name, unit, values) }
 }
 
 /// Why a text has no readings.

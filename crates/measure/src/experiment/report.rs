@@ -167,6 +167,9 @@ impl Report {
             ],
             ["4A Circumstances".into(), format!("our own load: {}; {scheduling}", experiment.load)],
         ];
+        if let Some(peer) = &experiment.peer {
+            rows.push(["4A Circumstances, link".into(), format!("with {peer}")]);
+        }
         for (case, outcome) in self.pairs().filter(|(case, _)| case.origin != Origin::Probe) {
             let name = format!("4A Circumstances, {}", case.name);
             rows.push([name, outcome.measured.circumstances.clone()]);
