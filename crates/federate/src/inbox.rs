@@ -42,7 +42,7 @@ impl Inbox {
         self.frames.push_back((id, Frame::Several(bodies)));
     }
 
-    /// Removes the first callback. Returns what `read` makes of its body, which is a part of the data in front of it, and
+    /// Removes the first callback. Returns what `read` makes of its body, which is a part of the data before it, and
     /// the frame to answer if it was the last one in it.
     #[inline]
     pub(crate) fn take_first<T>(

@@ -406,8 +406,8 @@ impl<S: Side> Session<S> {
         self.gathering = Gathering::On;
     }
 
-    /// Accepts gathered answers. This side gathers its own and [posts](Self::post) requests as soon as the peer has sent
-    /// one: then the peer understands them.
+    /// Accepts gathered answers. This side gathers its own and [posts](Self::post) requests as soon as the peer has
+    /// sent one: then the peer understands them.
     pub fn offer_gathering(&mut self) {
         if self.gathering == Gathering::Off {
             self.gathering = Gathering::Offered;

@@ -42,7 +42,7 @@ pub(crate) struct Session {
     pub(crate) pressure: Pressure,
     /// Messages that its protocol session takes once it has room.
     pub(crate) spool: Spool,
-    /// What it missed and cost as a slow reader, once it was one.
+    /// Its record as a slow reader, once it was one.
     slowness: Option<Box<Slowness>>,
     /// Whether credentials of it were refused.
     pub(crate) is_denied: bool,
@@ -346,7 +346,7 @@ impl Session {
         self.slowness.get_or_insert_default().count(now, kind)
     }
 
-    /// What it has missed and cost as a slow reader.
+    /// Its record as a slow reader.
     pub(crate) fn slow_reading(&self) -> SlowReading {
         self.slowness.as_ref().map_or_else(SlowReading::default, |slowness| slowness.total)
     }

@@ -1,7 +1,7 @@
 //! Modules of users in worlds: files, checked and compiled, that become the code of elements.
 //!
 //! `world` says what a module sees and what becomes of one that fails; here are its file and its sandbox. A module is
-//! read once, before the first step. Decision 0070 has the reasons.
+//! read once, before the first step. Decision 0069 has the reasons.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -39,7 +39,7 @@ pub struct ModuleError {
     pub reason: ModuleProblem,
 }
 
-/// What is wrong with a module.
+/// The defect of a module.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ModuleProblem {

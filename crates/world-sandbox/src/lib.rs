@@ -30,7 +30,7 @@
 //! are.
 //!
 //! Wasmtime is behind the feature `engine` of `hemiola_sandbox`: without it, [`ColumnEngine::new`] refuses, and every
-//! function stays interpreted. Decisions 0044 and 0068 have the reasons.
+//! function stays interpreted. Decisions 0044 and 0067 have the reasons.
 
 mod shared;
 

@@ -9,8 +9,8 @@
 //! * [`Revision`]: a checked definition that is to follow the present one. [`World::redefine`]: it takes the place of
 //!   that one; [`Redefinition`]: the way back.
 //! * [`Desk`] and [`History`]: a world that is redefined while it runs, on requests of users.
-//! * [`Managers`]: processes that are told of rows, births and deaths as fast as each of them reads. [`World::attach_monitor`]
-//!   and [`Room`]: their monitors.
+//! * [`Managers`]: processes that are told of rows, births and deaths as fast as each of them reads.
+//!   [`World::attach_monitor`] and [`Room`]: their monitors.
 //! * [`Slices`] and [`SliceRequest`]: a sample of the rows of a world that runs.
 //! * [`Structure`]: what rows take, from their types alone. [`World::pack`] and [`World::unpack`]: the row of an entity
 //!   as bytes.

@@ -1,5 +1,5 @@
-//! Whether a run did what it is for: the plant stood, every voltage and checkpoint was written, and nobody held a process
-//! up.
+//! Whether a run did what it is for: the plant stood, every voltage and checkpoint was written, and nobody held a
+//! process up.
 
 use crate::cycles::summary::{RunSummary, Summary, VariantSummary};
 

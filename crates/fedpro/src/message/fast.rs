@@ -387,7 +387,7 @@ impl<'a> Cursor<'a> {
         Some(*bytes)
     }
 
-    /// Reads a list of one pair of a handle of four bytes and a value, if it has fewer than 128 bytes. Nothing is read if
+    /// Reads a list of one pair of a handle of four bytes and a value, if it has at most 127 bytes. Nothing is read if
     /// the next field is not in this form, in which most lists of short values are.
     #[inline]
     fn single<H: Frequent>(&mut self, field: u8) -> Option<(H, Data)> {

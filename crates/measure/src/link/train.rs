@@ -101,8 +101,9 @@ pub struct Losses {
     pub from: Share,
 }
 
-/// A share with the interval in which a repeat falls in 95 of 100 cases, from the differences between blocks. If there
-/// was none, the upper end is the share that would have shown itself in 95 of 100 cases if losses were independent.
+/// A share with the interval in which a repeat falls in 95 of 100 cases, from the differences between blocks; where
+/// losses come in bursts that few blocks have, in some 90 of 100. If there was none, the upper end is the share that
+/// would have shown itself in 95 of 100 cases if losses were independent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Share {
     /// The share.
