@@ -277,7 +277,9 @@ mod tests {
     use std::collections::BTreeSet;
 
     use hemiola_stats::Spread;
-    use hemiola_trace::result::{MonitorRun, RedefinitionRun, UniverseRun};
+    use hemiola_trace::result::{
+        CheckpointsRun, ModuleRun, MonitorRun, RedefinitionRun, UniverseRun,
+    };
     use hemiola_units::Refusal;
     use serde_json::Value;
 
@@ -325,7 +327,9 @@ mod tests {
         summary.faults[0].undetected = Some(Undetected { runs: 1, is_harmless: true, because });
         let monitors = vec![MonitorRun::default()];
         let redefinitions = vec![RedefinitionRun::default()];
-        let universe = UniverseRun { monitors, redefinitions, ..UniverseRun::default() };
+        let (modules, checkpoints) = (vec![ModuleRun::default()], Some(CheckpointsRun::default()));
+        let more = UniverseRun { modules, checkpoints, ..UniverseRun::default() };
+        let universe = UniverseRun { monitors, redefinitions, ..more };
         summary.variants[0].runs[0].universes.push(universe);
         let mut written = BTreeSet::new();
         keys(&serde_json::to_value(&summary).unwrap(), &mut written);
