@@ -285,6 +285,15 @@ impl Scenario {
         assert!(self.bytes("kept") == self.bytes("other"), "the same bits");
     }
 
+    /// Waits until there is a checkpoint, so that the universe has made steps.
+    fn await_checkpoint(&self) {
+        let limit = Instant::now() + PATIENCE;
+        while !self.machine.folder().join("kept").exists() {
+            assert!(Instant::now() < limit, "there is no checkpoint");
+            sleep(Duration::from_millis(20));
+        }
+    }
+
     /// The step of the checkpoint.
     fn step(&self) -> u64 {
         let resume = ["universe", "run", "--resume", "kept", "--steps", "1"];
@@ -321,12 +330,14 @@ fn a_redefinition_from_outside_is_part_of_the_checkpoint() {
     let done = |arguments: &[&str]| {
         let text = living.ask(arguments).with_code(0).stdout;
         let (_, after) = text.split_once("after step ").unwrap_or_else(|| panic!("{text}"));
+        living.go_on();
         after.split_once(':').unwrap().0.to_owned()
     };
+    scenario.await_checkpoint();
     let [first, back, second] =
         [&["apply", "other.uml"][..], &["roll-back"], &["apply", "other.uml"]].map(done);
     let (limit, last) = (Instant::now() + PATIENCE, second.parse::<u64>().unwrap());
-    while !scenario.machine.folder().join("kept").exists() || scenario.step() <= last {
+    while scenario.step() <= last {
         assert!(Instant::now() < limit, "there is no checkpoint behind step {last}");
         sleep(Duration::from_millis(20));
     }
@@ -341,7 +352,8 @@ fn a_scenario_that_is_killed_at_any_moment_leaves_a_checkpoint_that_goes_on() {
     let scenario = Scenario::new("killed-scenario", "60s");
     let mut found = 0;
     for round in 0..6_u64 {
-        let arguments = ["run", "scenario.toml", "--output", "result"];
+        let output = format!("result-{round}");
+        let arguments = ["run", "scenario.toml", "--output", &output];
         let living = Living::start(&scenario.machine, &arguments);
         sleep(Duration::from_millis(150 + 97 * round));
         living.kill();
@@ -358,8 +370,8 @@ fn a_checkpoint_of_a_scenario_that_cannot_be_written_costs_the_checkpoint_only()
     let scenario = Scenario::new("unwritten", "1s");
     // No file can be made beside it, and later the disk is full.
     fs::create_dir(scenario.machine.folder().join("kept.new")).unwrap();
-    let run = |reason: &str| {
-        let ended = scenario.machine.hemiola(&["run", "scenario.toml", "--output", "result"]);
+    let run = |output: &str, reason: &str| {
+        let ended = scenario.machine.hemiola(&["run", "scenario.toml", "--output", output]);
         assert_eq!(ended.status.code(), Some(1), "{ended:?}");
         assert!(ended.stderr.contains(reason), "{}", ended.stderr);
         let world = scenario.universe(&ended);
@@ -369,14 +381,14 @@ fn a_checkpoint_of_a_scenario_that_cannot_be_written_costs_the_checkpoint_only()
         assert!(world.steps >= 50, "{world:?}");
         scenario.machine.nothing_is_left();
     };
-    run("world: the checkpoint of step ");
+    run("beside", "world: the checkpoint of step ");
     let text = fs::read_to_string(scenario.machine.folder().join("scenario.toml")).unwrap();
     scenario.machine.write("scenario.toml", &text.replace("\"kept\"", "\"disk/kept\""));
     let Some(disk) = SmallDisk::mount(&scenario.machine.folder().join("disk"), "64k") else {
         return;
     };
     disk.fill();
-    run("No space left on device");
+    run("full", "No space left on device");
     disk.free();
     assert_eq!(fs::read_dir(scenario.machine.folder().join("disk")).unwrap().count(), 0);
 }
