@@ -114,7 +114,7 @@ fn a_module_computes_what_the_language_computes_bit_by_bit() {
     let [run] = &report["modules"].as_array().unwrap()[..] else { panic!("{report}") };
     assert_eq!((&run["blocks"], &run["strikes"], &run["kept"]), (&30.into(), &0.into(), &0.into()));
     assert!(run["fuel"].as_u64().unwrap() > 10 * 3000, "{run}");
-    assert_eq!((&*told, property(&report, "second", "y")), ("", "10"));
+    assert_eq!((&*told, property(&report, "second", "y")), ("", "10.0"));
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn the_example_that_is_printed_is_a_module_that_changes_nothing() {
     machine.write("example.wat", &machine.hemiola(&form).with_code(0).stdout);
     let (report, _) = report(&machine, "e=example.wat", &[]);
     assert_eq!(report["modules"][0]["blocks"], 30);
-    assert_eq!(property(&report, "first", "x"), "0");
+    assert_eq!(property(&report, "first", "x"), "0.0");
 }
 
 /// What the code of an update does, and a part of the verdict.
@@ -169,7 +169,7 @@ fn a_module_that_fails_costs_its_blocks_and_is_evicted_after_its_strikes() {
         assert_eq!((&report["steps"], &report["faults"]), (&10.into(), &0.into()), "{name}");
         assert_eq!(
             (property(&report, "first", "x"), property(&report, "second", "y")),
-            ("0", "10")
+            ("0.0", "10.0")
         );
         assert_eq!(report["entities"], 3001, "{name}");
         assert!(told.contains("strike 3: it is evicted"), "{name}: {told}");
