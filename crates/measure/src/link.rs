@@ -1,6 +1,7 @@
 //! Measures the network between two hosts: round trips, bandwidth in both directions, jitter and losses.
 //!
-//! One host answers ([`Server`]), the other measures ([`Link`], a [`ReadingSource`](crate::ReadingSource)). In reading order:
+//! One host answers ([`Server`]), the other measures ([`Link`], a [`ReadingSource`](crate::ReadingSource)). In reading
+//! order:
 //!
 //! * `frame`: requests, answers and datagrams as bytes.
 //! * `serving`: what the answering host grants, as a pure value.
