@@ -65,24 +65,14 @@ impl Engine {
     }
 
     fn with(limits: Limits, is_metered: bool) -> Result<Self, LoadError> {
-        let mut config = Config::new();
+        let mut config = settings(&limits);
         config
             .consume_fuel(is_metered)
             .operator_cost(costs())
             // Checks in the code instead of signals: no handler in the host, and no guard pages to map and lock.
             .signals_based_traps(false)
             .memory_reservation(limits.memory as u64)
-            .memory_reservation_for_growth(0)
             .memory_guard_size(0)
-            .memory_may_move(false)
-            // Pages come with the instance: a copy on write in a loop would be a page fault.
-            .memory_init_cow(false)
-            .table_lazy_init(false)
-            .max_wasm_stack(limits.stack)
-            .wasm_backtrace_max_frames(None)
-            .wasm_relaxed_simd(false)
-            .wasm_memory64(false)
-            .wasm_multi_memory(false)
             .cranelift_nan_canonicalization(is_metered);
         let engine = wasmtime::Engine::new(&config).map_err(|e| system(&e))?;
         Ok(Self { engine, limits, is_metered, is_shared: false })
@@ -109,6 +99,23 @@ impl Engine {
         let Self { limits, is_metered, is_shared, .. } = *self;
         Ok(Module { module, limits, is_metered, is_shared })
     }
+}
+
+/// The settings that all engines share.
+pub(crate) fn settings(limits: &Limits) -> Config {
+    let mut config = Config::new();
+    config
+        .memory_reservation_for_growth(0)
+        .memory_may_move(false)
+        // Pages come with the instance: a copy on write in a loop would be a page fault.
+        .memory_init_cow(false)
+        .table_lazy_init(false)
+        .max_wasm_stack(limits.stack)
+        .wasm_backtrace_max_frames(None)
+        .wasm_relaxed_simd(false)
+        .wasm_memory64(false)
+        .wasm_multi_memory(false);
+    config
 }
 
 fn costs() -> OperatorCost {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use hemiola_rt::sys::arena::Arena;
 #[cfg(feature = "engine")]
-use wasmtime::{Config, LinearMemory, MemoryCreator, MemoryType};
+use wasmtime::{LinearMemory, MemoryCreator, MemoryType};
 
 use crate::{Engine, Limits, LoadError};
 
@@ -63,20 +63,11 @@ impl Engine {
         if arena.size() < SIZE || arena.guard() < GUARD {
             return Err(LoadError::System("the arena is too small".into()));
         }
-        let mut config = Config::new();
+        let mut config = crate::engine::settings(&limits);
         config
             .signals_based_traps(true)
             .memory_reservation(SIZE as u64)
-            .memory_reservation_for_growth(0)
             .memory_guard_size(GUARD as u64)
-            .memory_may_move(false)
-            .memory_init_cow(false)
-            .table_lazy_init(false)
-            .max_wasm_stack(limits.stack)
-            .wasm_backtrace_max_frames(None)
-            .wasm_relaxed_simd(false)
-            .wasm_memory64(false)
-            .wasm_multi_memory(false)
             .with_host_memory(Arc::new(Creator(Arc::clone(arena))));
         Self::shared(&config, limits)
     }
