@@ -7,15 +7,18 @@ mod recorded;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
 
 use hemiola_diagnostic::{Problem, render};
 use hemiola_measure::command::Processes;
 use hemiola_measure::experiment::{self, ExperimentError, Own, Report};
 use hemiola_measure::link::{WithLink, catalogue};
 use hemiola_measure::set::{self, Budget};
-use hemiola_measure::{Alone, Interrupted, Probes, Survey, identity, kernel_caches, report};
+use hemiola_measure::{
+    Alone, Interrupted, Probes, ReadingSource, Series, Survey, identity, kernel_caches, report,
+};
 use hemiola_model::machine::{FILE_NAME, Machine, MachineError};
-use hemiola_probe::{Load, Peers, Setting};
+use hemiola_probe::{FigureOfMerit, Load, Peers, Setting};
 use hemiola_record::{Folder, FolderError, conditions};
 use hemiola_report::json::pretty;
 use hemiola_report::terminal;
@@ -71,27 +74,11 @@ fn survey(args: &Set) -> Result<ExitCode, Failure> {
     let (load, cpu) = (setting.load, setting.cpu);
     let mut source = Probes::start(setting).map_err(Failure::failed)?;
 
-    let budget = if args.quick { Budget::QUICK } else { Budget::FULL };
-    let mut progress = Progress::new();
-    progress.print(&format!("{} figures, at most about {}", figures.len(), budget.time));
-    let series = hemiola_measure::measure(
-        &figures,
-        &mut source,
-        budget,
-        &MonotonicClock,
-        &mut progress,
-        &interrupted,
-    );
-    progress.end();
-    let series = series.map_err(|error: Interrupted| Failure::interrupted(error))?;
+    let series = read(&figures, &mut source, args.quick, &interrupted)?;
     let meanwhile = source.meanwhile();
     drop(source);
     conditions::finish(&mut known);
     let survey = Survey::of(&series, started, known, load, meanwhile, kernel_caches(cpu));
-    if survey.machine.figures.is_empty() {
-        let reason = survey.missing.first().map_or("the set is empty", |first| &first.reason);
-        return Err(Failure::failed(format!("no figure could be measured: {reason}")));
-    }
     let folder = write(folder, &survey)?;
     let (tables, conditions) = (report::tables(&survey), report::conditions(&survey));
     print!("{}", terminal::document("Figures of merit", &tables, &survey.notes, &conditions));
@@ -99,8 +86,34 @@ fn survey(args: &Set) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes a survey into its folder and keeps it.
+/// Reads figures and shows the progress.
+fn read(
+    figures: &[FigureOfMerit],
+    source: &mut dyn ReadingSource,
+    is_quick: bool,
+    interrupted: &AtomicBool,
+) -> Result<Vec<Series>, Failure> {
+    let budget = if is_quick { Budget::QUICK } else { Budget::FULL };
+    let mut progress = Progress::new();
+    progress.print(&format!("{} figures, at most about {}", figures.len(), budget.time));
+    let series = hemiola_measure::measure(
+        figures,
+        source,
+        budget,
+        &MonotonicClock,
+        &mut progress,
+        interrupted,
+    );
+    progress.end();
+    series.map_err(|error: Interrupted| Failure::interrupted(error))
+}
+
+/// Writes a survey into its folder and keeps it, if it has a figure.
 fn write(folder: Folder, survey: &Survey) -> Result<PathBuf, Failure> {
+    if survey.machine.figures.is_empty() {
+        let reason = survey.missing.first().map_or("the set is empty", |first| &first.reason);
+        return Err(Failure::failed(format!("no figure could be measured: {reason}")));
+    }
     folder.write(FILE_NAME, survey.machine.write().as_bytes()).map_err(Failure::failed)?;
     folder.write_json(SUMMARY, &survey.summary()).map_err(Failure::failed)?;
     folder.write(PAGE, report::page(survey).as_bytes()).map_err(Failure::failed)?;

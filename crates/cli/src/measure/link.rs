@@ -4,17 +4,16 @@ use std::net::{IpAddr, SocketAddr};
 use std::process::ExitCode;
 
 use hemiola_measure::link::{Link, LinkError, PORT, Server, catalogue, resolve};
-use hemiola_measure::set::{self, Budget};
-use hemiola_measure::{Alone, Interrupted, LinkSummary, Survey, report};
+use hemiola_measure::set;
+use hemiola_measure::{Alone, LinkSummary, Survey, report};
 use hemiola_record::conditions;
 use hemiola_report::json::pretty;
 use hemiola_report::terminal;
-use hemiola_rt::clock::{Calibration, MonotonicClock};
+use hemiola_rt::clock::Calibration;
 
-use super::{folder, read_conditions, write};
+use super::{folder, read, read_conditions, write};
 use crate::args;
 use crate::diagnostics::Failure;
-use crate::progress::Progress;
 use crate::run::{interruption, now_unix_s};
 
 pub(super) fn link(args: &args::Link) -> Result<ExitCode, Failure> {
@@ -66,26 +65,10 @@ fn measure(args: &args::Link, host: &str) -> Result<ExitCode, Failure> {
     let folder = folder(args.output.as_deref(), "link")?;
     let mut known = read_conditions(Calibration::measure());
     let started = now_unix_s();
-    let budget = if args.quick { Budget::QUICK } else { Budget::FULL };
-    let mut progress = Progress::new();
-    progress.print(&format!("{} figures, at most about {}", figures.len(), budget.time));
-    let series = hemiola_measure::measure(
-        &figures,
-        &mut link,
-        budget,
-        &MonotonicClock,
-        &mut progress,
-        &interrupted,
-    );
-    progress.end();
-    let series = series.map_err(|error: Interrupted| Failure::interrupted(error))?;
+    let series = read(&figures, &mut link, args.quick, &interrupted)?;
     conditions::finish(&mut known);
     let summary = LinkSummary { with: host.to_owned(), losses: link.losses() };
     let survey = Survey::of_link(&series, started, known, link.meanwhile(), summary);
-    if survey.machine.figures.is_empty() {
-        let reason = survey.missing.first().map_or("the set is empty", |first| &first.reason);
-        return Err(Failure::failed(format!("no figure could be measured: {reason}")));
-    }
     let folder = write(folder, &survey)?;
     if args.json {
         print!("{}", pretty(&survey.summary()));
