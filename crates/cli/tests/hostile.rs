@@ -6,7 +6,6 @@ mod table;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -141,15 +140,8 @@ const SETTLED: u64 = AFTER + 30;
 
 fn hostile(machine: &Machine) -> Option<PathBuf> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hostile.c");
-    let program = machine.folder().join("hostile");
-    let arguments = ["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-pthread", "-o"];
-    let built = Command::new("gcc").args(arguments).args([&program, &source]).arg("-lm").output();
-    let Ok(built) = built else {
-        println!("skipped: needs gcc");
-        return None;
-    };
-    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-    Some(program)
+    let options = ["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-pthread"].map(Path::new);
+    machine.gcc("hostile", options.into_iter().chain([&*source, Path::new("-lm")]))
 }
 
 /// A unit as the list shows it.

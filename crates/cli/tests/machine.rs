@@ -1,6 +1,7 @@
 //! The machine, which one test uses at a time, and a search for anything that a run left behind.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -51,6 +52,21 @@ impl Machine {
         fs::create_dir_all(folder.join("tmp")).unwrap();
         let folder = folder.canonicalize().unwrap();
         Self { folder, before: objects(), _turn: turn }
+    }
+
+    /// Compiles a program in C, given the options and sources. `None` without a compiler, which is noted.
+    pub(crate) fn gcc<A: AsRef<OsStr>>(
+        &self,
+        name: &str,
+        arguments: impl IntoIterator<Item = A>,
+    ) -> Option<PathBuf> {
+        let program = self.folder.join(name);
+        let Ok(built) = Command::new("gcc").arg("-o").arg(&program).args(arguments).output() else {
+            println!("skipped: needs gcc");
+            return None;
+        };
+        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+        Some(program)
     }
 
     /// The folder that commands work in.

@@ -58,19 +58,9 @@ fn parts(folder: &str) -> PathBuf {
 
 /// The manager in C, or nothing without a compiler.
 fn in_c(machine: &Machine) -> Option<PathBuf> {
-    let program = machine.folder().join("manager");
-    let built = Command::new("gcc")
-        .args(["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-I"])
-        .args([&parts("include"), Path::new("-o"), &program, &tests().join("manager.c")])
-        .status();
-    match built {
-        Ok(status) => assert!(status.success()),
-        Err(_) => {
-            println!("skipped: needs gcc");
-            return None;
-        }
-    }
-    Some(program)
+    let options = ["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-I"].map(PathBuf::from);
+    let files = [parts("include"), tests().join("manager.c")];
+    machine.gcc("manager", options.into_iter().chain(files))
 }
 
 /// Starts the manager in C for the universe.

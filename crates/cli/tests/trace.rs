@@ -26,19 +26,8 @@ fn program(machine: &Machine, body: &str) -> Option<PathBuf> {
          int main(void) {{\n    {body}\n}}\n"
     );
     let source = machine.write("program.c", &text);
-    let program = machine.folder().join("program");
-    let built = Command::new("gcc")
-        .args(["-std=c11", "-Wall", "-Werror", "-I"])
-        .args([&header, Path::new("-o"), &program, &source])
-        .status();
-    match built {
-        Ok(status) => assert!(status.success()),
-        Err(_) => {
-            println!("skipped: needs gcc");
-            return None;
-        }
-    }
-    Some(program)
+    let options = ["-std=c11", "-Wall", "-Werror", "-I"].map(Path::new);
+    machine.gcc("program", options.into_iter().chain([&*header, &*source]))
 }
 
 fn recording(machine: &Machine, name: &str) -> Recording {

@@ -18,18 +18,8 @@ use crate::scenario::{self, SIMPLEX};
 /// Builds the example unit in C.
 fn unit_in_c(machine: &Machine) -> Option<PathBuf> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/units/c/unit.c");
-    let program = machine.folder().join("unit-c");
-    let built = Command::new("gcc")
-        .args(["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-o"])
-        .args([&program, &source])
-        .arg("-lm")
-        .output();
-    let Ok(built) = built else {
-        println!("skipped: needs gcc");
-        return None;
-    };
-    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-    Some(program)
+    let options = ["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror"].map(Path::new);
+    machine.gcc("unit-c", options.into_iter().chain([&*source, Path::new("-lm")]))
 }
 
 /// A Simplex variant that runs this long, once its unit has the plant.
