@@ -1,6 +1,11 @@
 //! `hemiola universe view`: the answers of its server, and the page itself in a real browser.
 
+use std::io::{BufRead, BufReader, Write};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::process::Command;
+use std::thread;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -211,6 +216,39 @@ fn two_pages_follow_a_redefinition_and_learn_of_the_end() {
     }
     drop(pages);
     machine.nothing_is_left();
+}
+
+#[test]
+fn a_universe_whose_sockets_close_one_after_the_other_has_ended() {
+    let machine = Machine::take("universe-view-closing");
+    let living = living(&machine, COUNTING, &["--populate", "e:10:n=0"]);
+    let address =
+        |name: &str| SocketAddr::from_abstract_name(format!("hemiola-universe/{name}")).unwrap();
+    // Stands for the universe: it passes one request on, and closes the second connection before its listener.
+    let name = format!("{}-closing", living.name);
+    let listener = UnixListener::bind_addr(&address(&name)).unwrap();
+    let inner = UnixStream::connect_addr(&address(&living.name)).unwrap();
+    let dying = thread::spawn(move || {
+        let (first, _) = listener.accept().unwrap();
+        let pass = |from: &UnixStream, to: &UnixStream| {
+            let mut line = String::new();
+            BufReader::new(from).read_line(&mut line).unwrap();
+            (&*to).write_all(line.as_bytes()).unwrap();
+        };
+        pass(&first, &inner);
+        pass(&inner, &first);
+        drop((first, listener.accept().unwrap()));
+        thread::sleep(Duration::from_millis(200));
+        drop(listener);
+    });
+    let mut command = Command::new(PROGRAM);
+    command.args(["universe", "view", "--run", &name]);
+    let page = Page::start(command);
+    let (status, body) = page.get("api/status");
+    assert_eq!(status, 410, "{}", String::from_utf8_lossy(&body));
+    dying.join().unwrap();
+    drop(page);
+    living.kill();
 }
 
 #[test]

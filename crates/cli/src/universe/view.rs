@@ -14,6 +14,8 @@ mod sample;
 
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use axum::extract::{DefaultBodyLimit, State};
 use axum::http::{StatusCode, header};
@@ -36,6 +38,8 @@ use crate::view;
 use crate::view::answer::{Refusal, answer, beside};
 use crate::view::server::{Sends, Server};
 
+/// How long a universe that gave no answer may keep its socket before it counts as running.
+const CLOSING_MAX: Duration = Duration::from_secs(1);
 /// Columns of one sample.
 const COLUMNS_MAX: usize = 64;
 /// Rows of a drawing of points.
@@ -101,8 +105,13 @@ impl Seen {
 
     /// Tells the end of the universe from a failure.
     fn unanswered(&self, error: &ControlError) -> Refusal {
-        let is_there = running::<Universes>().is_ok_and(|names| names.contains(&self.name));
-        if is_there {
+        let is_there = || running::<Universes>().is_ok_and(|names| names.contains(&self.name));
+        // The sockets of a process that is killed close one after the other.
+        let limit = Instant::now() + CLOSING_MAX;
+        while is_there() && Instant::now() < limit {
+            thread::sleep(Duration::from_millis(5));
+        }
+        if is_there() {
             Refusal(StatusCode::SERVICE_UNAVAILABLE, format!("the universe: {error}"))
         } else {
             Refusal(StatusCode::GONE, format!("the universe {} has ended", self.name))
