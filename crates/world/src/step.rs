@@ -185,7 +185,7 @@ impl World {
             let queue = Mutex::new(self.apart.blocks(table.len()));
             self.crew.run(table.len().div_ceil(BLOCK_ROWS), &|seat| {
                 let mut apart = seat.apart();
-                while let Some(rows) = locked(&queue).next(&mut apart) {
+                while let Some(rows) = { locked(&queue).next(&mut apart) } {
                     let block = Block {
                         own: &table.columns,
                         apart: &[],

@@ -1,10 +1,16 @@
 //! Threads that carry out one piece of work together, started once: `std::thread::scope` starts them for each piece.
 
 use std::any::Any;
+use std::hint::spin_loop;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread::{Builder, JoinHandle};
+use std::sync::mpsc::{Receiver, RecvError, SyncSender, TryRecvError, sync_channel};
+use std::thread::{Builder, JoinHandle, available_parallelism};
+use std::time::{Duration, Instant};
+
+/// How long a member polls before it sleeps: for its next work, or for the others to end. A wake-up takes about as long
+/// as this, and the phases of a step follow each other sooner.
+const POLL_MAX: Duration = Duration::from_micros(100);
 
 /// The caller and threads beside it. They start with the scheduling, the processors and the signal mask of the thread
 /// that makes the team.
@@ -12,6 +18,7 @@ use std::thread::{Builder, JoinHandle};
 pub struct Team {
     helpers: Vec<Helper>,
     ended: Receiver<Ended>,
+    polls: Duration,
 }
 
 #[derive(Debug)]
@@ -35,7 +42,10 @@ impl Team {
     /// If the system starts no more threads.
     pub fn new(members: usize, name: &str, prepare: fn()) -> io::Result<Self> {
         let (end, ended) = sync_channel(members);
-        let mut team = Self { helpers: Vec::new(), ended };
+        // Members that share a processor would only keep it from each other.
+        let has_processors = available_parallelism().is_ok_and(|count| count.get() >= members);
+        let polls = if has_processors { POLL_MAX } else { Duration::ZERO };
+        let mut team = Self { helpers: Vec::new(), ended, polls };
         for number in 1..members {
             let (sender, receiver) = sync_channel::<Work>(1);
             let end = end.clone();
@@ -44,14 +54,14 @@ impl Team {
                 // The first answer says that the thread is ready.
                 let mut answer = None;
                 while end.send(answer).is_ok() {
-                    let Ok(work) = receiver.recv() else { return };
+                    let Ok(work) = receive(&receiver, polls) else { return };
                     answer = catch_unwind(AssertUnwindSafe(|| work(number))).err();
                 }
             };
             let thread = Builder::new().name(format!("{name} {number}")).spawn(helper)?;
             team.helpers.push(Helper { work: Some(sender), thread: Some(thread) });
         }
-        drop(Waiting { ended: &team.ended, left: team.helpers.len() });
+        drop(Waiting { ended: &team.ended, polls, left: team.helpers.len() });
         Ok(team)
     }
 
@@ -71,7 +81,7 @@ impl Team {
         // function does not return before all answers are there: `waiting` waits for them in `wait`, or in its drop if
         // the own call panics. It is local, so nobody can leak it.
         let lent = unsafe { std::mem::transmute::<&(dyn Fn(usize) + Sync), Work>(work) };
-        let mut waiting = Waiting { ended: &self.ended, left: 0 };
+        let mut waiting = Waiting { ended: &self.ended, polls: self.polls, left: 0 };
         for helper in self.helpers.iter().take(count.saturating_sub(1)) {
             let sender = helper.work.as_ref().expect("the team has not ended");
             // A helper ends only with the team.
@@ -99,6 +109,7 @@ impl Drop for Team {
 /// Waits for the answers of helpers, at the latest when it is dropped.
 struct Waiting<'w> {
     ended: &'w Receiver<Ended>,
+    polls: Duration,
     left: usize,
 }
 
@@ -108,7 +119,7 @@ impl Waiting<'_> {
         let mut first = None;
         while self.left > 0 {
             // Without a sender there is no helper any more that could use the work.
-            let Ok(ended) = self.ended.recv() else { break };
+            let Ok(ended) = receive(self.ended, self.polls) else { break };
             self.left -= 1;
             first = first.or(ended);
         }
@@ -120,6 +131,19 @@ impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         drop(self.wait());
     }
+}
+
+/// Receives, after having polled for so long.
+fn receive<T>(receiver: &Receiver<T>, polls: Duration) -> Result<T, RecvError> {
+    let began = Instant::now();
+    while began.elapsed() < polls {
+        match receiver.try_recv() {
+            Ok(received) => return Ok(received),
+            Err(TryRecvError::Disconnected) => return Err(RecvError),
+            Err(TryRecvError::Empty) => (0..16).for_each(|_| spin_loop()),
+        }
+    }
+    receiver.recv()
 }
 
 #[cfg(test)]
