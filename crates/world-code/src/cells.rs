@@ -66,7 +66,57 @@ cell! {
     u64, texts, texts_mut;
 }
 
+/// Memory for no items.
+#[derive(Debug)]
+struct Nothing;
+
+impl Slab for Nothing {
+    fn integers(&self) -> &[i32] {
+        &[]
+    }
+
+    fn singles(&self) -> &[f32] {
+        &[]
+    }
+
+    fn doubles(&self) -> &[f64] {
+        &[]
+    }
+
+    fn texts(&self) -> &[u64] {
+        &[]
+    }
+
+    fn integers_mut(&mut self) -> &mut [i32] {
+        &mut []
+    }
+
+    fn singles_mut(&mut self) -> &mut [f32] {
+        &mut []
+    }
+
+    fn doubles_mut(&mut self) -> &mut [f64] {
+        &mut []
+    }
+
+    fn texts_mut(&mut self) -> &mut [u64] {
+        &mut []
+    }
+}
+
 impl<T: Cell> Cells<T> {
+    /// So many equal items, in the memory of a room if there is one and it is not full.
+    pub(crate) fn filled(item: T, count: usize, room: Option<&Arc<dyn Room>>) -> Self {
+        if let Some(mut lent) = room.and_then(|room| lent(room, &[], count)) {
+            if let Memory::Lent { slab, len, .. } = &mut lent {
+                *len = count;
+                T::of_mut(slab.as_mut())[..count].fill(item);
+            }
+            return Self(lent);
+        }
+        vec![item; count].into()
+    }
+
     /// Adds an item.
     pub fn push(&mut self, item: T) {
         if let Memory::Own(items) = &mut self.0 {
@@ -113,22 +163,27 @@ impl<T: Cell> Cells<T> {
         }
     }
 
-    /// Becomes the items at some places of others; memory is kept.
+    /// Loses all items; memory is kept.
+    pub fn clear(&mut self) {
+        match &mut self.0 {
+            Memory::Own(items) => items.clear(),
+            Memory::Lent { len, .. } => *len = 0,
+        }
+    }
+
+    /// Adds the items at some places of others.
     ///
     /// # Panics
     /// If there is no such place.
     pub fn gather(&mut self, from: &[T], places: &[u32]) {
+        self.reserve(places.len());
         match &mut self.0 {
-            Memory::Own(items) => {
-                items.clear();
-                items.extend(places.iter().map(|place| from[*place as usize]));
-            }
-            Memory::Lent { len, .. } => {
-                *len = 0;
-                self.reserve(places.len());
-                self.fill(places.len(), |items| {
-                    items.iter_mut().zip(places).for_each(|(to, at)| *to = from[*at as usize]);
-                });
+            Memory::Own(items) => items.extend(places.iter().map(|place| from[*place as usize])),
+            Memory::Lent { slab, len, .. } => {
+                let end = *len + places.len();
+                let free = T::of_mut(slab.as_mut())[*len..end].iter_mut();
+                free.zip(places).for_each(|(to, at)| *to = from[*at as usize]);
+                *len = end;
             }
         }
     }
@@ -171,7 +226,10 @@ impl<T: Cell> Cells<T> {
 
 /// Memory of a room for so many items, of which the first ones are these.
 fn lent<T: Cell>(room: &Arc<dyn Room>, items: &[T], count: usize) -> Option<Memory<T>> {
-    let mut slab = room.take(count.checked_mul(size_of::<T>())?)?;
+    let mut slab = match count.checked_mul(size_of::<T>())? {
+        0 => Box::new(Nothing),
+        bytes => room.take(bytes)?,
+    };
     T::of_mut(slab.as_mut())[..items.len()].copy_from_slice(items);
     Some(Memory::Lent { slab, room: Arc::clone(room), len: items.len() })
 }
@@ -303,8 +361,12 @@ mod tests {
                     }
                     (2, Some(at)) => {
                         let (from, places) = (vector.clone(), [at as u32, 0, at as u32]);
+                        if random.below(2) == 0 {
+                            cells.clear();
+                            vector.clear();
+                        }
                         cells.gather(&from, &places);
-                        vector = vec![from[at], from[0], from[at]];
+                        vector.extend([from[at], from[0], from[at]]);
                     }
                     (3..6, Some(at)) => assert_eq!(cells.swap_remove(at), vector.swap_remove(at)),
                     (6..8, Some(at)) => {

@@ -106,15 +106,19 @@ impl Column {
         }
     }
 
-    /// A column with the same scalar in every row.
+    /// A column with the same scalar in every row, in the memory of a room if there is one.
     #[must_use]
-    pub fn filled(scalar: Scalar, rows: usize) -> Self {
+    pub fn filled(scalar: Scalar, rows: usize, room: Option<&Arc<dyn Room>>) -> Self {
         match scalar {
             Scalar::Boolean(value) => Self::Boolean(vec![value; rows]),
-            Scalar::Integer(value) => Self::Integer(vec![value; rows].into()),
-            Scalar::Single(value) => Self::Single(vec![canonical_single(value); rows].into()),
-            Scalar::Double(value) => Self::Double(vec![canonical_double(value); rows].into()),
-            Scalar::Text(value) => Self::Text(vec![value; rows].into()),
+            Scalar::Integer(value) => Self::Integer(Cells::filled(value, rows, room)),
+            Scalar::Single(value) => {
+                Self::Single(Cells::filled(canonical_single(value), rows, room))
+            }
+            Scalar::Double(value) => {
+                Self::Double(Cells::filled(canonical_double(value), rows, room))
+            }
+            Scalar::Text(value) => Self::Text(Cells::filled(value, rows, room)),
         }
     }
 
@@ -226,14 +230,24 @@ impl Column {
         each!(self, rows => drop(rows.swap_remove(row)));
     }
 
-    /// Becomes a column of some rows of another one; memory is kept.
+    /// Loses all rows; memory is kept.
+    pub fn clear(&mut self) {
+        match self {
+            Self::Boolean(rows) => rows.clear(),
+            Self::Integer(rows) => rows.clear(),
+            Self::Single(rows) => rows.clear(),
+            Self::Double(rows) => rows.clear(),
+            Self::Text(rows) => rows.clear(),
+        }
+    }
+
+    /// Adds some rows of another column. A column without rows takes its type.
     ///
     /// # Panics
-    /// If there is no such row.
+    /// If there is no such row, or it has rows of another type.
     pub fn gather(&mut self, from: &Self, rows: &[u32]) {
         match (self, from) {
             (Self::Boolean(to), Self::Boolean(from)) => {
-                to.clear();
                 to.extend(rows.iter().map(|row| from[*row as usize]));
             }
             (Self::Integer(to), Self::Integer(from)) => to.gather(from, rows),
@@ -241,6 +255,7 @@ impl Column {
             (Self::Double(to), Self::Double(from)) => to.gather(from, rows),
             (Self::Text(to), Self::Text(from)) => to.gather(from, rows),
             (to, from) => {
+                assert_eq!(to.len(), 0, "rows of another type");
                 *to = Self::new(from.ty());
                 to.gather(from, rows);
             }

@@ -78,7 +78,10 @@ pub use cells::{Cell, Cells, Room, Slab};
 pub use code::Program;
 pub use column::{Column, Rows};
 pub use lower::{CodeError, Constraint, compile, compile_constraint, compile_converter};
-pub use run::{BLOCK_ROWS, Block, Engine, Instance, Machine, Neighbour, Neighbours, RowMask};
+pub use run::{
+    BLOCK_ROWS, Block, CompiledPrograms, Engine, Instance, Machine, NearLists, Neighbour,
+    Neighbours, RowMask, Search,
+};
 pub use scalar::{
     Scalar, ScalarType, Texts, list_counts, scalar_count, scalar_types, scalars_of, value_of,
 };

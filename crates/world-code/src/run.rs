@@ -24,7 +24,7 @@ pub use compiled::{Engine, Instance};
 use lanes::{Banks, Lane, Lanes, map, map2, map3};
 pub use mask::RowMask;
 use neighbours::Turn;
-pub use neighbours::{Neighbour, Neighbours};
+pub use neighbours::{NearLists, Neighbour, Neighbours, Search};
 
 /// Rows that one call handles at most.
 pub const BLOCK_ROWS: usize = 1024;
@@ -63,9 +63,28 @@ pub struct Machine {
     rows: Range<usize>,
 }
 
+/// Compiled programs for one machine. Another thread than that of the machine can make them.
+#[derive(Debug, Default)]
+pub struct CompiledPrograms(BTreeMap<u64, Compiled>);
+
+impl CompiledPrograms {
+    /// Compiles a program.
+    ///
+    /// # Errors
+    /// Why the program stays interpreted.
+    pub fn add(&mut self, program: &Program, engine: &mut dyn Engine) -> Result<(), NotCompiled> {
+        self.0.insert(program.identity, Compiled::of(program, engine)?);
+        Ok(())
+    }
+}
+
 impl Machine {
-    /// Has an engine run a program from now on. Without it, and if this fails, the machine interprets the program; the
-    /// results are the same.
+    /// Runs these programs by their compiled code from now on. Others are interpreted; the results are the same.
+    pub fn install(&mut self, code: CompiledPrograms) {
+        self.compiled.extend(code.0);
+    }
+
+    /// Has an engine run a program from now on. Without it, and if this fails, the machine interprets the program.
     ///
     /// # Errors
     /// Why the program stays interpreted.
@@ -74,8 +93,16 @@ impl Machine {
         program: &Program,
         engine: &mut dyn Engine,
     ) -> Result<(), NotCompiled> {
-        self.compiled.insert(program.identity, Compiled::of(program, engine)?);
+        let mut code = CompiledPrograms::default();
+        code.add(program, engine)?;
+        self.install(code);
         Ok(())
+    }
+
+    /// Whether it has compiled code for a program.
+    #[must_use]
+    pub fn has_code_for(&self, program: &Program) -> bool {
+        self.compiled.contains_key(&program.identity)
     }
 
     /// Drops the compiled forms of all other programs.

@@ -2,8 +2,8 @@
 
 use hemiola_units::Random;
 use hemiola_world_code::{
-    Block, Column, Machine, Neighbour, Neighbours, Scalar, Texts, compile, scalar_types,
-    scalars_of, value_of,
+    Block, Column, Machine, NearLists, Neighbour, Neighbours, Scalar, Search, Texts, compile,
+    scalar_types, scalars_of, value_of,
 };
 use hemiola_world_lang::definition::{ElementId, FunctionId, FunctionKind, Type, Universe, Value};
 use hemiola_world_lang::evaluate::{self, Body, Fault};
@@ -88,6 +88,17 @@ impl Neighbours for Tables<'_> {
         &self.all[element.index()]
     }
 
+    fn near_each(&self, search: &Search<'_>, lists: &mut NearLists) {
+        for (own, radius) in search.rows() {
+            if let Some(radius) = radius {
+                self.near(search.element, own, radius, search.at_most, &mut lists.items);
+            }
+            lists.end_row();
+        }
+    }
+}
+
+impl Tables<'_> {
     fn near(
         &self,
         element: ElementId,

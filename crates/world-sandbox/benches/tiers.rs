@@ -6,7 +6,8 @@ use std::hint::black_box;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use hemiola_units::Random;
 use hemiola_world_code::{
-    BLOCK_ROWS, Block, Column, Machine, Neighbour, Neighbours, Program, Scalar, Texts, compile,
+    BLOCK_ROWS, Block, Column, Machine, NearLists, Neighbour, Neighbours, Program, Scalar, Search,
+    Texts, compile,
 };
 use hemiola_world_lang::definition::{ElementId, Universe};
 use hemiola_world_lang::{Sources, check};
@@ -106,9 +107,12 @@ impl Neighbours for Before {
         &[]
     }
 
-    fn near(&self, _: ElementId, own: Neighbour, _: f64, _: u32, found: &mut Vec<Neighbour>) {
-        let list = &self.lists[own.row as usize];
-        found.extend(list.iter().map(|row| Neighbour { row: *row, ..own }));
+    fn near_each(&self, search: &Search<'_>, lists: &mut NearLists) {
+        for (own, _) in search.rows() {
+            let list = &self.lists[own.row as usize];
+            lists.items.extend(list.iter().map(|row| Neighbour { row: *row, ..own }));
+            lists.end_row();
+        }
     }
 }
 

@@ -47,6 +47,8 @@ use shared::ArenaRoom;
 pub struct ColumnEngine {
     engine: Engine,
     arena: Arc<Arena>,
+    /// The last module, of which the next worker needs an instance, too.
+    last: Option<(Vec<u8>, hemiola_sandbox::Module)>,
 }
 
 impl ColumnEngine {
@@ -58,17 +60,28 @@ impl ColumnEngine {
         let arena = reserve()?;
         let limits =
             Limits { module: 16 << 20, memory: WINDOW_MAX as usize, table: 0, ..Limits::default() };
-        Ok(Self { engine: shared::engine(&arena, limits)?, arena })
+        Ok(Self { engine: shared::engine(&arena, limits)?, arena, last: None })
     }
 
-    fn instance(&self, module: &Module) -> Result<Instance, LoadError> {
+    fn instance(&mut self, module: &Module) -> Result<Instance, LoadError> {
         let refused = |error: std::io::Error| LoadError::System(error.to_string());
         let window = self.arena.take(module.window()).map_err(refused)?;
-        let mut instance = self.engine.compile(module.bytes(), "program")?.instantiate(0)?;
+        let mut instance = self.compiled(module)?.instantiate(0)?;
         let functions: Result<Vec<_>, _> =
             module.functions().iter().map(|name| instance.function(name)).collect();
         instance.seal();
         Ok(Instance { functions: functions?, instance, window, arena: Arc::clone(&self.arena) })
+    }
+
+    fn compiled(&mut self, module: &Module) -> Result<hemiola_sandbox::Module, LoadError> {
+        match &self.last {
+            Some((bytes, compiled)) if bytes == module.bytes() => Ok(compiled.clone()),
+            _ => {
+                let compiled = self.engine.compile(module.bytes(), "program")?;
+                self.last = Some((module.bytes().to_vec(), compiled.clone()));
+                Ok(compiled)
+            }
+        }
     }
 }
 

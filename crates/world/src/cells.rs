@@ -8,25 +8,52 @@
 
 use std::ops::Range;
 
-/// A position; if it has less than three coordinates, they are the last ones, and the others are 0.
-pub(crate) type Point = [f64; 3];
+/// A position, of 32 or 64 bits; if it has less than three coordinates, they are the last ones, and the others are 0.
+pub(crate) type Point<T> = [T; 3];
+
+/// A coordinate.
+pub(crate) trait Real: Copy + Default + PartialOrd + Into<f64> {
+    /// The square of a distance, in the bits of the positions. A missing coordinate is 0 in both, and adds nothing.
+    fn square(here: &Point<Self>, there: &Point<Self>) -> Self;
+
+    /// The square of a radius.
+    fn square_of(radius: f64) -> Self;
+}
+
+macro_rules! real {
+    ($($type:ident)*) => {$(
+        impl Real for $type {
+            fn square(here: &Point<Self>, there: &Point<Self>) -> Self {
+                let offsets = here.iter().zip(there).map(|(here, there)| there - here);
+                offsets.fold(0.0, |sum, offset| sum + offset * offset)
+            }
+
+            fn square_of(radius: f64) -> Self {
+                let radius = radius as Self;
+                radius * radius
+            }
+        }
+    )*};
+}
+real!(f32 f64);
 
 /// The number of a cell along each axis.
 type Cell = [i32; 3];
 
 /// Rows sorted by the cell of their position, and within a cell by their number.
 #[derive(Debug, Default)]
-pub(crate) struct Cells {
-    edge: f64,
-    rows: Vec<Row>,
+pub(crate) struct Cells<T> {
+    /// 1 / the edge of a cell.
+    per_edge: f64,
+    rows: Vec<Row<T>>,
     /// The first and the last cell that has a row, along each axis.
     low: Cell,
     high: Cell,
     /// How many cells that are, along each axis.
     size: [u64; 3],
-    /// By cell, from the lowest one to the highest one: the end of its rows, which begin at the end of those before. It
+    /// The place of the first row of each cell, from the lowest cell to the highest one, and then the end of all rows. It
     /// is empty if the cells are too many for an array.
-    ends: Vec<u32>,
+    starts: Vec<u32>,
     /// By row, where there is no array: its cell and its number.
     sorted: Vec<(Cell, u32)>,
     /// Memory of [`Self::fill`]: the cells of the rows, in the order of their numbers.
@@ -35,8 +62,8 @@ pub(crate) struct Cells {
 
 /// A position and the number of its row.
 #[derive(Clone, Copy, Debug)]
-struct Row {
-    position: Point,
+struct Row<T> {
+    position: Point<T>,
     number: u32,
 }
 
@@ -52,10 +79,10 @@ const LINES_MAX: u64 = 4_096;
 /// An array has at most this many cells for each row, which take half of the memory of the row.
 const CELLS_PER_ROW: u64 = 4;
 
-impl Cells {
+impl<T: Real> Cells<T> {
     /// Takes so many rows by the positions of their numbers. A position that is not a number has no neighbour.
-    pub(crate) fn fill(&mut self, edge: f64, count: u32, position: impl Fn(u32) -> Point) {
-        self.edge = edge;
+    pub(crate) fn fill(&mut self, edge: f64, count: u32, position: impl Fn(u32) -> Point<T>) {
+        self.per_edge = 1.0 / edge;
         (self.low, self.high) = ([i32::MAX; 3], [i32::MIN; 3]);
         let mut cells = std::mem::take(&mut self.cells);
         cells.clear();
@@ -71,40 +98,40 @@ impl Cells {
     }
 
     /// The cell of a position, which is noted as one that has a row; [`NOWHERE`] if it is not a number.
-    fn noted(&mut self, position: Point) -> Cell {
-        if position.iter().any(|x| x.is_nan()) {
+    fn noted(&mut self, position: Point<T>) -> Cell {
+        if is_nan(&position) {
             return NOWHERE;
         }
-        let cell = position.map(|x| self.cell(x));
+        let cell = position.map(|x| self.cell(x.into()));
         self.low = std::array::from_fn(|axis| self.low[axis].min(cell[axis]));
         self.high = std::array::from_fn(|axis| self.high[axis].max(cell[axis]));
         cell
     }
 
     /// Counts the rows into an array of so many cells.
-    fn count(&mut self, cells: &[Cell], size: usize, position: impl Fn(u32) -> Point) {
-        let mut ends = std::mem::take(&mut self.ends);
-        ends.clear();
-        ends.resize(size, 0);
+    fn count(&mut self, cells: &[Cell], size: usize, position: impl Fn(u32) -> Point<T>) {
+        let mut starts = std::mem::take(&mut self.starts);
+        starts.clear();
+        starts.resize(size + 1, 0);
         let known = || (0..).zip(cells).filter(|(_, cell)| **cell != NOWHERE);
-        known().for_each(|(_, cell)| ends[self.place(*cell)] += 1);
+        known().for_each(|(_, cell)| starts[self.place(*cell) + 1] += 1);
         let mut start = 0;
-        for end in &mut ends {
-            start += std::mem::replace(end, start);
+        for next in &mut starts[1..] {
+            start += std::mem::replace(next, start);
         }
-        // Each row is written to its place.
-        self.rows.resize(start as usize, Row { position: [0.0; 3], number: 0 });
+        // Each row is written to its place. The start of a cell moves to its end, where the next one starts.
+        self.rows.resize(start as usize, Row { position: Point::default(), number: 0 });
         for (number, cell) in known() {
-            let end = &mut ends[self.place(*cell)];
-            self.rows[*end as usize] = Row { position: position(number), number };
-            *end += 1;
+            let next = &mut starts[self.place(*cell) + 1];
+            self.rows[*next as usize] = Row { position: position(number), number };
+            *next += 1;
         }
-        self.ends = ends;
+        self.starts = starts;
     }
 
     /// Sorts the rows by their cells.
-    fn sort(&mut self, cells: &[Cell], position: impl Fn(u32) -> Point) {
-        self.ends.clear();
+    fn sort(&mut self, cells: &[Cell], position: impl Fn(u32) -> Point<T>) {
+        self.starts.clear();
         self.sorted.clear();
         self.sorted.extend(cells.iter().copied().zip(0..).filter(|(cell, _)| *cell != NOWHERE));
         self.sorted.sort_unstable();
@@ -119,32 +146,34 @@ impl Cells {
         (at(0) * self.size[1] as usize + at(1)) * self.size[2] as usize + at(2)
     }
 
-    /// The number of the cell along one axis: the quotient rounded down.
+    /// The number of the cell along one axis: about the quotient rounded down. Only one thing matters: a greater `x` never
+    /// has a lower number.
     fn cell(&self, x: f64) -> i32 {
-        let quotient = (x / self.edge).clamp(-CELL_MAX, CELL_MAX);
+        let quotient = (x * self.per_edge).clamp(-CELL_MAX, CELL_MAX);
         let whole = quotient as i32;
         whole - i32::from(f64::from(whole) > quotient)
     }
 
-    /// Calls `found` for all rows that may be within the radius of a position, and for others, in any order.
-    pub(crate) fn near(&self, position: Point, radius: f64, mut found: impl FnMut(Point, u32)) {
+    /// Calls `found` with the numbers of all rows within the radius of a position, in any order. A row is within it if
+    /// the square of its distance is at most that of the radius, both in the bits of the positions.
+    pub(crate) fn near(&self, position: &Point<T>, radius: f64, mut found: impl FnMut(u32)) {
+        if radius.is_nan() || is_nan(position) {
+            return;
+        }
+        let limit = T::square_of(radius);
         let mut tell = |rows: Range<usize>| {
-            self.rows[rows].iter().for_each(|row| found(row.position, row.number));
+            for row in &self.rows[rows] {
+                if T::square(position, &row.position) <= limit {
+                    found(row.number);
+                }
+            }
         };
-        let low: Cell = std::array::from_fn(|axis| {
-            self.cell(position[axis] - reach(position[axis], radius)).max(self.low[axis])
-        });
-        let high: Cell = std::array::from_fn(|axis| {
-            self.cell(position[axis] + reach(position[axis], radius)).min(self.high[axis])
-        });
+        let Some((low, high)) = self.range(position, radius.abs()) else { return };
         let lines = [0, 1].map(|axis| distance(low[axis], high[axis]));
         let lines = lines[0].saturating_mul(lines[1]);
-        if !radius.is_finite() || lines > LINES_MAX.min(self.rows.len() as u64) {
+        // Where the square of the radius has no limit, cells say nothing.
+        if !limit.into().is_finite() || lines > LINES_MAX.min(self.rows.len() as u64) {
             return tell(0..self.rows.len());
-        }
-        // An axis without a common cell has no line, or a line without cells.
-        if low[2] > high[2] {
-            return;
         }
         for x in low[0]..=high[0] {
             for y in low[1]..=high[1] {
@@ -153,15 +182,36 @@ impl Cells {
         }
     }
 
+    /// The first and the last cell that may have rows within a radius.
+    fn range(&self, position: &Point<T>, radius: f64) -> Option<(Cell, Cell)> {
+        let (mut low, mut high) = (self.low, self.high);
+        for axis in 0..3 {
+            // Nothing is to be chosen from one cell.
+            if self.size[axis] > 1 {
+                let x = position[axis].into();
+                let reach = reach(x, radius);
+                low[axis] = low[axis].max(self.cell(x - reach));
+                high[axis] = high[axis].min(self.cell(x + reach));
+            }
+        }
+        // An axis without a common cell has no line, or a line without cells.
+        low.iter().zip(&high).all(|(low, high)| low <= high).then_some((low, high))
+    }
+
     /// The rows from one cell to another one along the last axis.
     fn line(&self, from: Cell, to: Cell) -> Range<usize> {
-        if self.ends.is_empty() {
+        if self.starts.is_empty() {
             let start = self.sorted.partition_point(|(cell, _)| *cell < from);
             return start..start + self.sorted[start..].partition_point(|(cell, _)| *cell <= to);
         }
-        let before = self.place(from).checked_sub(1);
-        before.map_or(0, |place| self.ends[place] as usize)..self.ends[self.place(to)] as usize
+        let first = self.place(from);
+        let last = first + (to[2] - from[2]) as usize;
+        self.starts[first] as usize..self.starts[last + 1] as usize
     }
+}
+
+fn is_nan<T: Real>(position: &Point<T>) -> bool {
+    position.iter().any(|x| Into::<f64>::into(*x).is_nan())
 }
 
 /// The cells from one to another one along an axis.
@@ -181,35 +231,36 @@ mod tests {
 
     use super::*;
 
-    fn fill(cells: &mut Cells, edge: f64, positions: &[Point]) {
+    fn fill(cells: &mut Cells<f64>, edge: f64, positions: &[Point<f64>]) {
         cells.fill(edge, positions.len() as u32, |number| positions[number as usize]);
     }
 
-    fn cells(positions: &[Point], edge: f64) -> Cells {
+    fn cells(positions: &[Point<f64>], edge: f64) -> Cells<f64> {
         let mut cells = Cells::default();
         fill(&mut cells, edge, positions);
         cells
     }
 
     /// The numbers that the cells choose.
-    fn near(cells: &Cells, at: Point, radius: f64) -> Vec<u32> {
+    fn near(cells: &Cells<f64>, at: Point<f64>, radius: f64) -> Vec<u32> {
         let mut found = Vec::new();
-        cells.near(at, radius, |_, number| found.push(number));
+        cells.near(&at, radius, |number| found.push(number));
         found.sort_unstable();
         found
     }
 
     #[test]
     fn far_rows_are_left_out() {
-        let line: Vec<Point> = (0..100).rev().map(|x| [0.0, 0.0, f64::from(x)]).collect();
-        assert_eq!(near(&cells(&line, 1.0), [0.0, 0.0, 50.0], 1.5), [48, 49, 50, 51]);
-        assert_eq!(near(&cells(&line, 10.0), [0.0, 0.0, 5.0], 1.0), (90..100).collect::<Vec<_>>());
+        let line: Vec<Point<f64>> = (0..100).rev().map(|x| [0.0, 0.0, f64::from(x)]).collect();
+        assert_eq!(near(&cells(&line, 1.0), [0.0, 0.0, 50.0], 1.5), [48, 49, 50]);
+        assert_eq!(near(&cells(&line, 10.0), [0.0, 0.0, 5.0], 1.0), [93, 94, 95]);
     }
 
     #[test]
     fn positions_far_beyond_the_cells_are_found() {
         let far = [[0.0, 0.0, 1e30], [0.0, 0.0, f64::INFINITY], [0.0, 0.0, f64::NAN]];
-        assert_eq!(near(&cells(&far, 1.0), [0.0, 0.0, 1e30], 5.0), [0, 1]);
+        assert_eq!(near(&cells(&far, 1.0), [0.0, 0.0, 1e30], 5.0), [0]);
+        assert_eq!(near(&cells(&far, 1.0), [0.0, 0.0, 1e30], 1e200), [0, 1]);
     }
 
     #[test]
@@ -231,13 +282,13 @@ mod tests {
 
     #[test]
     fn memory_is_kept_where_rows_spread_and_gather() {
-        let near: Vec<Point> = (0..9).map(|x| [0.0, 0.0, f64::from(x)]).collect();
+        let near: Vec<Point<f64>> = (0..9).map(|x| [0.0, 0.0, f64::from(x)]).collect();
         let far = near.iter().map(|[x, y, z]| [*x, *y, z * 1e6]).collect::<Vec<_>>();
         let mut cells = cells(&near, 1.0);
         fill(&mut cells, 1.0, &far);
-        assert!(cells.ends.is_empty() && cells.ends.capacity() >= near.len());
+        assert!(cells.starts.is_empty() && cells.starts.capacity() >= near.len());
         fill(&mut cells, 1.0, &near);
-        assert!(!cells.ends.is_empty() && cells.sorted.capacity() >= near.len());
+        assert!(!cells.starts.is_empty() && cells.sorted.capacity() >= near.len());
     }
 
     #[test]
@@ -254,21 +305,18 @@ mod tests {
                 point[3 - count as usize..].fill_with(|| random.between(-side, side));
                 point
             };
-            let mut positions: Vec<Point> = (0..60).map(|_| point(axes)).collect();
+            let mut positions: Vec<Point<f64>> = (0..60).map(|_| point(axes)).collect();
             positions[7][2] = if case % 4 == 0 { f64::NAN } else { positions[7][2] };
             let at = if case % 2 == 0 { positions[0] } else { point(axes) };
             let radius = random.between(0.0, side.min(20.0));
             fill(&mut cells, random.between(0.5, 3.0), &positions);
-            forms[usize::from(cells.ends.is_empty())] += 1;
-            let is_near = |position: &Point| {
+            forms[usize::from(cells.starts.is_empty())] += 1;
+            let is_near = |position: &Point<f64>| {
                 let squares = position.iter().zip(at).map(|(there, here)| (there - here).powi(2));
                 squares.sum::<f64>() <= radius * radius
             };
             let mut chosen = Vec::new();
-            cells.near(at, radius, |position, number| {
-                assert_eq!(position, positions[number as usize], "case {case}");
-                chosen.extend(is_near(&position).then_some(number));
-            });
+            cells.near(&at, radius, |number| chosen.push(number));
             chosen.sort_unstable();
             let all = (0..).zip(&positions).filter(|(_, position)| is_near(position));
             let all: Vec<u32> = all.map(|(number, _)| number).collect();

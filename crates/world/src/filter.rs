@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Mutex;
 
-use hemiola_world_code::{BLOCK_ROWS, Block, Column, Constraint, RowMask};
+use hemiola_world_code::{BLOCK_ROWS, Block, Column, Constraint, Program, RowMask, Scalar};
 use hemiola_world_lang::definition::{ElementId, FunctionId};
 
 use crate::monitor::{Monitor, MonitorCounts, MonitorId, Watched};
@@ -38,7 +38,9 @@ pub(crate) struct Filter {
 /// The rows that a monitor is sent of a table.
 #[derive(Debug, Default)]
 pub(crate) struct Parcel {
-    /// The rows for which the first part of the constraint holds; then those that are sent.
+    /// The rows for which the first part of the constraint holds.
+    chosen: Vec<u32>,
+    /// The rows that are sent.
     rows: Vec<u32>,
     /// Faults of the first part.
     faults: u64,
@@ -150,33 +152,54 @@ impl Choice<'_> {
         self.crew.run(count, &|seat| {
             while let Some((number, (monitor, parcel))) = { locked(&queue).next() } {
                 let constraint = monitor.constraint(constraints);
-                parcel.rows.clear();
+                parcel.chosen.clear();
                 match constraint {
                     Some(_) => {
                         let masks = masks.iter().skip(number).step_by(count);
                         for (start, mask) in (0..).step_by(BLOCK_ROWS).zip(masks) {
-                            mask.append(start, &mut parcel.rows);
+                            mask.append(start, &mut parcel.chosen);
                         }
                     }
-                    None => parcel.rows.extend(0..table.len() as u32),
+                    None => parcel.chosen.extend(0..table.len() as u32),
                 }
                 let Monitor { watched, counts, arguments, columns, paced, .. } = monitor;
                 let Some(watched) = watched.get_mut(&element) else { continue };
+                parcel.begin(columns, table);
                 if let Some(constraint) = constraint {
                     parcel.count_others(constraint, table, counts);
-                    parcel.compare(seat, constraint, arguments, watched, counts, (element, table));
                 }
+                let chosen = std::mem::take(&mut parcel.chosen);
+                for block in chosen.chunks(BLOCK_ROWS) {
+                    let start = parcel.rows.len();
+                    let data = Compared { arguments, table, element };
+                    match constraint {
+                        Some(Constraint { then: Some(then), then_reads, .. }) => {
+                            parcel.compare(seat, (then, then_reads), block, watched, counts, data);
+                        }
+                        _ => parcel.rows.extend_from_slice(block),
+                    }
+                    // Its rows are in the cache.
+                    if paced.is_none() {
+                        parcel.send(constraint, columns, watched, table, start);
+                    }
+                }
+                parcel.chosen = chosen;
                 if let Some(paced) = paced {
                     counts.held += paced.keep_what_fits(&mut watched.standing, &mut parcel.rows);
-                }
-                if let Some(constraint) = constraint {
-                    watched.note_sent(constraint, table, &parcel.rows);
+                    parcel.send(constraint, columns, watched, table, 0);
                 }
                 counts.sent += parcel.rows.len() as u64;
-                parcel.gather(columns, table);
             }
         });
     }
+}
+
+/// What a comparison reads besides the rows.
+#[derive(Clone, Copy)]
+struct Compared<'w> {
+    arguments: &'w [Scalar],
+    table: &'w Table,
+    element: ElementId,
 }
 
 fn faults(seat: &Seat) -> u64 {
@@ -194,7 +217,7 @@ impl Watched {
 impl Parcel {
     /// Counts the rows for which the first part of the constraint does not hold.
     fn count_others(&self, constraint: &Constraint, table: &Table, counts: &mut MonitorCounts) {
-        let others = (table.len() - self.rows.len()) as u64 - self.faults;
+        let others = (table.len() - self.chosen.len()) as u64 - self.faults;
         counts.faults += self.faults;
         // The first of two parts does not, and a look at its code would take long beside a block.
         if constraint.then.is_none() && constraint.first.reads_last_sent() {
@@ -204,63 +227,74 @@ impl Parcel {
         }
     }
 
-    /// Keeps the rows for which the second part of the constraint holds, if there is one.
+    /// Adds the rows of a block for which the second part of the constraint holds.
     fn compare(
         &mut self,
         seat: &mut Seat,
-        constraint: &Constraint,
-        arguments: &[hemiola_world_code::Scalar],
+        (then, then_reads): (&Program, &[u32]),
+        rows: &[u32],
         watched: &Watched,
         counts: &mut MonitorCounts,
-        (element, table): (ElementId, &Table),
+        Compared { arguments, table, element }: Compared<'_>,
     ) {
-        let Constraint { then: Some(then), then_reads, .. } = constraint else { return };
-        let (chosen, mut faults_found, mut kept) = (self.rows.len(), 0, 0);
-        for start in (0..chosen).step_by(BLOCK_ROWS) {
-            let end = chosen.min(start + BLOCK_ROWS);
-            let rows = &self.rows[start..end];
-            let own = then_reads
-                .iter()
-                .map(|column| (*column as usize, &table.columns[*column as usize]));
-            gather(&mut seat.own, own, rows);
-            gather(&mut seat.last_sent, (0..).zip(&watched.last_sent), rows);
-            let block = Block {
-                own: &seat.own,
-                apart: &[],
-                start: 0,
-                count: rows.len(),
-                arguments,
-                last_sent: &seat.last_sent,
-                neighbours: None,
-                element,
-            };
-            seat.machine.run(then, &block);
-            let mask = seat.machine.holding(then, &block);
-            faults_found += faults(seat);
-            for at in mask.rows(start as u32) {
-                self.rows[kept] = self.rows[at as usize];
-                kept += 1;
-            }
-        }
-        self.rows.truncate(kept);
-        counts.faults += faults_found;
-        counts.unchanged += (chosen - kept) as u64 - faults_found;
+        let own = then_reads.iter().map(|at| (*at as usize, &table.columns[*at as usize]));
+        gather(&mut seat.own, own, rows);
+        gather(&mut seat.last_sent, (0..).zip(&watched.last_sent), rows);
+        let block = Block {
+            own: &seat.own,
+            apart: &[],
+            start: 0,
+            count: rows.len(),
+            arguments,
+            last_sent: &seat.last_sent,
+            neighbours: None,
+            element,
+        };
+        seat.machine.run(then, &block);
+        let mask = seat.machine.holding(then, &block);
+        let before = self.rows.len();
+        self.rows.extend(mask.rows(0).map(|at| rows[at as usize]));
+        let faults = faults(seat);
+        counts.faults += faults;
+        counts.unchanged += (rows.len() + before - self.rows.len()) as u64 - faults;
     }
 
-    /// Gathers the entities and the columns that the monitor is sent.
-    fn gather(&mut self, columns: &[u32], table: &Table) {
+    /// Forgets what was sent before.
+    fn begin(&mut self, columns: &[u32], table: &Table) {
+        self.rows.clear();
         self.entities.clear();
-        self.entities.extend(self.rows.iter().map(|row| table.ids[*row as usize]));
-        let columns = columns.iter().map(|column| &table.columns[*column as usize]);
+        self.columns.iter_mut().for_each(Column::clear);
         self.sent = columns.len();
-        gather(&mut self.columns, (0..).zip(columns), &self.rows);
+        for column in columns.iter().skip(self.columns.len()) {
+            self.columns.push(Column::new(table.columns[*column as usize].ty()));
+        }
+    }
+
+    /// Sends the rows from this one on: adds their entities and columns, and notes them as sent.
+    fn send(
+        &mut self,
+        constraint: Option<&Constraint>,
+        columns: &[u32],
+        watched: &mut Watched,
+        table: &Table,
+        start: usize,
+    ) {
+        let rows = &self.rows[start..];
+        if let Some(constraint) = constraint {
+            watched.note_sent(constraint, table, rows);
+        }
+        self.entities.extend(rows.iter().map(|row| table.ids[*row as usize]));
+        for (to, column) in self.columns.iter_mut().zip(columns) {
+            to.gather(&table.columns[*column as usize], rows);
+        }
     }
 
     /// All rows of a table for a monitor that is sent these columns.
     pub(crate) fn of_all(columns: &[u32], table: &Table) -> Self {
-        let rows = (0..table.len() as u32).collect();
-        let mut parcel = Self { rows, ..Self::default() };
-        parcel.gather(columns, table);
+        let mut parcel = Self::default();
+        parcel.begin(columns, table);
+        parcel.rows.extend(0..table.len() as u32);
+        parcel.send(None, columns, &mut Watched::default(), table, 0);
         parcel
     }
 
@@ -286,6 +320,7 @@ fn gather<'c>(
         if to.len() <= at {
             to.resize_with(at + 1, || Column::new(column.ty()));
         }
+        to[at].clear();
         to[at].gather(column, rows);
     }
 }

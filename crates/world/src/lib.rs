@@ -51,6 +51,7 @@
 mod birth;
 mod cells;
 mod checkpoint;
+mod code;
 mod filter;
 mod live;
 mod managers;
@@ -71,6 +72,7 @@ mod world;
 
 pub use birth::{BIRTHS_UP_TO, Draw, Effect};
 pub use checkpoint::{CheckpointError, Image, RunSoFar, Timetable};
+pub use code::{Code, Uncompiled};
 pub use live::{
     CHANGES_MAX, ChangeError, Changed, Desk, Event, History, LISTED_MAX, LastChange, MonitorStatus,
     Order, Outcome, Reply, Request, Status, TEXTS_LEN_MAX, Turn, WAITING_MAX,

@@ -21,6 +21,7 @@ use hemiola_world_plan::missing_text;
 use thiserror::Error;
 
 use crate::checkpoint::RunSoFar;
+use crate::code::{Code, Uncompiled};
 use crate::managers::{Admissions, EnlistError, Enlistment, ManageRequest};
 use crate::module::ModuleStatus;
 use crate::monitor::{MonitorCounts, MonitorId};
@@ -77,6 +78,8 @@ pub enum Order {
         sources: Arc<Sources>,
         /// The steps of its plan.
         plan: Vec<String>,
+        /// Code for its new functions ([`Revision::uncompiled`]), if they were compiled before.
+        code: Option<Code>,
     },
     /// Return to the definition before.
     RollBack,
@@ -139,6 +142,8 @@ pub struct Changed {
     pub entities: usize,
     /// Monitors that ended.
     pub ended: Ended,
+    /// Functions that still need code, in a world that has some ([`World::install`]).
+    pub uncompiled: Uncompiled,
     /// What can never come back. To drop it takes time, which the next step need not wait for.
     pub spent: Option<Box<Redefinition>>,
 }
@@ -350,7 +355,7 @@ impl Desk {
             return Err(refused("the universe has this definition already; nothing was done"));
         }
         let (revision, sources) = (Box::new(revision), Arc::new(sources.clone()));
-        Ok((Order::Redefine { revision, sources, plan }, Waiting::Change))
+        Ok((Order::Redefine { revision, sources, plan, code: None }, Waiting::Change))
     }
 
     /// The texts as a definition that can run and in which every property has a value.
@@ -491,10 +496,14 @@ impl History {
             }
             Order::Sample(slice) => Event::Sampled(world.sample(*slice)),
             Order::Try(revision) => Event::Tried(world.dry_run(&revision)),
-            Order::Redefine { revision, sources, plan } => Event::Changed(
-                self.redefine(world, *revision, sources, out)
-                    .map(|changed| Changed { plan, ..changed }),
-            ),
+            Order::Redefine { revision, sources, plan, code } => {
+                code.into_iter().for_each(|code| world.install(code));
+                let changed = self.redefine(world, *revision, sources, out);
+                if changed.is_err() {
+                    world.keep_code_of_return(self.redefinition.as_deref());
+                }
+                Event::Changed(changed.map(|changed| Changed { plan, ..changed }))
+            }
             Order::RollBack => Event::Changed(self.roll_back(world, out)),
             Order::Enlist { universe, enlistment } => {
                 Event::Enlisted(enlist(world, &universe, enlistment))
@@ -590,7 +599,8 @@ impl History {
         self.changes += 1;
         self.ended.extend(ended.iter().copied());
         self.last = Some((world.steps(), what.clone()));
-        Changed { what, plan: Vec::new(), entities: world.len(), ended, spent }
+        let uncompiled = world.uncompiled_if_compiled();
+        Changed { what, plan: Vec::new(), entities: world.len(), ended, uncompiled, spent }
     }
 
     fn status(&self, world: &World) -> Status {

@@ -3,10 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hemiola_world_code::code::Instruction;
-use hemiola_world_code::{Column, Neighbour, Neighbours, Program, ScalarType, scalar_count};
+use hemiola_world_code::{
+    Column, NearLists, Neighbour, Neighbours, Program, ScalarType, Search, scalar_count,
+    scalar_types,
+};
 use hemiola_world_lang::definition::{ElementId, FunctionId, Universe};
 
-use crate::cells::{Cells, Point};
+use crate::cells::{Cells, Point, Real};
 use crate::table::Table;
 use crate::world::EntityId;
 
@@ -23,11 +26,20 @@ pub(crate) struct Past {
     kept: Vec<(ElementId, u32)>,
     /// By element: its rows and those of derived elements, in the order of ids.
     rows: Vec<Vec<Neighbour>>,
+    /// By element: whether these are the rows of its own table, in their order.
+    is_own_order: Vec<bool>,
     /// By element: these rows in cells.
-    cells: Vec<Cells>,
+    cells: Vec<AnyCells>,
     /// Whether entities were constructed or destructed since `rows` were found.
     pub(crate) is_stale: bool,
     order: Vec<(EntityId, Neighbour)>,
+}
+
+/// Cells of positions of either width.
+#[derive(Debug)]
+enum AnyCells {
+    Single(Cells<f32>),
+    Double(Cells<f64>),
 }
 
 impl Past {
@@ -42,10 +54,23 @@ impl Past {
             searched: vec![false; count],
             positions: (0..count as u32).map(|id| position(universe, ElementId(id))).collect(),
             rows: vec![Vec::new(); count],
+            is_own_order: vec![false; count],
             is_stale: true,
             ..Self::default()
         };
-        past.cells.resize_with(count, Cells::default);
+        let cells = (0..count as u32).map(|id| {
+            let element = &universe.elements[id as usize];
+            let is_single = element.index.as_ref().is_some_and(|index| {
+                let ty = &element.properties[index.property as usize].ty;
+                scalar_types(universe, ty).first() == Some(&ScalarType::Single)
+            });
+            if is_single {
+                AnyCells::Single(Cells::default())
+            } else {
+                AnyCells::Double(Cells::default())
+            }
+        });
+        past.cells = cells.collect();
         let mut read: BTreeSet<(ElementId, u32)> = BTreeSet::new();
         for (own, program) in (0..).map(ElementId).zip(&updates) {
             let Some(program) = program else { continue };
@@ -130,6 +155,8 @@ impl Past {
             let rows = &mut self.rows[base.index()];
             rows.clear();
             rows.extend(self.order.iter().map(|(_, row)| *row));
+            let own = (0..).map(|row| Neighbour { element: base, row });
+            self.is_own_order[base.index()] = rows.iter().copied().eq(own.take(rows.len()));
         }
     }
 
@@ -137,9 +164,11 @@ impl Past {
         let mut cells = std::mem::take(&mut self.cells);
         for (at, cells) in cells.iter_mut().enumerate().filter(|(at, _)| self.searched[*at]) {
             let index = universe.elements[at].index.as_ref().expect("a radius needs an index");
-            let view = PastView { past: self, tables };
-            let rows = &self.rows[at];
-            cells.fill(index.cell, rows.len() as u32, |number| view.point(rows[number as usize]));
+            let (view, element) = (PastView { past: self, tables }, ElementId(at as u32));
+            match cells {
+                AnyCells::Single(cells) => view.fill(cells, element, index.cell),
+                AnyCells::Double(cells) => view.fill(cells, element, index.cell),
+            }
         }
         self.cells = cells;
     }
@@ -158,46 +187,131 @@ pub(crate) struct PastView<'p> {
     pub(crate) tables: &'p [Table],
 }
 
-impl PastView<'_> {
-    /// The columns of the position in the table of an element.
-    fn position(&self, element: ElementId) -> impl Iterator<Item = &Column> {
-        let (first, count) =
-            self.past.positions[element.index()].expect("a radius needs a position");
-        (first..first + count).map(move |column| self.column(element, column))
-    }
+/// A coordinate in a column.
+trait Coordinate: Real {
+    fn column(column: &Column) -> &[Self];
+}
 
-    /// The last axis always has a coordinate, because cells are contiguous along it. One of 32 bits loses nothing.
-    fn point(&self, row: Neighbour) -> Point {
-        let mut point = [0.0; 3];
-        let (_, count) =
-            self.past.positions[row.element.index()].expect("a radius needs a position");
-        let free = point[3 - count as usize..].iter_mut();
-        for (to, column) in free.zip(self.position(row.element)) {
-            *to = match column {
-                Column::Double(rows) => rows[row.row as usize],
-                Column::Single(rows) => rows[row.row as usize].into(),
-                _ => unreachable!("a position consists of reals"),
-            };
+impl Coordinate for f32 {
+    fn column(column: &Column) -> &[Self] {
+        match column {
+            Column::Single(rows) => rows,
+            _ => unreachable!("positions of one loop have one type"),
+        }
+    }
+}
+
+impl Coordinate for f64 {
+    fn column(column: &Column) -> &[Self] {
+        match column {
+            Column::Double(rows) => rows,
+            _ => unreachable!("positions of one loop have one type"),
+        }
+    }
+}
+
+/// The positions of the rows of a table.
+struct Positions<'p, T> {
+    columns: [&'p [T]; 3],
+    /// Its coordinates are those from this one on.
+    first: usize,
+}
+
+impl<T: Coordinate> Positions<'_, T> {
+    fn of(&self, row: u32) -> Point<T> {
+        let mut point = Point::default();
+        for axis in self.first..3 {
+            point[axis] = self.columns[axis][row as usize];
         }
         point
     }
+}
 
-    /// Whether positions have 32 bits. Those of one loop have one type.
-    fn is_single(&self, element: ElementId) -> bool {
-        self.position(element).next().is_some_and(|column| column.ty() == ScalarType::Single)
+impl PastView<'_> {
+    /// The positions in the table of an element. The last axis always has a coordinate, because cells are contiguous
+    /// along it.
+    fn positions<T: Coordinate>(&self, element: ElementId) -> Positions<'_, T> {
+        let (start, count) =
+            self.past.positions[element.index()].expect("a radius needs a position");
+        let (mut columns, first) = ([&[][..]; 3], 3 - count as usize);
+        for (to, column) in columns[first..].iter_mut().zip(start..) {
+            *to = T::column(self.column(element, column));
+        }
+        Positions { columns, first }
+    }
+
+    /// Sorts the rows of an element, and of those derived from it, into cells.
+    fn fill<T: Coordinate>(&self, cells: &mut Cells<T>, element: ElementId, edge: f64) {
+        let rows = self.all(element);
+        let count = rows.len() as u32;
+        if self.past.is_own_order[element.index()] {
+            let positions = self.positions(element);
+            cells.fill(edge, count, |number| positions.of(number));
+        } else {
+            cells.fill(edge, count, |number| {
+                let row = rows[number as usize];
+                self.positions(row.element).of(row.row)
+            });
+        }
+    }
+
+    /// Finds the neighbours of each row of a block.
+    fn search<T: Coordinate>(&self, cells: &Cells<T>, search: &Search<'_>, lists: &mut NearLists) {
+        let positions = self.positions(search.first.element);
+        let (element, most) = (search.element, search.at_most as usize);
+        // Rows are chosen by their numbers, which are in the order of ids. In this case they are also their own.
+        let is_own_order = self.past.is_own_order[element.index()];
+        let all = self.all(element);
+        for (own, radius) in search.rows() {
+            let Some(radius) = radius else {
+                lists.end_row();
+                continue;
+            };
+            let found = &mut lists.items;
+            let start = found.len();
+            let is_among = is_own_order && own.element == element;
+            let own_number = if is_among { own.row } else { NONE };
+            cells.near(&positions.of(own.row), radius, |number| {
+                if number != own_number {
+                    found.push(Neighbour { element, row: number });
+                }
+            });
+            // The own row may still be among the first ones. In a crowd, the others are not sorted.
+            let first = most + usize::from(own_number == NONE);
+            if found.len() - start > first {
+                found[start..].select_nth_unstable_by_key(first, |chosen| chosen.row);
+                found.truncate(start + first);
+            }
+            sort(&mut found[start..]);
+            if !is_own_order {
+                found[start..].iter_mut().for_each(|chosen| *chosen = all[chosen.row as usize]);
+            }
+            if own_number == NONE
+                && let Some(at) = found[start..].iter().position(|chosen| *chosen == own)
+            {
+                found.remove(start + at);
+            }
+            found.truncate(start + most);
+            lists.end_row();
+        }
     }
 }
 
-/// The square of the distance in 64 bits. A missing coordinate is 0 in both, and adds nothing.
-fn square(here: Point, there: Point) -> f64 {
-    let terms = here.iter().zip(there).map(|(here, there)| (there - here) * (there - here));
-    terms.fold(0.0, |sum, term| sum + term)
-}
+/// No number of a row.
+const NONE: u32 = u32::MAX;
 
-/// As [`square`], in 32 bits, of positions of 32 bits.
-fn square32(here: Point, there: Point) -> f32 {
-    let offsets = here.iter().zip(there).map(|(here, there)| there as f32 - *here as f32);
-    offsets.fold(0.0, |sum, offset| sum + offset * offset)
+/// Sorts rows by their numbers. Most lists are short.
+fn sort(rows: &mut [Neighbour]) {
+    if rows.len() > 16 {
+        return rows.sort_unstable_by_key(|row| row.row);
+    }
+    for end in 1..rows.len() {
+        let mut at = end;
+        while at > 0 && rows[at - 1].row > rows[at].row {
+            rows.swap(at - 1, at);
+            at -= 1;
+        }
+    }
 }
 
 impl Neighbours for PastView<'_> {
@@ -210,55 +324,10 @@ impl Neighbours for PastView<'_> {
         &self.past.rows[element.index()]
     }
 
-    fn near(
-        &self,
-        element: ElementId,
-        own: Neighbour,
-        radius: f64,
-        at_most: u32,
-        found: &mut Vec<Neighbour>,
-    ) {
-        let here = self.point(own);
-        if radius.is_nan() || here.iter().any(|x| x.is_nan()) {
-            return;
+    fn near_each(&self, search: &Search<'_>, lists: &mut NearLists) {
+        match &self.past.cells[search.element.index()] {
+            AnyCells::Single(cells) => self.search(cells, search, lists),
+            AnyCells::Double(cells) => self.search(cells, search, lists),
         }
-        let (rows, cells) = (self.all(element), &self.past.cells[element.index()]);
-        let start = found.len();
-        // While rows are chosen, they stand there by their numbers, which are in the order of ids.
-        let mut choose = |number| found.push(Neighbour { element, row: number });
-        // Where the square of the radius has no limit, cells say nothing.
-        let reach = |is_bounded| if is_bounded { radius.abs() } else { f64::INFINITY };
-        if self.is_single(own.element) {
-            let limit = radius as f32 * radius as f32;
-            cells.near(here, reach(limit.is_finite()), |there, number| {
-                if square32(here, there) <= limit {
-                    choose(number);
-                }
-            });
-        } else {
-            let limit = radius * radius;
-            cells.near(here, reach(limit.is_finite()), |there, number| {
-                if square(here, there) <= limit {
-                    choose(number);
-                }
-            });
-        }
-        // In a crowd, most of them are not sorted. The own row may be among the first ones.
-        let most = at_most as usize;
-        let chosen = &mut found[start..];
-        if chosen.len() > most + 1 {
-            chosen.select_nth_unstable_by_key(most, |chosen| chosen.row);
-            found.truncate(start + most + 1);
-        }
-        found[start..].sort_unstable_by_key(|chosen| chosen.row);
-        let mut end = start;
-        for at in start..found.len() {
-            let row = rows[found[at].row as usize];
-            if row != own && end - start < most {
-                found[end] = row;
-                end += 1;
-            }
-        }
-        found.truncate(end);
     }
 }

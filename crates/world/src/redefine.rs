@@ -114,6 +114,11 @@ impl Revision {
         Ok(Self { before: Arc::clone(before), after: Arc::new(after), plan })
     }
 
+    /// The definition that it was checked with.
+    pub(crate) const fn before(&self) -> &Arc<Universe> {
+        &self.before
+    }
+
     /// The new definition.
     #[must_use]
     pub const fn after(&self) -> &Arc<Universe> {
@@ -187,7 +192,7 @@ impl Kept {
 
 /// Everything that a definition shapes.
 #[derive(Debug)]
-struct Parts {
+pub(crate) struct Parts {
     universe: Arc<Universe>,
     updates: BTreeMap<FunctionId, Program>,
     constraints: BTreeMap<FunctionId, Constraint>,
@@ -209,8 +214,9 @@ impl World {
     /// their numbers. A monitor goes on if the new definition has what it watches; if rows of its tables changed, it is
     /// sent all of them. Entities of the new text are not created: they exist from the start of a world only.
     ///
-    /// New functions are interpreted until [`Self::compile`] is called again. Of compiled functions, those of the
-    /// former definition are kept for a return, and those of definitions before it are dropped.
+    /// New functions are interpreted until they get code by [`Self::install`] or [`Self::compile`], perhaps before the
+    /// redefinition. Of compiled functions, those of the former definition are kept for a return, and those of
+    /// definitions before it are dropped.
     ///
     /// # Errors
     /// If the revision is outdated, a property or a row has no value, entities would end, or the definition cannot run.
@@ -277,8 +283,13 @@ impl World {
         Ok(Return::Converted(ended))
     }
 
+    /// Drops compiled functions that neither the present definition nor that before a redefinition has.
+    pub(crate) fn keep_code_of_return(&mut self, redefinition: Option<&Redefinition>) {
+        self.keep_code_of(redefinition.map(|redefinition| &redefinition.former));
+    }
+
     /// Drops compiled functions that neither the present definition nor a former one has.
-    fn keep_code_of(&mut self, former: Option<&Parts>) {
+    pub(crate) fn keep_code_of(&mut self, former: Option<&Parts>) {
         let former = former.map(|parts| every_program(&parts.updates, &parts.constraints));
         let programs = every_program(&self.updates, &self.constraints);
         let kept = programs.chain(former.into_iter().flatten());
@@ -395,7 +406,7 @@ impl World {
         let (mut tables, mut kept) = (Vec::new(), Kept::default());
         for (id, origin) in (0..).map(ElementId).zip(&conversion.elements) {
             let table = match origin {
-                None => Table::new(&scalar_types(&to, &Type::Element(id))),
+                None => Table::new(&scalar_types(&to, &Type::Element(id)), self.room.as_ref()),
                 Some(origin) => {
                     kept.elements.insert(origin.element, id);
                     self.converted((&to, id), origin, code, &mut kept)?
@@ -427,7 +438,8 @@ impl World {
         code: &Universe,
         kept: &mut Kept,
     ) -> Result<Table, RedefineError> {
-        let mut table = Table::new(&scalar_types(to, &Type::Element(id)));
+        let room = self.room.clone();
+        let mut table = Table::new(&scalar_types(to, &Type::Element(id)), room.as_ref());
         let (starts, own) = (starts(to, id), starts(&self.universe, origin.element));
         let count = self.tables[origin.element.index()].len();
         let properties = &to.elements[id.index()].properties;
@@ -441,7 +453,7 @@ impl World {
                     let scalars = scalars_of(to, &property.ty, &property.default, &mut self.texts);
                     for (column, scalar) in table.columns[first as usize..].iter_mut().zip(scalars)
                     {
-                        *column = Column::filled(scalar, count);
+                        *column = Column::filled(scalar, count, room.as_ref());
                     }
                 }
                 Source::Converter(converter) => {
@@ -476,13 +488,16 @@ impl World {
         for (at, source) in (first..).zip(sources) {
             let column = &mut table.columns[at as usize];
             let ScalarSource::Scalar(number) = source else {
-                *column = Column::filled(Scalar::zero(column.ty()), own.len());
+                *column = Column::filled(Scalar::zero(column.ty()), own.len(), self.room.as_ref());
                 continue;
             };
             let former = &own.columns[(start + number) as usize];
             match kept.columns.entry((from, start + number)) {
                 Entry::Vacant(entry) if former.ty() == column.ty() => drop(entry.insert((id, at))),
-                _ => *column = former.widened(column.ty()),
+                _ => {
+                    *column = former.widened(column.ty());
+                    self.room.iter().for_each(|room| column.move_to(room));
+                }
             }
         }
     }
@@ -498,7 +513,8 @@ impl World {
         let (table, machine) = (&self.tables[from.index()], &mut self.crew.first().machine);
         for output in &program.outputs {
             let column = output.column.expect("a converter gives columns");
-            to[column as usize] = Column::filled(Scalar::zero(output.ty), table.len());
+            to[column as usize] =
+                Column::filled(Scalar::zero(output.ty), table.len(), self.room.as_ref());
         }
         let mut faults = BTreeMap::new();
         for start in (0..table.len()).step_by(BLOCK_ROWS) {

@@ -199,6 +199,7 @@ impl Paced {
             if self.columns.len() <= at {
                 self.columns.push(Column::new(from.ty()));
             }
+            self.columns[at].clear();
             self.columns[at].gather(from, &self.rows);
         }
     }

@@ -1,6 +1,8 @@
 //! The entities of one element.
 
-use hemiola_world_code::{Column, Scalar, ScalarType};
+use std::sync::Arc;
+
+use hemiola_world_code::{Column, Room, Scalar, ScalarType};
 
 use crate::world::EntityId;
 
@@ -18,10 +20,12 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    pub(crate) fn new(types: &[ScalarType]) -> Self {
+    /// A table without rows, whose columns have the memory of a room if there is one.
+    pub(crate) fn new(types: &[ScalarType], room: Option<&Arc<dyn Room>>) -> Self {
+        let column = |ty: &ScalarType| Column::filled(Scalar::zero(*ty), 0, room);
         Self {
             ids: Vec::new(),
-            columns: types.iter().map(|ty| Column::new(*ty)).collect(),
+            columns: types.iter().map(column).collect(),
             before: vec![None; types.len()],
             strikes: Vec::new(),
         }

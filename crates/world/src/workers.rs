@@ -117,6 +117,16 @@ impl Crew {
         self.seats.iter_mut().map(|seat| seat.get_mut().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// How many workers there are.
+    pub(crate) const fn count(&self) -> usize {
+        self.workers.count
+    }
+
+    /// Looks at the first seat.
+    pub(crate) fn look<R>(&self, look: impl FnOnce(&Seat) -> R) -> R {
+        look(&locked(&self.seats[0]))
+    }
+
     /// The first seat, which always exists.
     pub(crate) fn first(&mut self) -> &mut Seat {
         self.seats().next().expect("a step needs a worker")

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use hemiola_world_code::{
-    CodeError, Constraint, Engine, NotCompiled, Program, Scalar, Texts, compile,
-    compile_constraint, scalar_count, scalar_types, scalars_of, value_of,
+    CodeError, Constraint, NotCompiled, Program, Scalar, Texts, compile, compile_constraint,
+    scalar_count, scalar_types, scalars_of, value_of,
 };
 use hemiola_world_lang::definition::{
     ElementId, Function, FunctionId, FunctionKind, Type, Universe, Value,
@@ -135,6 +135,12 @@ pub struct World {
     pub(crate) definitions: u64,
     /// Steps and changes so far: rows are as they were as long as it stays.
     pub(crate) version: u64,
+    /// Whether functions are to be compiled.
+    pub(crate) is_compiled: bool,
+    /// Why some functions stay interpreted, by the identity of their program.
+    pub(crate) not_compiled: BTreeMap<u64, NotCompiled>,
+    /// The memory of columns, if compiled code has one.
+    pub(crate) room: Option<Arc<dyn hemiola_world_code::Room>>,
 }
 
 /// A change that was found to be possible.
@@ -170,7 +176,7 @@ impl World {
         let past = Past::new(&universe, &updates);
         let ids = (0..universe.elements.len() as u32).map(ElementId);
         let tables =
-            ids.map(|id| Table::new(&scalar_types(&universe, &Type::Element(id)))).collect();
+            ids.map(|id| Table::new(&scalar_types(&universe, &Type::Element(id)), None)).collect();
         Ok(Self {
             updates,
             constraints,
@@ -195,29 +201,15 @@ impl World {
             names: Vec::new(),
             definitions: 0,
             version: 0,
+            is_compiled: false,
+            not_compiled: BTreeMap::new(),
+            room: None,
             universe,
         })
     }
 
-    /// Has an engine run the updates and constraints from now on; the results stay the same, bit by bit. Returns why
-    /// some functions stay interpreted. Call it again after a redefinition; it also drops the code of former functions.
-    /// Columns move to the memory of the engine, if it has a room for them.
-    pub fn compile(&mut self, engine: &mut dyn Engine) -> Vec<NotCompiled> {
-        if let Some(room) = engine.room() {
-            let columns = self.tables.iter_mut().flat_map(|table| &mut table.columns);
-            columns.for_each(|column| column.move_to(&room));
-        }
-        let programs = every_program(&self.updates, &self.constraints);
-        self.crew.seats().for_each(|seat| seat.machine.keep_only(programs.clone()));
-        let mut compiled = |program| {
-            // Each worker has an instance of its own.
-            self.crew.seats().try_for_each(|seat| seat.machine.compile(program, engine))
-        };
-        programs.filter_map(|program| compiled(program).err()).collect()
-    }
-
     /// Has these workers carry out the steps from now on; the results stay the same, bit by bit. Call it before
-    /// [`Self::compile`], because new workers interpret.
+    /// [`Self::install`] and [`Self::compile`], because new workers interpret.
     pub fn employ(&mut self, workers: Workers) {
         self.crew = Crew::of(workers);
     }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use hemiola_units::Random;
 use hemiola_world::{
-    Change, Effect, EntityId, Interest, MonitorCounts, MonitorId, RedefineError, Return, Revision,
-    RevisionError, World,
+    Change, Effect, EntityId, Event, History, Interest, MonitorCounts, MonitorId, Order,
+    RedefineError, Return, Revision, RevisionError, World,
 };
 use hemiola_world_code::{Engine, Instance, Module};
 use hemiola_world_lang::Sources;
@@ -437,6 +437,74 @@ fn compiled_code_goes_with_the_last_definition_that_can_come_back() {
     assert_eq!(world.compile(&mut engine), []);
     assert_eq!(engine.instances(), 1);
     world.roll_back(&mut last, &mut |_| {}).unwrap();
+    assert_eq!(engine.instances(), 0);
+}
+
+/// An engine that notes the names of the functions that it compiles.
+#[derive(Default)]
+struct Noted(Counted, usize);
+
+impl Engine for Noted {
+    fn instantiate(&mut self, module: &Module) -> Result<Box<dyn Instance>, String> {
+        self.1 += 1;
+        self.0.instantiate(module)
+    }
+}
+
+#[test]
+fn a_redefinition_compiles_only_its_new_functions() {
+    let text = |factor: u32, word: &str| {
+        format!(
+            "universe u {{
+              element stays {{ property n : integer; update() {{ n += 1; }} }}
+              element goes {{ property n : integer; update() {{ n += {factor}; }} }}
+              element says {{ property s : string; update() {{ s = \"{word}\"; }} }}
+            }}"
+        )
+    };
+    let mut engine = Noted::default();
+    let mut world = World::new(universe(&text(2, "old"))).unwrap();
+    assert!(world.interpreted().is_empty() && !world.is_compiled(), "nothing is to be compiled");
+    assert_eq!((world.compile(&mut engine), engine.1), (Vec::new(), 3));
+    let names = |world: &World| world.interpreted().join("; ");
+    assert_eq!(names(&world), "");
+    // Beside the world, everything is known but the numbers of texts.
+    let revision = revision(&text(3, "new"), &world).unwrap();
+    let code = revision.uncompiled(1).compile(&mut engine);
+    assert_eq!(engine.1, 4);
+    let order = |code| Order::Redefine {
+        revision: Box::new(revision.clone()),
+        sources: Arc::default(),
+        plan: Vec::new(),
+        code: Some(code),
+    };
+    let mut history = History::default();
+    let outcome = history.carry_out(&mut world, order(code), &mut |_| {});
+    let Event::Changed(Ok(changed)) = outcome.event else { panic!("{outcome:?}") };
+    assert_eq!(names(&world), "`says.update` is not compiled yet");
+    world.install(changed.uncompiled.compile(&mut engine));
+    assert_eq!((names(&world), engine.1), (String::new(), 5));
+    // The code of the definition before is still there.
+    let outcome = history.carry_out(&mut world, Order::RollBack, &mut |_| {});
+    let Event::Changed(Ok(changed)) = outcome.event else { panic!("{outcome:?}") };
+    assert!(changed.uncompiled.is_empty() && names(&world).is_empty());
+    assert_eq!(engine.0.instances(), 3);
+}
+
+#[test]
+fn code_for_a_redefinition_that_is_refused_goes() {
+    let mut engine = Counted::default();
+    let text = "universe u { element e { property n : integer; } entity one : e; }";
+    let mut world = World::new(universe(text)).unwrap();
+    let text = "universe u { element e { property n : integer; property q : integer; \
+                converter q = div(1, n); update() { n += q; } } }";
+    let revision = Box::new(revision(text, &world).unwrap());
+    let code = Some(revision.uncompiled(1).compile(&mut engine));
+    let (sources, plan) = (Arc::default(), Vec::new());
+    let order = Order::Redefine { revision, sources, plan, code };
+    assert_eq!(engine.instances(), 1);
+    let outcome = History::default().carry_out(&mut world, order, &mut |_| {});
+    assert!(matches!(outcome.event, Event::Changed(Err(_))), "{outcome:?}");
     assert_eq!(engine.instances(), 0);
 }
 

@@ -24,17 +24,35 @@ pub trait Neighbours {
     /// All rows of an element and of those derived from it, in the order of their ids.
     fn all(&self, element: ElementId) -> &[Neighbour];
 
-    /// Of the rows of [`Self::all`] without `own`, those whose position is at most `radius` away from its position: the
-    /// first `at_most` of them by id, appended to `found`. The square of the distance is compared with that of the
-    /// radius, both computed in the bits of the position (`world_lang::evaluate`).
-    fn near(
-        &self,
-        element: ElementId,
-        own: Neighbour,
-        radius: f64,
-        at_most: u32,
-        found: &mut Vec<Neighbour>,
-    );
+    /// Finds the neighbours of the rows of a block that have a radius: of the rows of [`Self::all`] but the own one,
+    /// those whose position is at most the radius away from its position, and of these the first ones by id. The square
+    /// of the distance is compared with that of the radius, both computed in the bits of the position
+    /// (`world_lang::evaluate`). Ends each row in `lists`, in their order.
+    fn near_each(&self, search: &Search<'_>, lists: &mut NearLists);
+}
+
+/// A search for the neighbours of the rows of a block.
+pub struct Search<'s> {
+    /// The element whose rows are searched, and those of elements derived from it.
+    pub element: ElementId,
+    /// The first row of the block.
+    pub first: Neighbour,
+    /// How many rows it has.
+    pub count: usize,
+    /// The radius of a row of the block; `None` if it needs no neighbours.
+    pub radius: &'s dyn Fn(usize) -> Option<f64>,
+    /// Neighbours of a row at most.
+    pub at_most: u32,
+}
+
+impl Search<'_> {
+    /// The rows of the block with their radius.
+    pub fn rows(&self) -> impl Iterator<Item = (Neighbour, Option<f64>)> {
+        (0..self.count).map(|at| {
+            let row = self.first.row + at as u32;
+            (Neighbour { row, ..self.first }, (self.radius)(at))
+        })
+    }
 }
 
 /// The state of a loop.
@@ -70,9 +88,10 @@ impl Default for Lists {
 
 /// The neighbours of the rows of a block within a radius: those of row `r` are from `starts[r]` to `starts[r + 1]`.
 #[derive(Debug, Default)]
-pub(super) struct NearLists {
+pub struct NearLists {
     pub(super) starts: Vec<usize>,
-    pub(super) items: Vec<Neighbour>,
+    /// The neighbours of all rows so far.
+    pub items: Vec<Neighbour>,
 }
 
 impl NearLists {
@@ -84,16 +103,21 @@ impl NearLists {
         mask: impl Fn(usize) -> bool,
         radius: impl Fn(usize) -> f64,
     ) {
-        let neighbours = block.neighbours();
         self.starts.clear();
         self.items.clear();
-        for row in 0..block.count {
-            self.starts.push(self.items.len());
-            if mask(row) {
-                let own = Neighbour { element: block.element, row: (block.start + row) as u32 };
-                neighbours.near(site.element, own, radius(row), site.at_most, &mut self.items);
-            }
-        }
+        self.end_row();
+        let search = Search {
+            element: site.element,
+            first: Neighbour { element: block.element, row: block.start as u32 },
+            count: block.count,
+            radius: &|row| mask(row).then(|| radius(row)),
+            at_most: site.at_most,
+        };
+        block.neighbours().near_each(&search, self);
+    }
+
+    /// Notes that all neighbours of the next row are among the items.
+    pub fn end_row(&mut self) {
         self.starts.push(self.items.len());
     }
 
