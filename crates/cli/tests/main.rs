@@ -34,6 +34,8 @@ mod rti;
 mod sandboxed;
 #[cfg(feature = "sandbox")]
 mod sandboxed_modules;
+#[cfg(feature = "sandbox")]
+mod sandboxed_worlds;
 mod scenario;
 mod schema;
 mod small_disk;

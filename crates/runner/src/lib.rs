@@ -24,7 +24,7 @@
 //! * `io` and `card`: the I/O code that every program of the ladder shares.
 //! * `federation`: the tasks of the RTI and of federates.
 //! * `guardian`: cleans up after a runner that was killed.
-//! * [`live`]: universes that serve requests while they run.
+//! * [`live`]: universes that serve requests while they run; [`compiler`] compiles their functions beside the steps.
 //! * `sandboxed`: units as WebAssembly, which the decision module calls.
 //! * `journal`: the record as it grows, on the disk before every run.
 //! * `floors`: the cost of a hand-over, measured between the runs.
@@ -36,6 +36,7 @@ mod campaign;
 mod card;
 mod checkpoints;
 mod collect;
+pub mod compiler;
 pub mod control;
 mod federation;
 mod floors;

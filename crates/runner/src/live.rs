@@ -18,11 +18,12 @@ use std::time::Duration;
 use hemiola_trace::result::{MonitorRun, RedefinitionRun};
 use hemiola_units::{Instant, Span};
 use hemiola_world::{
-    Changed, Desk, Event, Farewell, History, MESSAGE_VERSION, Managers, MonitorCounts, MonitorId,
-    MonitorStatus, Order, Outcome, Output, Reply, Request, Sampled, Status, Turn, World,
+    Changed, Code, Desk, Event, Farewell, History, MESSAGE_VERSION, Managers, MonitorCounts,
+    MonitorId, MonitorStatus, Order, Outcome, Output, Reply, Request, Sampled, Status, Turn, World,
 };
 use queue::Queue;
 
+use crate::compiler::Compiler;
 use crate::control::universe::{
     ElementRow, LastRow, Manage, Managed, Pace, SampleRows, UniverseAnswer, UniverseRequest,
     UniverseStatus, Universes,
@@ -61,6 +62,8 @@ struct Mailbox {
     outcomes: VecDeque<(Outcome, Span, Pace)>,
     /// Managers that ended, with their queues.
     farewells: VecDeque<Farewell<Queue>>,
+    /// Code for functions that a change left without.
+    code: Vec<Code>,
 }
 
 /// What a manager needs on the side of the steps.
@@ -72,10 +75,16 @@ struct NewManager {
 
 impl Control {
     /// Opens the socket of this name, and starts the thread that serves it. `monitors` are the texts of the monitors.
+    /// The thread compiles the functions of later definitions.
     ///
     /// # Errors
     /// If the name is taken or too long, or the thread cannot be started.
-    pub fn start(name: &str, world: &World, monitors: Vec<String>) -> io::Result<Self> {
+    pub fn start(
+        name: &str,
+        world: &World,
+        monitors: Vec<String>,
+        compiler: Option<Compiler>,
+    ) -> io::Result<Self> {
         let mailbox = Arc::<Mutex<Mailbox>>::default();
         let names: MonitorNames = (0..).map(MonitorId).zip(monitors).collect();
         let counter = Counter {
@@ -86,6 +95,7 @@ impl Control {
             lines: BTreeMap::new(),
             universe: world.universe().name.clone(),
             names: names.clone(),
+            compiler,
         };
         thread::Builder::new().name("control".into()).spawn(move || counter.serve())?;
         let row_len = |id: &MonitorId| (*id, world.row_len(*id).unwrap_or_default());
@@ -121,6 +131,7 @@ impl Control {
             history.note_left(farewell.id, farewell.counts);
             mailbox.farewells.push_back(farewell);
         }
+        mailbox.code.drain(..).for_each(|code| world.install(code));
         let (order, manager) = mailbox.orders.pop_front()?;
         let began = now();
         let outcome = history.carry_out(world, order, &mut |_| {});
@@ -209,6 +220,7 @@ struct Counter {
     universe: String,
     /// Those of the setup, and those of managers that are told.
     names: MonitorNames,
+    compiler: Option<Compiler>,
 }
 
 /// Somebody whose order has no outcome yet.
@@ -249,7 +261,13 @@ impl Counter {
         };
         match turn {
             Turn::Answer(reply) => client.answer(&self.answer(reply, Pace::default())),
-            Turn::Order(order) => match &order {
+            Turn::Order(mut order) => match &mut order {
+                Order::Redefine { revision, code, .. } => {
+                    let compiler = self.compiler.as_mut();
+                    *code = compiler.map(|compiler| compiler.compile_new(revision));
+                    self.clients.push_back(Waiting::Client(client));
+                    self.mailbox().orders.push_back((order, None));
+                }
                 Order::Enlist { enlistment, .. } => match Queue::create(enlistment) {
                     Ok((queue, fd)) => {
                         let len = enlistment.format.len_max() as u64;
@@ -276,7 +294,11 @@ impl Counter {
             // At once, so that nobody is told of the end of a manager before its beginning.
             (std::mem::take(&mut mailbox.outcomes), std::mem::take(&mut mailbox.farewells))
         };
-        for (outcome, took, pace) in outcomes {
+        let mut uncompiled = Vec::new();
+        for (mut outcome, took, pace) in outcomes {
+            if let Event::Changed(Ok(changed)) = &mut outcome.event {
+                uncompiled.push(std::mem::take(&mut changed.uncompiled));
+            }
             let reply = self.desk.done(outcome, took);
             match (self.clients.pop_front().expect("each order has a client"), reply) {
                 (Waiting::Manager(client, name, fd, message), Reply::Managed(step, id)) => {
@@ -298,6 +320,11 @@ impl Counter {
             }
         }
         self.take_farewells(farewells);
+        if let Some(compiler) = &mut self.compiler {
+            let uncompiled = uncompiled.iter().filter(|functions| !functions.is_empty());
+            let code: Vec<Code> = uncompiled.map(|functions| compiler.compile(functions)).collect();
+            self.mailbox().code.extend(code);
+        }
     }
 
     /// A manager that closes its connection, or says anything more, leaves.

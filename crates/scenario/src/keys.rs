@@ -243,6 +243,8 @@ sections! {
         may workers: u32 = 1, Shape::Whole(1, WORKERS_MAX), of ["universe"],
             "Threads that carry out each step together, with the profile of the process; the results do not depend on \
              it.";
+        may interpret: bool = false, Shape::Boolean, of ["universe"],
+            "Whether its functions are interpreted where this build could compile them; the results are the same.";
         may checkpoint: &'s str, Shape::Text, of ["universe"],
             "A file, from the scenario's folder, that gets a checkpoint of the universe at the end.";
         may checkpoint_every: u32, Shape::Whole(1, u32::MAX as i64), of ["universe"], else "only at the end",

@@ -377,6 +377,8 @@ pub struct UniverseSettings {
     pub step: Span,
     /// Threads that carry out each step together.
     pub workers: u32,
+    /// Whether functions are interpreted where they could be compiled.
+    pub interpret: bool,
     /// The file of its checkpoints, as written: a path relative to the scenario's folder.
     pub checkpoint: Option<String>,
     /// Steps from one checkpoint to the next; `None` for one at the end only.

@@ -103,6 +103,7 @@ const CRATES: [(&str, Nature, &[&str]); 34] = [
             "sandbox",
             "world",
             "world-lang",
+            "world-sandbox",
         ],
     ),
     (
@@ -132,7 +133,6 @@ const CRATES: [(&str, Nature, &[&str]); 34] = [
             "world-lang",
             "world-plan",
             "world",
-            "world-sandbox",
             "rtid",
             "hla",
             "fedpro",

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use hemiola_rt::clock::{Clock, MonotonicClock};
 use hemiola_runner::RunId;
+use hemiola_runner::compiler::Compiler;
 use hemiola_runner::control::universe::Pace;
 use hemiola_runner::live::{Control, monitor_run, redefinition_run};
 use hemiola_trace::result::{MonitorRun, RedefinitionRun};
@@ -33,6 +34,7 @@ pub(super) struct Redefinitions {
     done: Vec<Redefined>,
     /// With `--listen`.
     control: Option<Control>,
+    compiler: Option<Compiler>,
     began: Instant,
 }
 
@@ -49,15 +51,21 @@ struct Action {
 pub(super) struct Redefined {
     #[serde(flatten)]
     pub(super) run: RedefinitionRun,
-    /// Reading and checking the texts, before the first step; unknown if a user asked for it.
+    /// Reading, checking and compiling the texts, before the first step; unknown if a user asked for it.
     pub(super) check_ns: Option<u64>,
 }
 
 impl Redefinitions {
     /// Reads and checks what the command line asks for, before the next step of a world and its run.
-    pub(super) fn of(args: &UniverseRun, world: &World, run: &RunSoFar) -> Result<Self, Failure> {
+    pub(super) fn of(
+        args: &UniverseRun,
+        world: &World,
+        run: &RunSoFar,
+        compiler: Option<Compiler>,
+    ) -> Result<Self, Failure> {
         let monitors = run.names.clone();
-        let mut line = Line { present: Arc::clone(world.universe()), former: None };
+        let present = Arc::clone(world.universe());
+        let mut line = Line { present, former: None, compiler: compiler.clone() };
         let mut due: BTreeMap<u64, Vec<Action>> = BTreeMap::new();
         for (step, files) in stated(args, world.steps())? {
             let action = match files {
@@ -66,9 +74,10 @@ impl Redefinitions {
             };
             due.entry(step).or_default().push(action);
         }
-        let control = args.listen.then(|| listen(world, &monitors)).transpose()?;
+        let control =
+            args.listen.then(|| listen(world, &monitors, compiler.clone())).transpose()?;
         let (history, began) = (History::of(run), MonotonicClock.now());
-        Ok(Self { due, history, monitors, done: Vec::new(), control, began })
+        Ok(Self { due, history, monitors, done: Vec::new(), control, compiler, began })
     }
 
     /// Tells managers what the step of this number tells.
@@ -113,6 +122,11 @@ impl Redefinitions {
         let outcome = self.history.carry_out(world, order, &mut |_| {});
         let delay = MonotonicClock.now() - began;
         if let Event::Changed(Ok(changed)) = &outcome.event {
+            if let Some(compiler) = &mut self.compiler
+                && !changed.uncompiled.is_empty()
+            {
+                world.install(compiler.compile(&changed.uncompiled));
+            }
             let name = |id: MonitorId| self.monitors.get(id.0 as usize).cloned();
             let name = |id| name(id).unwrap_or_else(|| "manager".to_owned());
             let run = redefinition_run(changed, step, delay, name);
@@ -151,9 +165,13 @@ impl Redefinitions {
 }
 
 /// Serves the universe under a new name.
-fn listen(world: &World, monitors: &[String]) -> Result<Control, Failure> {
+fn listen(
+    world: &World,
+    monitors: &[String],
+    compiler: Option<Compiler>,
+) -> Result<Control, Failure> {
     let name = format!("{}/{}", RunId::new(), world.universe().name);
-    let control = Control::start(&name, world, monitors.to_vec())
+    let control = Control::start(&name, world, monitors.to_vec(), compiler)
         .map_err(|error| Failure::failed(format!("the control socket of the universe: {error}")))?;
     eprintln!("serving `hemiola universe status --run {name}`");
     Ok(control)
@@ -194,6 +212,7 @@ fn stated(args: &UniverseRun, made: u64) -> Result<Vec<Stated>, Failure> {
 struct Line {
     present: Arc<Universe>,
     former: Option<Former>,
+    compiler: Option<Compiler>,
 }
 
 /// A definition to which a return is possible.
@@ -235,10 +254,15 @@ impl Line {
     }
 
     /// The order of a desk for the present definition.
-    fn action(&self, step: u64, request: Request, began: Instant) -> Result<Action, Failure> {
+    fn action(&mut self, step: u64, request: Request, began: Instant) -> Result<Action, Failure> {
         let mut desk = Desk::new(Arc::clone(&self.present));
         match desk.ask(request) {
-            Turn::Order(order) => {
+            Turn::Order(mut order) => {
+                if let (Order::Redefine { revision, code, .. }, Some(compiler)) =
+                    (&mut order, &mut self.compiler)
+                {
+                    *code = Some(compiler.compile_new(revision));
+                }
                 let check = MonotonicClock.now() - began;
                 Ok(Action { order, desk, check })
             }

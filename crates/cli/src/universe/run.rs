@@ -10,6 +10,7 @@ use hemiola_report::json::pretty;
 use hemiola_report::table::Table;
 use hemiola_report::{terminal, text};
 use hemiola_rt::sys::team::Team;
+use hemiola_runner::compiler::Compiler;
 use hemiola_runner::modules::{MODULE_DEADLINE, Modules, module_run};
 use hemiola_stats::{Distribution, Stream};
 use hemiola_trace::result::{ModuleRun, MonitorRun};
@@ -19,7 +20,6 @@ use hemiola_world::{
 };
 use hemiola_world_lang::definition::{Type, Value};
 use hemiola_world_lang::value_text;
-use hemiola_world_sandbox::{ColumnEngine, LoadError};
 use serde::Serialize;
 
 use super::ask::{module_table, monitor_table};
@@ -51,11 +51,14 @@ pub(crate) fn run(args: &UniverseRun) -> Result<ExitCode, Failure> {
     if args.workers > 1 {
         world.employ(workers(args.workers.into())?);
     }
-    let mut compiler = Compiler::of(args)?;
-    compiler.follow(&mut world);
-    let redefinitions = Redefinitions::of(args, &world, &run)?;
+    let mut compiler = compiler(args)?;
+    if let Some(compiler) = &mut compiler {
+        let code = compiler.compile_all(&world);
+        world.install(code);
+    }
+    let redefinitions = Redefinitions::of(args, &world, &run, compiler)?;
     let checkpoints = Checkpoints::of(args)?;
-    let report = Report::of(&mut world, args.steps, redefinitions, checkpoints, run, compiler);
+    let report = Report::of(&mut world, args.steps, redefinitions, checkpoints, run);
     if args.json {
         print!("{}", pretty(&report));
     } else {
@@ -82,35 +85,15 @@ fn started(args: &UniverseRun) -> Result<(World, RunSoFar), Failure> {
     Ok((world.map_err(unsound)?, run))
 }
 
-/// Compiles the functions of a world and of each definition that follows, where this build can.
-struct Compiler {
-    engine: Option<ColumnEngine>,
-    /// The number of the definition that was compiled.
-    definition: Option<u64>,
-    /// Why some functions of the present definition stay interpreted.
-    interpreted: Vec<String>,
-}
-
-impl Compiler {
-    fn of(args: &UniverseRun) -> Result<Self, Failure> {
-        let engine = match ColumnEngine::new() {
-            _ if args.interpret => None,
-            Ok(engine) => Some(engine),
-            Err(LoadError::NotBuilt) => None,
-            Err(error) => {
-                let message = format!("error: functions cannot be compiled: {error}");
-                return Err(Failure::failed(message + "\nhint: --interpret needs no such memory"));
-            }
-        };
-        Ok(Self { engine, definition: None, interpreted: Vec::new() })
+/// What compiles the functions of the universe, if this build can and the options let it.
+fn compiler(args: &UniverseRun) -> Result<Option<Compiler>, Failure> {
+    if args.interpret {
+        return Ok(None);
     }
-
-    fn follow(&mut self, world: &mut World) {
-        let Some(engine) = &mut self.engine else { return };
-        if self.definition.replace(world.definition()) != Some(world.definition()) {
-            self.interpreted = world.compile(engine).iter().map(ToString::to_string).collect();
-        }
-    }
+    Compiler::new(usize::from(args.workers)).map_err(|error| {
+        let message = format!("error: functions cannot be compiled: {error}");
+        Failure::failed(message + "\nhint: --interpret needs no such memory")
+    })
 }
 
 /// Has modules compute their elements; paths start in the folder of this process.
@@ -207,7 +190,6 @@ impl Report {
         mut redefinitions: Redefinitions,
         mut checkpoints: Option<Checkpoints>,
         mut run: RunSoFar,
-        mut compiler: Compiler,
     ) -> Self {
         let mut streams: [Stream; Phase::ALL.len()] = Default::default();
         let mut phases = [Span::ZERO; Phase::ALL.len()];
@@ -237,7 +219,6 @@ impl Report {
                 run.first_fault = Some(format!("step {number}, {}: {fault}", world.name(entity)));
             }
             ended_early = redefinitions.after(number, world, phases).err();
-            compiler.follow(world);
             let is_last = number == steps || ended_early.is_some();
             if let Some(checkpoints) = &mut checkpoints
                 && checkpoints.is_due(number, is_last)
@@ -273,8 +254,8 @@ impl Report {
             modules: world.modules().map(module_run).collect(),
             redefinitions: redefinitions.into_done(),
             checkpoints: checkpoints.map(Checkpoints::made),
-            compiled: compiler.engine.is_some(),
-            interpreted: compiler.interpreted,
+            compiled: world.is_compiled(),
+            interpreted: world.interpreted(),
             named: named(world),
         }
     }

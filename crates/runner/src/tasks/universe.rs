@@ -9,13 +9,14 @@ use hemiola_scenario::{Task as Settings, UniverseSettings};
 use hemiola_trace::EventKind;
 use hemiola_trace::result::{CHECKPOINT, PHASE_ENDED, PHASES, REQUEST, Role, UniverseRun};
 use hemiola_units::{Instant, Span};
-use hemiola_world::{History, Output, RunSoFar, Setup, SetupTexts, Workers, World};
+use hemiola_world::{Code, History, Output, RunSoFar, Setup, SetupTexts, Workers, World};
 use hemiola_world_lang::Sources;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Body, Equipment, TaskKind, mismatch};
 use crate::checkpoints::{self, Checkpoints};
+use crate::compiler::Compiler;
 use crate::control::universe::Pace;
 use crate::live::Control;
 use crate::modules::{Modules, module_run};
@@ -65,8 +66,9 @@ fn prepare(spec: &NodeSpec) -> Result<Box<dyn Task>, String> {
         Checkpoints::start(folder.join(file), every, &world, &run)
             .map_err(|error| format!("the thread that writes checkpoints: {error}"))
     });
+    let (code, compiler) = compiled(&world, settings)?;
     let name = format!("{}/{}", spec.run.id, spec.process.name);
-    let control = Control::start(&name, &world, names)
+    let control = Control::start(&name, &world, names, compiler)
         .map_err(|error| format!("the control socket of the universe: {error}"))?;
     let deadline = spec.process.deadline;
     let pace = Pace { period: Some(spec.run.variant.rate.period()), ..Pace::default() };
@@ -74,6 +76,7 @@ fn prepare(spec: &NodeSpec) -> Result<Box<dyn Task>, String> {
     Ok(Box::new(Universe {
         world,
         workers: settings.workers,
+        code,
         history: History::of(&run),
         run,
         checkpoints: checkpoints.transpose()?,
@@ -86,6 +89,21 @@ fn prepare(spec: &NodeSpec) -> Result<Box<dyn Task>, String> {
         record,
         first_fault: None,
     }))
+}
+
+/// Code for the first definition, and what compiles those that follow, if this build can and the scenario lets it.
+fn compiled(
+    world: &World,
+    settings: &UniverseSettings,
+) -> Result<(Option<Code>, Option<Compiler>), String> {
+    if settings.interpret {
+        return Ok((None, None));
+    }
+    let mut compiler = Compiler::new(settings.workers as usize).map_err(|error| {
+        format!("functions cannot be compiled: {error}; `interpret = true` needs no such memory")
+    })?;
+    let code = compiler.as_mut().map(|compiler| compiler.compile_all(world));
+    Ok((code, compiler))
 }
 
 /// Whether the texts of a universe make a world; relative paths start in `folder`.
@@ -126,6 +144,8 @@ struct Universe {
     world: World,
     /// Threads that carry out a step together.
     workers: u32,
+    /// Compiled functions, until the workers are there.
+    code: Option<Code>,
     history: History,
     /// What checkpoints keep, as it was before the first step.
     run: RunSoFar,
@@ -156,6 +176,7 @@ impl Task for Universe {
             let run = move |count: usize, work: &(dyn Fn(usize) + Sync)| team.run(count, work);
             self.world.employ(Workers::new(count, Box::new(run)));
         }
+        self.code.take().into_iter().for_each(|code| self.world.install(code));
         Ok(())
     }
 
@@ -214,6 +235,8 @@ impl Task for Universe {
             first_fault: self.first_fault_text(),
             monitors: self.control.monitors(&self.world, &self.history),
             modules: self.world.modules().map(module_run).collect(),
+            compiled: self.world.is_compiled(),
+            interpreted: self.world.interpreted(),
             redefinitions: self.control.redefinitions.clone(),
             checkpoints: self.checkpoints.as_ref().map(Checkpoints::outcome),
             ..self.record.clone()

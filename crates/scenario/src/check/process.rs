@@ -181,6 +181,7 @@ impl Checker<'_> {
             entities_max: keys.entities_max.value(),
             step: keys.step.get().copied().unwrap_or(period),
             workers: keys.workers.value(),
+            interpret: keys.interpret.value(),
             checkpoint: keys.checkpoint.get().map(|file| (*file).into()),
             checkpoint_every: keys.checkpoint_every.get().copied(),
         };

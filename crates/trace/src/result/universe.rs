@@ -61,6 +61,12 @@ pub struct UniverseRun {
     /// Its modules of users.
     #[serde(default)]
     pub modules: Vec<ModuleRun>,
+    /// Whether its functions were compiled.
+    #[serde(default)]
+    pub compiled: bool,
+    /// Why some functions of the last definition were interpreted all the same.
+    #[serde(default)]
+    pub interpreted: Vec<String>,
     /// Its checkpoints, if the scenario asks for them.
     #[serde(default)]
     pub checkpoints: Option<CheckpointsRun>,
