@@ -56,7 +56,7 @@ fn a_run_is_the_same_when_it_is_compiled() {
         serde_json::from_str::<Value>(&ended.stdout).unwrap()
     };
     let (compiled, interpreted) = (run(&[]), run(&["--interpret"]));
-    assert_eq!(compiled["named"][0]["properties"]["n"], "200", "{compiled}");
+    assert_eq!(compiled["named"][0]["properties"]["n"], "220", "{compiled}");
     assert_eq!((&compiled["compiled"], &interpreted["compiled"]), (&true.into(), &false.into()));
     for same in ["named", "faults", "entities", "interpreted", "steps"] {
         assert_eq!(compiled[same], interpreted[same], "{same}");

@@ -51,8 +51,8 @@ pub(crate) struct Cells<T> {
     high: Cell,
     /// How many cells that are, along each axis.
     size: [u64; 3],
-    /// The place of the first row of each cell, from the lowest cell to the highest one, and then the end of all rows. It
-    /// is empty if the cells are too many for an array.
+    /// The place of the first row of each cell, from the lowest cell to the highest one, and then the end of all rows.
+    /// It is empty if the cells are too many for an array.
     starts: Vec<u32>,
     /// By row, where there is no array: its cell and its number.
     sorted: Vec<(Cell, u32)>,
@@ -146,8 +146,8 @@ impl<T: Real> Cells<T> {
         (at(0) * self.size[1] as usize + at(1)) * self.size[2] as usize + at(2)
     }
 
-    /// The number of the cell along one axis: about the quotient rounded down. Only one thing matters: a greater `x` never
-    /// has a lower number.
+    /// The number of the cell along one axis: about the quotient rounded down. Only one thing matters: a greater `x`
+    /// never has a lower number.
     fn cell(&self, x: f64) -> i32 {
         let quotient = (x * self.per_edge).clamp(-CELL_MAX, CELL_MAX);
         let whole = quotient as i32;

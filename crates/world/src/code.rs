@@ -96,8 +96,8 @@ impl World {
     }
 
     /// Runs functions by compiled code from now on; the results stay the same, bit by bit. Columns move to the memory
-    /// that the code reaches, and new ones are made there. Code for functions that the world does not have stays until the
-    /// next redefinition, return or call of [`Self::compile`].
+    /// that the code reaches, and new ones are made there. Code for functions that the world does not have stays until
+    /// the next redefinition, return or call of [`Self::compile`].
     pub fn install(&mut self, code: Code) {
         let Code { programs, room, not_compiled } = code;
         self.not_compiled.extend(not_compiled);
