@@ -16,7 +16,7 @@ use hemiola_units::Instant;
 
 use crate::compressed::Method;
 use crate::error::{Errors, ReadError};
-use crate::recording::{Decoder, Lane, Learner, Scanned, Stream};
+use crate::recording::{Decoder, Lane, Learner, Scanned, Single};
 use crate::sched::{Tid, What};
 use crate::source::Window;
 use crate::tracepoint::{Format, Tracepoints};
@@ -217,11 +217,10 @@ struct Run {
 impl Scan {
     /// Processes the records of a part of the file.
     fn records(&mut self, records: &Records, window: &mut Window<'_>, mut at: u64, end: u64) {
-        let mut stream = Stream::new(0);
         while at < end {
             let length = (end - at).min(PIECE) as usize;
             let piece = window.get(at, length).unwrap_or(&[]);
-            let done = self.whole_records(records, piece, at, &mut stream);
+            let done = self.whole_records(records, piece, at);
             if done > 0 {
                 at += done;
                 continue;
@@ -230,7 +229,7 @@ impl Scan {
                 Ok((bytes, skip)) => {
                     let length = bytes.len() as u64;
                     if let Some((record, _)) = Record::split(bytes) {
-                        self.record(records, record, length, at, &mut stream);
+                        self.record(records, record, length, at);
                     }
                     at = at.saturating_add(length).saturating_add(skip);
                     if skip > 0 {
@@ -248,13 +247,7 @@ impl Scan {
 
     /// Processes the records at the beginning of a piece of the file, up to one that is not whole or has data behind
     /// it. Returns how many bytes they have.
-    fn whole_records(
-        &mut self,
-        records: &Records,
-        piece: &[u8],
-        at: u64,
-        stream: &mut Stream,
-    ) -> u64 {
+    fn whole_records(&mut self, records: &Records, piece: &[u8], at: u64) -> u64 {
         let mut rest = piece;
         while let Some((record, after)) = Record::split(rest) {
             if matches!(record.kind, kind::TRACING_DATA | kind::AUXTRACE) {
@@ -262,21 +255,15 @@ impl Scan {
             }
             let length = (rest.len() - after.len()) as u64;
             let place = at + (piece.len() - rest.len()) as u64;
-            self.record(records, record, length, place, stream);
+            self.record(records, record, length, place);
             rest = after;
         }
         (piece.len() - rest.len()) as u64
     }
 
     /// Processes a record of that length at that offset.
-    fn record(
-        &mut self,
-        records: &Records,
-        record: Record<'_>,
-        length: u64,
-        at: u64,
-        stream: &mut Stream,
-    ) {
+    #[inline]
+    fn record(&mut self, records: &Records, record: Record<'_>, length: u64, at: u64) {
         self.packed.extend_from_slice(packed(record));
         let place = records.place(record);
         let cpu = if records.has_events(record) {
@@ -286,17 +273,17 @@ impl Scan {
         } else {
             0
         };
-        stream.begin(cpu);
+        let mut single = Single { cpu, event: None };
         let learner = &mut self.learner;
-        if records.record(record, place, stream, &mut |fact| learner.take(fact)).is_none() {
+        if records.record(record, place, &mut single, &mut |fact| learner.take(fact)).is_none() {
             self.damaged(at);
         }
-        let Some(event) = stream.events.last() else { return };
-        if let What::Lost(lost) = event.what {
+        let Some((time, what)) = single.event else { return };
+        if let What::Lost(lost) = what {
             self.placed += u64::from(lost);
             *self.running(cpu) = Tid::UNKNOWN;
         }
-        if let What::Switch { prev, next, .. } = event.what {
+        if let What::Switch { prev, next, .. } = what {
             let before = std::mem::replace(self.running(cpu), next);
             self.switches += 1;
             self.broken +=
@@ -306,15 +293,15 @@ impl Scan {
             Some(run)
                 // Records without events may stand in between.
                 if run.cpu == cpu
-                    && run.last <= event.at
+                    && run.last <= time
                     && at + length - run.offset <= STRETCH =>
             {
                 run.length = at + length - run.offset;
-                run.last = event.at;
+                run.last = time;
             }
             _ => {
                 self.end_run();
-                self.run = Some(Run { cpu, offset: at, length, first: event.at, last: event.at });
+                self.run = Some(Run { cpu, offset: at, length, first: time, last: time });
             }
         }
     }

@@ -20,7 +20,7 @@ use crate::tracedat;
 use crate::track_event::TrackEvents;
 
 pub use events::Events;
-pub(crate) use events::{Decoder, Index, Lane, Stream};
+pub(crate) use events::{Decoder, Index, Lane, Single, Sink, Stream};
 pub(crate) use learn::{Fact, Learner, Process};
 
 /// A recording of a whole machine or of one program.

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use hemiola_units::Instant;
 
 use crate::perfetto::kernel::{States, context};
-use crate::recording::{Fact, Process, Stream};
+use crate::recording::{Fact, Process, Sink};
 use crate::sched::{Interrupt, PRIORITY_UNKNOWN, Tid, What};
 
 use format::Field;
@@ -147,7 +147,7 @@ impl Tracepoints {
         &self,
         record: &[u8],
         at: u64,
-        stream: &mut Stream,
+        sink: &mut impl Sink,
         fact: &mut impl FnMut(Fact<'_>),
     ) {
         let Some(&[low, high]) = record.get(..2) else { return };
@@ -165,7 +165,7 @@ impl Tracepoints {
                 fact(Fact::Named(at, tid(value(0)), text(4)));
                 fact(Fact::Named(at, tid(value(2)), text(5)));
                 if self.in_turn {
-                    stream.follows(Instant::from_nanos(at), tid(value(0)));
+                    sink.follows(Instant::from_nanos(at), tid(value(0)));
                 }
                 let priority = plan.fields[3].and_then(|field| {
                     i16::try_from(field.get(record, self.big_endian).cast_signed()).ok()
@@ -184,7 +184,7 @@ impl Tracepoints {
                     return;
                 }
                 fact(Fact::Named(at, tid(value(0)), text(2)));
-                let target = plan.fields[1].map_or(stream.cpu, |_| value(1) as u16);
+                let target = plan.fields[1].map_or(sink.cpu(), |_| value(1) as u16);
                 let context = context(number(plan.flags));
                 What::Wake { tid: tid(value(0)), waker: tid(number(plan.tid)), context, target }
             }
@@ -207,6 +207,6 @@ impl Tracepoints {
                 return fact(Fact::Began(at, tid(value(0)), Process::Unknown, text(1)));
             }
         };
-        stream.push(Instant::from_nanos(at), what);
+        sink.push(Instant::from_nanos(at), what);
     }
 }

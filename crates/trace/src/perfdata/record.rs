@@ -1,6 +1,6 @@
 //! The records of `perf.data`: where they contain time, processor and thread.
 
-use crate::recording::{Fact, Process, Stream};
+use crate::recording::{Fact, Process, Sink, Stream};
 use crate::sched::{Left, PRIORITY_UNKNOWN, Tid, What};
 use crate::tracepoint::Tracepoints;
 
@@ -243,30 +243,38 @@ impl Offsets {
     }
 }
 
+/// The layout of the records of one identifier.
+#[derive(Clone, Copy, Debug)]
+struct Identified {
+    id: u64,
+    layout: Layout,
+    /// Of its samples, if their fields are at fixed places.
+    offsets: Option<Offsets>,
+}
+
 /// The description needed to read the records of a file.
 #[derive(Debug)]
 pub(crate) struct Records {
     /// By identifier, ascending; the first is used for records without one.
-    layouts: Vec<(u64, Layout)>,
-    /// Of the samples of all layouts, if they have the same.
-    offsets: Option<Offsets>,
+    layouts: Vec<Identified>,
     pub(super) tracepoints: Tracepoints,
     /// Whether switches are reported by their own records, because the tracepoint is missing.
     pub(super) switch_records: bool,
 }
 
 impl Records {
-    /// Creates a reader of records with these layouts.
+    /// Creates a reader of records with these layouts, by identifier, ascending.
     pub(super) fn new(
         layouts: Vec<(u64, Layout)>,
         tracepoints: Tracepoints,
         switch_records: bool,
     ) -> Self {
-        let first = layouts.first().map(|&(_, layout)| layout);
-        let is_first = |&(_, layout): &(u64, Layout)| Some(layout) == first;
-        let offsets = if layouts.iter().all(is_first) { first } else { None };
-        let offsets = offsets.and_then(Layout::offsets);
-        Self { layouts, offsets, tracepoints, switch_records }
+        let identified = |(id, layout): (u64, Layout)| {
+            let offsets = layout.offsets();
+            Identified { id, layout, offsets }
+        };
+        let layouts = layouts.into_iter().map(identified).collect();
+        Self { layouts, tracepoints, switch_records }
     }
 
     /// Appends the events of records.
@@ -280,27 +288,37 @@ impl Records {
     /// Returns the common fields of a record and its body; `None` if it is too short or of an unknown layout.
     #[inline]
     pub(super) fn place<'a>(&self, record: Record<'a>) -> Option<(Place, &'a [u8])> {
-        match &self.offsets {
-            Some(offsets) if record.kind == kind::SAMPLE => offsets.sample(record.body),
-            _ => self.place_anywhere(record),
+        let body = record.body;
+        let of = self.identified(record)?;
+        match (record.kind, &of.offsets) {
+            (kind::SAMPLE, Some(offsets)) => offsets.sample(body),
+            (kind::SAMPLE, None) => of.layout.sample(body),
+            _ => Some((of.layout.tail(body)?, body)),
         }
     }
 
-    fn place_anywhere<'a>(&self, record: Record<'a>) -> Option<(Place, &'a [u8])> {
-        let body = record.body;
-        let &(_, mut layout) = self.layouts.first()?;
-        if layout.has_identifier() {
-            // The first word of a sample, the last one of all other records.
-            let at = if record.kind == kind::SAMPLE { 0 } else { body.len().checked_sub(8)? };
-            let id = u64::from_le_bytes(*body.get(at..)?.first_chunk()?);
-            let found = self.layouts.binary_search_by_key(&id, |&(id, _)| id);
-            // Records that perf makes itself have none.
-            layout = found.map_or(layout, |found| self.layouts[found].1);
+    /// Returns the layout of a record.
+    #[inline]
+    fn identified(&self, record: Record<'_>) -> Option<&Identified> {
+        let (first, body) = (self.layouts.first()?, record.body);
+        if !first.layout.has_identifier() {
+            return Some(first);
         }
-        match record.kind {
-            kind::SAMPLE => layout.sample(body),
-            _ => Some((layout.tail(body)?, body)),
+        // The first word of a sample, the last one of all other records.
+        let at = if record.kind == kind::SAMPLE { 0 } else { body.len().checked_sub(8)? };
+        let id = u64::from_le_bytes(*body.get(at..)?.first_chunk()?);
+        // The kernel counts identifiers, so those of one recording mostly follow one another.
+        let near = usize::try_from(id.wrapping_sub(first.id)).ok();
+        match near.and_then(|near| self.layouts.get(near)).filter(|near| near.id == id) {
+            Some(near) => Some(near),
+            None => Some(self.search(id).unwrap_or(first)),
         }
+    }
+
+    /// Searches for an identifier. Records that perf makes itself have none.
+    fn search(&self, id: u64) -> Option<&Identified> {
+        let found = self.layouts.binary_search_by_key(&id, |of| of.id);
+        found.ok().map(|found| &self.layouts[found])
     }
 
     /// Whether such a record can have events.
@@ -319,14 +337,14 @@ impl Records {
         &self,
         record: Record<'a>,
         place: Option<(Place, &'a [u8])>,
-        stream: &mut Stream,
+        sink: &mut impl Sink,
         fact: &mut impl FnMut(Fact<'_>),
     ) -> Option<()> {
         let mut words = Words(record.body);
         match record.kind {
             kind::SAMPLE => {
                 let (place, raw) = place?;
-                self.tracepoints.record(raw, place.time?, stream, fact);
+                self.tracepoints.record(raw, place.time?, sink, fact);
             }
             kind::LOST | kind::LOST_SAMPLES => {
                 let (place, _) = place?;
@@ -337,7 +355,7 @@ impl Records {
                     0 => fact(Fact::Lost(lost)),
                     time => {
                         let lost = u32::try_from(lost).unwrap_or(u32::MAX);
-                        stream.push(Instant::from_nanos(time), What::Lost(lost));
+                        sink.push(Instant::from_nanos(time), What::Lost(lost));
                     }
                 }
             }
@@ -376,9 +394,9 @@ impl Records {
                 };
                 let at = Instant::from_nanos(place.time?);
                 if self.tracepoints.in_turn {
-                    stream.follows(at, prev);
+                    sink.follows(at, prev);
                 }
-                stream.push(at, What::Switch { prev, left, next, priority: PRIORITY_UNKNOWN });
+                sink.push(at, What::Switch { prev, left, next, priority: PRIORITY_UNKNOWN });
             }
             _ => {}
         }

@@ -100,6 +100,41 @@ impl Decoder {
     }
 }
 
+/// Takes the events of one processor as they are decoded.
+pub(crate) trait Sink {
+    /// The processor.
+    fn cpu(&self) -> u16;
+
+    /// Adds a gap if another thread than the one of the next switch is running.
+    fn follows(&mut self, at: Instant, prev: Tid);
+
+    /// Adds a complete event.
+    fn push(&mut self, at: Instant, what: What);
+}
+
+/// The event of one record, seen alone.
+#[derive(Debug)]
+pub(crate) struct Single {
+    pub(crate) cpu: u16,
+    pub(crate) event: Option<(Instant, What)>,
+}
+
+impl Sink for Single {
+    #[inline]
+    fn cpu(&self) -> u16 {
+        self.cpu
+    }
+
+    /// Nothing is known of what comes before.
+    #[inline]
+    fn follows(&mut self, _: Instant, _: Tid) {}
+
+    #[inline]
+    fn push(&mut self, at: Instant, what: What) {
+        self.event = Some((at, what));
+    }
+}
+
 /// The events of one processor during decoding, kept in order.
 #[derive(Debug)]
 pub(crate) struct Stream {
@@ -143,13 +178,6 @@ impl Stream {
         true
     }
 
-    /// Starts again, for another processor.
-    pub(crate) fn begin(&mut self, cpu: u16) {
-        let mut events = std::mem::take(&mut self.events);
-        events.clear();
-        *self = Self { events, ..Self::new(cpu) };
-    }
-
     /// Returns the largest step back of the clock since the last call.
     pub(crate) fn stepped_back(&mut self) -> Option<u64> {
         let back_ns = std::mem::take(&mut self.back_ns);
@@ -159,27 +187,6 @@ impl Stream {
     /// Adds a gap of unknown size.
     pub(crate) fn gap(&mut self) {
         self.push(self.last, What::Lost(0));
-    }
-
-    /// Adds a gap if another thread than the one of the next switch is running.
-    #[inline]
-    pub(crate) fn follows(&mut self, at: Instant, prev: Tid) {
-        if prev != self.running && ![prev, self.running].contains(&Tid::UNKNOWN) {
-            self.push(at, What::Lost(0));
-        }
-    }
-
-    /// Adds a complete event.
-    #[inline]
-    pub(crate) fn push(&mut self, at: Instant, what: What) {
-        if self.admit(at) {
-            match what {
-                What::Switch { next, .. } => self.running = next,
-                What::Lost(_) | What::Online(_) => self.running = Tid::UNKNOWN,
-                _ => {}
-            }
-            self.events.push(Event { at, cpu: self.cpu, what });
-        }
     }
 
     /// Adds a switch of which only the next thread is known.
@@ -197,6 +204,32 @@ impl Stream {
     pub(crate) fn wake(&mut self, at: Instant, tid: Tid, context: Context, target: u16) {
         if self.admit(at) {
             let what = What::Wake { tid, waker: self.running, context, target };
+            self.events.push(Event { at, cpu: self.cpu, what });
+        }
+    }
+}
+
+impl Sink for Stream {
+    #[inline]
+    fn cpu(&self) -> u16 {
+        self.cpu
+    }
+
+    #[inline]
+    fn follows(&mut self, at: Instant, prev: Tid) {
+        if prev != self.running && ![prev, self.running].contains(&Tid::UNKNOWN) {
+            self.push(at, What::Lost(0));
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, at: Instant, what: What) {
+        if self.admit(at) {
+            match what {
+                What::Switch { next, .. } => self.running = next,
+                What::Lost(_) | What::Online(_) => self.running = Tid::UNKNOWN,
+                _ => {}
+            }
             self.events.push(Event { at, cpu: self.cpu, what });
         }
     }

@@ -160,15 +160,29 @@ fn text(name: &[u8]) -> std::borrow::Cow<'_, str> {
 
 /// The threads and names seen most recently: nearly every event repeats one.
 #[derive(Debug)]
-struct Seen(Vec<(Tid, [u8; NAME])>);
+struct Seen {
+    slots: Vec<Slot>,
+    /// Lookups since the last growth that did not find what was looked for.
+    missed: usize,
+}
 
+type Slot = (Tid, [u8; NAME]);
+
+const NOBODY: Slot = (Tid::UNKNOWN, [0; NAME]);
+
+/// A table of this many slots grows when many threads share a slot, to 320 KiB at most.
 const SLOTS: usize = 256;
+const SLOTS_MAX: usize = 1 << 14;
+
+/// A table grows after this many missed lookups for each slot: first lookups of threads are missed, too.
+const MISSED_MAX: usize = 4;
+
 /// `TASK_COMM_LEN` of the kernel.
 const NAME: usize = 16;
 
 impl Default for Seen {
     fn default() -> Self {
-        Self(vec![(Tid::UNKNOWN, [0; NAME]); SLOTS])
+        Self { slots: vec![NOBODY; SLOTS], missed: 0 }
     }
 }
 
@@ -176,19 +190,65 @@ impl Seen {
     #[inline]
     fn just_now(&mut self, tid: Tid, name: &[u8]) -> bool {
         let Some(name) = padded(name) else { return false };
-        let slot = &mut self.0[tid.0 as usize % SLOTS];
-        let now = (tid, name);
-        std::mem::replace(slot, now) == now
+        let slot = self.slot(tid);
+        let is_there = self.slots[slot] == (tid, name);
+        if !is_there {
+            self.slots[slot] = (tid, name);
+            self.miss();
+        }
+        is_there
+    }
+
+    /// The place of a thread. The number of slots is a power of two.
+    #[inline]
+    fn slot(&self, tid: Tid) -> usize {
+        tid.0 as usize & (self.slots.len() - 1)
+    }
+
+    #[cold]
+    fn miss(&mut self) {
+        self.missed += 1;
+        if self.missed > MISSED_MAX * self.slots.len() && self.slots.len() < SLOTS_MAX {
+            *self = Self { slots: vec![NOBODY; 2 * self.slots.len()], missed: 0 };
+        }
     }
 
     fn forget(&mut self, tid: Tid) {
-        self.0[tid.0 as usize % SLOTS] = (Tid::UNKNOWN, [0; NAME]);
+        let slot = self.slot(tid);
+        self.slots[slot] = NOBODY;
     }
 }
 
 #[inline]
 fn padded(name: &[u8]) -> Option<[u8; NAME]> {
+    if let Ok(name) = name.try_into() {
+        return Some(name);
+    }
     let mut padded = [0; NAME];
     padded.get_mut(..name.len())?.copy_from_slice(name);
     Some(padded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_threads_that_share_slots_are_soon_found_and_keep_their_names() {
+        let mut learner = Learner::default();
+        let tids = || (1..=600).map(|number| Tid(number * 8));
+        for turn in 0..200 {
+            for tid in tids() {
+                let name = if turn < 100 { "first" } else { "second" };
+                learner.take(Fact::Named(turn, tid, name.as_bytes()));
+            }
+        }
+        let missed = learner.seen.missed;
+        tids().for_each(|tid| learner.take(Fact::Named(200, tid, b"second")));
+        assert_eq!((learner.seen.missed, learner.seen.slots.len()), (missed, 8192));
+        let threads = learner.threads(|at| at);
+        let names: Vec<(u64, &str)> =
+            threads.iter().map(|thread| (thread.since.nanos(), thread.name.as_str())).collect();
+        assert_eq!(names, [(0, "first"), (100, "second")].repeat(600));
+    }
 }

@@ -15,7 +15,7 @@
 
 use hemiola_units::Instant;
 
-use crate::recording::{Fact, Stream};
+use crate::recording::{Fact, Sink, Stream};
 use crate::sched::What;
 use crate::tracepoint::{PageLayout, Tracepoints};
 

@@ -77,11 +77,25 @@ impl Field {
     /// Returns the field's number, sign-extended.
     #[inline]
     pub(crate) fn get(self, record: &[u8], big_endian: bool) -> u64 {
+        // Nearly every number is followed by more bytes, so one load without a look at its size is enough.
+        let word = record.get(self.offset..).and_then(|rest| rest.first_chunk());
+        match (word, self.size, big_endian) {
+            (Some(word), 1..=8, false) => {
+                let unused = u64::BITS - 8 * self.size as u32;
+                let shifted = u64::from_le_bytes(*word) << unused;
+                match self.signed {
+                    true => (shifted.cast_signed() >> unused).cast_unsigned(),
+                    false => shifted >> unused,
+                }
+            }
+            _ => self.get_bytewise(record, big_endian),
+        }
+    }
+
+    /// As [`Field::get`], for any field.
+    fn get_bytewise(self, record: &[u8], big_endian: bool) -> u64 {
         let bytes = self.bytes(record);
         let mut value = match (bytes.len(), big_endian) {
-            (4, false) => u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]).into(),
-            (8, false) => bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes)),
-            (1, _) => bytes[0].into(),
             (9.., _) => return 0,
             (_, false) => bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte)),
             (_, true) => bytes.iter().fold(0, |value, &byte| value << 8 | u64::from(byte)),
@@ -97,6 +111,19 @@ impl Field {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_number_that_is_loaded_at_once_is_that_of_its_bytes(
+            record in prop::collection::vec(any::<u8>(), 0..40),
+            (offset, size) in (0_usize..40, 0_usize..12),
+            (signed, big_endian) in any::<(bool, bool)>(),
+        ) {
+            let field = Field { offset, size, signed };
+            prop_assert_eq!(field.get(&record, big_endian), field.get_bytewise(&record, big_endian));
+        }
+    }
 
     #[test]
     fn names_numbers_and_signs_are_read() {

@@ -6,7 +6,7 @@ use hemiola_wire::{Value, WireReader};
 use super::lists::{Lists, Switches, UNEQUAL, Wakes};
 use super::{Malformed, States, bundle, context, event, generic, priority, tid};
 use crate::perfetto::clocks::Clock;
-use crate::recording::{Fact, Process, Stream};
+use crate::recording::{Fact, Process, Sink, Stream};
 use crate::sched::{Context, Interrupt, What};
 
 /// The information about a file that is needed to decode its bundles.
