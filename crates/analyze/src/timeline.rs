@@ -1,7 +1,7 @@
 //! The timeline: which threads ran and waited, on every processor, at any magnification.
 //!
 //! [`Timeline::build`] follows the walk of [`crate::sched`] over the events of a recording and keeps a [`Track`] of
-//! segments for each processor and each thread, about four bytes a segment, with sums over groups of segments above
+//! segments for each processor and each thread, about four bytes a segment, with sums over groups of segments beside
 //! them. [`Timeline::window`] then draws any time range at a cost that depends on the number of pixels and not on
 //! the number of events. [`jobs`] lists the jobs of a thread, the same ones that the figures count, and applies the
 //! same rules of blame to one of them (decision 0038). [`range`] sums up a stretch of time, and [`find`] searches for
@@ -39,6 +39,7 @@ pub mod find;
 pub mod jobs;
 mod packed;
 pub mod range;
+mod sums;
 mod sweep;
 mod track;
 mod window;

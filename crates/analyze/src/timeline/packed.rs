@@ -1,4 +1,4 @@
-//! Segments in a few bytes each, in groups that are unpacked together.
+//! Segments in a few bytes each, in groups that are unpacked together, and groups in blocks that are read together.
 //!
 //! A group begins at a known moment. Each of its segments is
 //!
@@ -10,15 +10,29 @@
 //!
 //! where bits 4 to 7 are 0 for [`NOBODY`], 14 for [`INTERRUPT`], and one more than the key from 1 to 13. A varint has
 //! seven bits of a number in each byte, the low ones first, and the top bit in all bytes but the last.
+//!
+//! A block has a directory before its groups, with these varints for each of them:
+//!
+//! ```text
+//! ns since the group before it in the block; 0 for the first
+//! its length in bytes
+//! the sum of its segments: four times, a key and its votes; zeros for a group that is not full
+//! ```
+//!
+//! Of a block, only its beginning, its place and its sum stay in memory.
 
 use hemiola_stats::growth::push_slowly;
 
+use super::sums::{Pyramid, Sums};
 use super::track::{State, Totals};
 use super::{INTERRUPT, NOBODY};
 use crate::spill::Outside;
 
 /// Segments in a group.
-pub(super) const GROUP: usize = 64;
+pub(super) const GROUP: usize = 32;
+
+/// Groups in a block.
+const GROUPS: usize = 8;
 
 /// In a segment's word: the state is above the flag, and the flag above the key.
 const STATE: u32 = 29;
@@ -67,37 +81,111 @@ pub(super) type Start = (u64, Word);
 /// Packed groups, all of [`GROUP`] segments but the last one of a track that is complete.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Groups {
-    /// When each group begins, ns.
+    /// When each block begins, ns: the full ones, and then the open one.
     starts: Vec<u64>,
-    /// Where its bytes begin: in which chunk, and where in it.
-    places: Vec<(u32, u32)>,
-    /// The bytes of whole groups. A long track grows by chunks, so that no unused room grows with its length.
-    chunks: Vec<Chunk>,
+    /// Where the full blocks are; all blocks once no more groups follow.
+    places: Vec<BlockPlace>,
+    /// The sum of each of these.
+    sums: Sums,
+    /// Sums over many of them, once no more groups follow.
+    pyramid: Pyramid,
+    open: Open,
     segments: usize,
-    /// Where full chunks go; none if all stay in memory.
+    /// Where full blocks go; none if all stay in memory.
     outside: Option<Outside>,
 }
 
-/// A piece of the bytes of a track.
+/// Where the bytes of a block are.
 #[derive(Clone, Debug)]
-enum Chunk {
-    /// It is in memory. Only the last chunk grows.
-    Here(Vec<u8>),
-    /// It is outside, at an offset and of a length.
+enum BlockPlace {
+    /// In memory.
+    Here(Box<[u8]>),
+    /// Outside, at an offset and of a length.
     Outside(u64, u32),
 }
 
-/// The most bytes of a chunk.
-const CHUNK: usize = 64 << 10;
+/// The block to which groups are added.
+#[derive(Clone, Debug, Default)]
+struct Open {
+    directory: Vec<u8>,
+    bytes: Vec<u8>,
+    /// How many groups it has.
+    groups: usize,
+    /// When the last one begins, ns.
+    last: u64,
+}
 
-/// The most bytes of a chunk that goes outside. It is read as a whole.
-const BLOCK: usize = 4 << 10;
+/// What a block tells about its groups.
+#[derive(Clone, Copy, Debug, Default)]
+struct Directory {
+    groups: usize,
+    entries: [InBlock; GROUPS],
+}
 
-/// The most bytes of a group: of each segment one byte, a key of 27 bits and a time of 64 bits.
-const GROUP_LEN_MAX: usize = GROUP * (1 + 4 + 10);
+/// A group in a block.
+#[derive(Clone, Copy, Debug, Default)]
+struct InBlock {
+    /// When it begins, ns.
+    start: u64,
+    /// Where its bytes begin.
+    at: usize,
+    length: usize,
+    sum: Totals,
+}
+
+impl Directory {
+    /// Reads the directory of that many groups, of which the first begins at `start`, from the beginning of a block.
+    fn read(bytes: &mut &[u8], groups: usize, start: u64) -> Self {
+        let mut directory = Self { groups, ..Self::default() };
+        let (mut start, mut at) = (start, 0);
+        for entry in directory.entries.iter_mut().take(groups) {
+            start += number(bytes);
+            let length = number(bytes) as usize;
+            let ns = std::array::from_fn(|_| number(bytes));
+            let (top, top_ns) = (number(bytes) as u32, number(bytes));
+            *entry = InBlock { start, at, length, sum: Totals::new(ns, top, top_ns) };
+            at += length;
+        }
+        directory
+    }
+
+    /// Writes the entry of a group that begins so long after the one before it.
+    fn write(bytes: &mut Vec<u8>, since: u64, length: usize, sum: &Totals) {
+        put_number(bytes, since);
+        put_number(bytes, length as u64);
+        sum.all().into_iter().for_each(|ns| put_number(bytes, ns));
+        put_number(bytes, u64::from(sum.top));
+        put_number(bytes, sum.top_ns());
+    }
+
+    /// Of a block that can no longer be read: its groups are [`UNREADABLE`]. All begin with the block, so the last one
+    /// lasts until the next block, of which `next` is the beginning, if there is one.
+    fn unreadable(groups: usize, start: u64, next: Option<u64>) -> Self {
+        let mut directory = Self { groups, ..Self::default() };
+        for (index, entry) in directory.entries.iter_mut().take(groups).enumerate() {
+            *entry =
+                InBlock { start, at: index * 2 * GROUP, length: 2 * GROUP, ..InBlock::default() };
+        }
+        if let (Some(last), Some(next)) = (groups.checked_sub(1), next) {
+            directory.entries[last].sum = Totals::new([0, 0, 0, next - start], 0, 0);
+        }
+        directory
+    }
+
+    fn entries(&self) -> &[InBlock] {
+        &self.entries[..self.groups]
+    }
+
+    /// The sum of all groups.
+    fn sum(&self) -> Totals {
+        let mut totals = Totals::default();
+        self.entries().iter().for_each(|entry| totals.join(&entry.sum));
+        totals
+    }
+}
 
 impl Groups {
-    /// Groups whose full chunks go outside.
+    /// Groups whose full blocks go outside.
     pub(super) fn outside(outside: Option<Outside>) -> Self {
         Self { outside, ..Self::default() }
     }
@@ -107,12 +195,24 @@ impl Groups {
         self.segments
     }
 
-    /// Adds a group.
-    pub(super) fn push(&mut self, group: &[Start]) {
+    /// How many groups a block has.
+    fn groups_in(&self, block: usize) -> usize {
+        (self.segments.div_ceil(GROUP) - block * GROUPS).min(GROUPS)
+    }
+
+    /// Adds a group with the sum of its segments.
+    pub(super) fn push(&mut self, group: &[Start], sum: &Totals) {
         let Some(&(start, _)) = group.first() else { return };
-        push_slowly(&mut self.starts, start);
+        if self.open.groups == GROUPS {
+            self.close_block();
+        }
+        if self.open.groups == 0 {
+            push_slowly(&mut self.starts, start);
+            self.open.last = start;
+        }
+        let Open { directory, bytes, groups, last } = &mut self.open;
+        let begin = bytes.len();
         let mut before = start;
-        let (place, bytes) = self.room();
         for &(at, word) in group {
             let (state, key) = word.what();
             let nibble = match key {
@@ -129,100 +229,178 @@ impl Groups {
             put_number(bytes, at - before);
             before = at;
         }
-        push_slowly(&mut self.places, place);
+        Directory::write(directory, start - *last, bytes.len() - begin, sum);
+        (*groups, *last) = (*groups + 1, start);
         self.segments += group.len();
     }
 
-    /// Returns the chunk for the next group, and where in it the group begins.
-    fn room(&mut self) -> ((u32, u32), &mut Vec<u8>) {
-        let max = if self.outside.is_some() { BLOCK } else { CHUNK };
-        match self.chunks.last_mut() {
-            // Most of a million tracks are short and have one chunk, which grows slowly.
-            None => {
-                self.chunks.reserve_exact(1);
-                self.chunks.push(Chunk::Here(Vec::new()));
-            }
-            Some(Chunk::Here(bytes)) if bytes.len() + GROUP_LEN_MAX <= max => {}
-            Some(Chunk::Here(bytes)) => {
-                let full = std::mem::take(bytes);
-                let put = self.outside.as_ref().and_then(|outside| outside.put(&full));
-                let last = self.chunks.len() - 1;
-                let next = match put {
-                    Some(offset) => {
-                        self.chunks[last] = Chunk::Outside(offset, full.len() as u32);
-                        let mut next = full;
-                        next.clear();
-                        next
-                    }
-                    None => {
-                        self.chunks[last] = Chunk::Here(full);
-                        Vec::with_capacity(max)
-                    }
-                };
-                push_slowly(&mut self.chunks, Chunk::Here(next));
-            }
-            // Groups were taken back.
-            Some(Chunk::Outside(..)) => push_slowly(&mut self.chunks, Chunk::Here(Vec::new())),
-        }
-        let last = self.chunks.len() - 1;
-        let Chunk::Here(bytes) = &mut self.chunks[last] else {
-            unreachable!("the last chunk is in memory")
+    /// Moves the open block to the full ones.
+    fn close_block(&mut self) {
+        let Open { directory, bytes, groups, .. } = &mut self.open;
+        let start = self.starts.last().copied().unwrap_or(0);
+        let sum = Directory::read(&mut directory.as_slice(), *groups, start).sum();
+        let whole = [directory.as_slice(), bytes].concat();
+        directory.clear();
+        bytes.clear();
+        *groups = 0;
+        let place = match self.outside.as_ref().and_then(|outside| outside.put(&whole)) {
+            Some(offset) => BlockPlace::Outside(offset, whole.len() as u32),
+            None => BlockPlace::Here(whole.into()),
         };
-        ((last as u32, bytes.len() as u32), bytes)
+        push_slowly(&mut self.places, place);
+        self.sums.push(sum);
+    }
+
+    /// Makes the last full block the open one.
+    fn reopen_block(&mut self) {
+        let Some(block) = self.places.len().checked_sub(1) else { return };
+        let mut loaded = Loaded::default();
+        loaded.load(self, block);
+        let mut open = Open { bytes: loaded.bytes().to_vec(), ..Open::default() };
+        open.set_groups(loaded.directory.entries());
+        self.open = open;
+        self.places.pop();
+        self.sums.pop();
     }
 
     /// Takes the last group away, and returns its segments.
     pub(super) fn pop(&mut self) -> Vec<Start> {
-        let Some(group) = self.starts.len().checked_sub(1) else { return Vec::new() };
+        let Some(group) = self.segments.div_ceil(GROUP).checked_sub(1) else { return Vec::new() };
+        if self.open.groups == 0 {
+            self.reopen_block();
+        }
         let last = Steps::from_group(self, group).collect();
-        self.segments = group * GROUP;
-        self.starts.pop();
-        if let Some((chunk, at)) = self.places.pop() {
-            self.chunks.truncate(chunk as usize + 1);
-            // Outside, the bytes stay where they are, and nothing refers to them.
-            if let Chunk::Here(bytes) = &mut self.chunks[chunk as usize] {
-                bytes.truncate(at as usize);
+        let directory = self.open_directory();
+        if let [before @ .., entry] = directory.entries() {
+            self.open.bytes.truncate(entry.at);
+            self.open.set_groups(before);
+            if before.is_empty() {
+                self.starts.pop();
             }
         }
+        self.segments = group * GROUP;
         last
+    }
+
+    fn open_directory(&self) -> Directory {
+        let start = self.starts.last().copied().unwrap_or(0);
+        Directory::read(&mut self.open.directory.as_slice(), self.open.groups, start)
     }
 
     /// The steps from the beginning of a group that has the last segment before a moment, or of the first group.
     pub(super) fn steps_to(&self, at: u64) -> Steps<'_> {
-        let later = self.starts.partition_point(|start| *start <= at);
-        Steps::from_group(self, later.saturating_sub(1))
+        let block = self.starts.partition_point(|start| *start <= at).saturating_sub(1);
+        Steps::from_block(self, block, |entry| entry.start <= at)
     }
 
-    /// The last group, from a group on, that begins at a moment or before.
-    pub(super) fn last_until(&self, group: usize, to: u64) -> usize {
-        let later = self.starts.get(group + 1..).unwrap_or_default();
+    /// How many segments begin before a moment.
+    pub(super) fn before(&self, at: u64) -> usize {
+        let block = self.starts.partition_point(|start| *start < at).saturating_sub(1);
+        let steps = Steps::from_block(self, block, |entry| entry.start < at);
+        let first = steps.index;
+        first + steps.take(GROUP).take_while(|(start, _)| *start < at).count()
+    }
+
+    /// The last block, from a block on, that begins at a moment or before.
+    #[inline]
+    fn last_block_until(&self, block: usize, to: u64) -> usize {
+        let later = self.starts.get(block + 1..).unwrap_or_default();
         let mut step = 1;
         while step < later.len() && later[step] <= to {
             step *= 2;
         }
         let (low, high) = (step / 2, later.len().min(step));
-        group + low + later[low..high].partition_point(|start| *start <= to)
+        block + low + later[low..high].partition_point(|start| *start <= to)
     }
 
-    /// How many segments begin before a moment.
-    pub(super) fn before(&self, at: u64) -> usize {
-        let group = self.starts.partition_point(|start| *start < at).saturating_sub(1);
-        let in_group = Steps::from_group(self, group).take(GROUP);
-        group * GROUP + in_group.take_while(|(start, _)| *start < at).count()
-    }
-
-    /// Gives unused room back. No more groups follow.
+    /// Gives unused room back, and sums up. No more groups follow.
     pub(super) fn finish(&mut self) {
+        if self.open.groups > 0 {
+            self.close_block();
+        }
+        self.open = Open::default();
         self.starts.shrink_to_fit();
         self.places.shrink_to_fit();
-        self.chunks.shrink_to_fit();
-        if let Some(last) = self.chunks.last_mut()
-            && let Chunk::Here(bytes) = last
-        {
-            match self.outside.as_ref().and_then(|outside| outside.put(bytes)) {
-                Some(offset) => *last = Chunk::Outside(offset, bytes.len() as u32),
-                None => bytes.shrink_to_fit(),
+        self.sums.shrink_to_fit();
+        self.pyramid = Pyramid::of(&self.sums);
+    }
+}
+
+impl Open {
+    /// Writes the directory anew.
+    fn set_groups(&mut self, entries: &[InBlock]) {
+        self.directory.clear();
+        let mut before = entries.first().map_or(0, |entry| entry.start);
+        for entry in entries {
+            let InBlock { start, length, ref sum, .. } = *entry;
+            Directory::write(&mut self.directory, start - before, length, sum);
+            before = start;
+        }
+        (self.groups, self.last) = (entries.len(), before);
+    }
+}
+
+/// A block that was read.
+#[derive(Clone, Debug, Default)]
+struct Loaded<'g> {
+    /// Its number.
+    block: Option<usize>,
+    directory: Directory,
+    /// Its groups, if they are in memory.
+    here: &'g [u8],
+    /// Otherwise its bytes, and where in them its groups begin.
+    read: Vec<u8>,
+    groups_at: Option<usize>,
+}
+
+/// Stands for the groups of a block that can no longer be read: segments of no length in an unknown state.
+static UNREADABLE: [u8; 2 * GROUP * GROUPS] = {
+    let mut bytes = [0; 2 * GROUP * GROUPS];
+    let mut segment = 0;
+    while segment < GROUP * GROUPS {
+        bytes[2 * segment] = State::Unknown as u8;
+        segment += 1;
+    }
+    bytes
+};
+
+impl<'g> Loaded<'g> {
+    /// Reads a block.
+    fn load(&mut self, groups: &'g Groups, block: usize) {
+        let (count, start) = (groups.groups_in(block), groups.starts[block]);
+        self.block = Some(block);
+        match groups.places.get(block) {
+            None => {
+                self.directory = groups.open_directory();
+                (self.here, self.groups_at) = (&groups.open.bytes, None);
             }
+            Some(BlockPlace::Here(bytes)) => {
+                let mut rest = &bytes[..];
+                self.directory = Directory::read(&mut rest, count, start);
+                (self.here, self.groups_at) = (rest, None);
+            }
+            Some(&BlockPlace::Outside(offset, length)) => {
+                self.read.resize(length as usize, 0);
+                let outside = groups.outside.as_ref();
+                if outside.is_some_and(|outside| outside.get(offset, &mut self.read)) {
+                    let mut rest = &self.read[..];
+                    self.directory = Directory::read(&mut rest, count, start);
+                    self.groups_at = Some(self.read.len() - rest.len());
+                } else {
+                    let next = groups.starts.get(block + 1).copied();
+                    self.directory = Directory::unreadable(count, start, next);
+                    (self.here, self.groups_at) = (&UNREADABLE, None);
+                }
+            }
+        }
+    }
+
+    /// The bytes of its groups.
+    #[inline]
+    fn bytes(&self) -> &[u8] {
+        match self.groups_at {
+            None => self.here,
+            Some(at) => &self.read[at..],
         }
     }
 }
@@ -231,73 +409,91 @@ impl Groups {
 #[derive(Clone, Debug)]
 pub(super) struct Steps<'g> {
     groups: &'g Groups,
-    /// Of the segments to come, if they are in memory.
-    bytes: &'g [u8],
-    /// Otherwise the chunk that was read, and its bytes.
-    read: Option<u32>,
-    block: Vec<u8>,
-    /// Where in them the next segment is; none if the segments to come are in memory.
-    in_block: Option<usize>,
+    loaded: Loaded<'g>,
+    /// Where in the groups of the block the next segment is.
+    at_byte: usize,
     /// The number of the next segment.
     index: usize,
     /// When the last segment began, ns.
     at: u64,
 }
 
-/// Stands for a group that can no longer be read: segments of no length in an unknown state, of which the last one
-/// lasts until the next group begins.
-const UNREADABLE: [u8; 2 * GROUP] = {
-    let mut bytes = [0; 2 * GROUP];
-    let mut segment = 0;
-    while segment < GROUP {
-        bytes[2 * segment] = State::Unknown as u8;
-        segment += 1;
-    }
-    bytes
-};
-
 impl<'g> Steps<'g> {
-    const fn at_end(groups: &'g Groups) -> Self {
+    fn at_end(groups: &'g Groups) -> Self {
         let index = groups.segments;
-        Self { groups, bytes: &[], read: None, block: Vec::new(), in_block: None, index, at: 0 }
+        Self { groups, loaded: Loaded::default(), at_byte: 0, index, at: 0 }
     }
 
     /// From the first segment of a group on.
     pub(super) fn from_group(groups: &'g Groups, group: usize) -> Self {
         let mut steps = Self::at_end(groups);
-        if group < groups.starts.len() {
+        if group * GROUP < groups.segments {
             steps.go_to_group(group);
+        }
+        steps
+    }
+
+    /// From the last group of a block on that `is_before` accepts, or from its first.
+    fn from_block(groups: &'g Groups, block: usize, is_before: impl Fn(&InBlock) -> bool) -> Self {
+        let mut steps = Self::at_end(groups);
+        if block < groups.starts.len() {
+            let entries = steps.load(block).entries();
+            let group = entries.partition_point(is_before).saturating_sub(1);
+            steps.go_to_group(block * GROUPS + group);
         }
         steps
     }
 
     /// Goes to the first segment of a group.
     pub(super) fn go_to_group(&mut self, group: usize) {
-        let groups = self.groups;
-        let (chunk, at) = groups.places[group];
-        match &groups.chunks[chunk as usize] {
-            Chunk::Here(bytes) => (self.bytes, self.in_block) = (&bytes[at as usize..], None),
-            Chunk::Outside(offset, length) => {
-                if self.read != Some(chunk) {
-                    self.read(chunk, *offset, *length);
-                }
-                self.in_block = Some(if self.read.is_some() { at as usize } else { 0 });
-            }
-        }
+        let InBlock { at, start, .. } = self.load(group / GROUPS).entries[group % GROUPS];
+        (self.at_byte, self.at) = (at, start);
         self.index = group * GROUP;
     }
 
-    /// Reads a chunk that is outside.
-    #[cold]
-    fn read(&mut self, chunk: u32, offset: u64, length: u32) {
-        self.block.resize(length as usize, 0);
-        let outside = self.groups.outside.as_ref();
-        let is_read = outside.is_some_and(|outside| outside.get(offset, &mut self.block));
-        self.read = is_read.then_some(chunk);
-        if !is_read {
-            self.block.clear();
-            self.block.extend(UNREADABLE);
+    /// Reads a block, unless it is the one that was read last.
+    #[inline]
+    fn load(&mut self, block: usize) -> &Directory {
+        if self.loaded.block != Some(block) {
+            self.loaded.load(self.groups, block);
         }
+        &self.loaded.directory
+    }
+
+    /// Passes the rest of a group and those after it that end at `to` or before, if their sums tell enough. Of the
+    /// first group, `passed` is over. Adds what is passed to the totals, and returns the group reached.
+    pub(super) fn pass(
+        &mut self,
+        first: usize,
+        passed: [u64; 4],
+        to: u64,
+        totals: &mut Totals,
+    ) -> Option<usize> {
+        if first * GROUP >= self.groups.segments {
+            return None;
+        }
+        let (block, within) = (first / GROUPS, first % GROUPS);
+        let until = self.groups.last_block_until(block, to);
+        let entries = self.load(block).entries();
+        // The last group of this block that begins in time.
+        let reached = match block == until {
+            true => within + entries[within + 1..].partition_point(|entry| entry.start <= to),
+            false => entries.len() - 1,
+        };
+        if block == until && reached == within {
+            return None;
+        }
+        totals.join(&entries[within].sum.without(passed)?);
+        let end = if block == until { reached } else { entries.len() };
+        entries[within + 1..end].iter().for_each(|entry| totals.join(&entry.sum));
+        if block == until {
+            return Some(block * GROUPS + reached);
+        }
+        totals.join(&self.groups.pyramid.sum(&self.groups.sums, block + 1, until));
+        let entries = self.load(until).entries();
+        let reached = entries.partition_point(|entry| entry.start <= to).saturating_sub(1);
+        entries[..reached].iter().for_each(|entry| totals.join(&entry.sum));
+        Some(until * GROUPS + reached)
     }
 
     /// The number of the next segment.
@@ -316,17 +512,13 @@ impl Iterator for Steps<'_> {
         }
         if self.index.is_multiple_of(GROUP) {
             self.go_to_group(self.index / GROUP);
-            self.at = self.groups.starts[self.index / GROUP];
         }
-        let (head, key, step) = match self.in_block {
-            None => unpack(&mut self.bytes),
-            Some(at) => {
-                let mut bytes = &self.block[at..];
-                let segment = unpack(&mut bytes);
-                self.in_block = Some(self.block.len() - bytes.len());
-                segment
-            }
-        };
+        // A sum over blocks may have read another one since.
+        self.load(self.index / (GROUP * GROUPS));
+        let rest = &self.loaded.bytes()[self.at_byte..];
+        let mut bytes = rest;
+        let (head, key, step) = unpack(&mut bytes);
+        self.at_byte += rest.len() - bytes.len();
         self.at += step;
         self.index += 1;
         Some((self.at, Word((head & 7) << STATE | (head & 8) << 25 | key)))
@@ -382,7 +574,7 @@ pub(super) struct Reader<'g> {
 }
 
 impl<'g> Reader<'g> {
-    pub(super) const fn new(groups: &'g Groups) -> Self {
+    pub(super) fn new(groups: &'g Groups) -> Self {
         Self { steps: Steps::at_end(groups), group: None, unpacked: Vec::new() }
     }
 
@@ -392,8 +584,13 @@ impl<'g> Reader<'g> {
     /// If there is no such segment.
     #[inline]
     pub(super) fn start_of(&mut self, index: usize) -> u64 {
-        if index.is_multiple_of(GROUP) {
-            return self.steps.groups.starts[index / GROUP];
+        let group = index / GROUP;
+        // The beginnings of blocks are at hand, and the block that was read knows those of its groups.
+        if index.is_multiple_of(GROUP * GROUPS) {
+            return self.steps.groups.starts[group / GROUPS];
+        }
+        if index.is_multiple_of(GROUP) && self.steps.loaded.block == Some(group / GROUPS) {
+            return self.steps.loaded.directory.entries[group % GROUPS].start;
         }
         self.get(index).0
     }
@@ -415,64 +612,6 @@ impl<'g> Reader<'g> {
     }
 }
 
-/// Sums over groups.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Sums {
-    short: Vec<Short>,
-    /// Those that do not fit.
-    long: Vec<Totals>,
-}
-
-/// Sums of at most about 4 s in half the space.
-#[derive(Clone, Copy, Debug)]
-struct Short {
-    ns: [u32; 4],
-    /// [`LONG`] if the sums are at the place `top_ns` of the long ones.
-    top: u32,
-    top_ns: u32,
-}
-
-const LONG: u32 = u32::MAX;
-
-impl Sums {
-    pub(super) const fn len(&self) -> usize {
-        self.short.len()
-    }
-
-    pub(super) fn push(&mut self, totals: Totals) {
-        let (all, top_ns) = (totals.all(), totals.top_ns());
-        let fits = all.iter().chain([&top_ns]).all(|ns| u32::try_from(*ns).is_ok());
-        let short = match fits {
-            true => Short { ns: all.map(|ns| ns as u32), top: totals.top, top_ns: top_ns as u32 },
-            false => {
-                self.long.push(totals);
-                Short { ns: [0; 4], top: LONG, top_ns: self.long.len() as u32 - 1 }
-            }
-        };
-        push_slowly(&mut self.short, short);
-    }
-
-    pub(super) fn pop(&mut self) {
-        if self.short.pop().is_some_and(|short| short.top == LONG) {
-            self.long.pop();
-        }
-    }
-
-    #[inline]
-    pub(super) fn get(&self, index: usize) -> Totals {
-        let short = self.short[index];
-        match short.top {
-            LONG => self.long[short.top_ns as usize],
-            top => Totals::new(short.ns.map(u64::from), top, u64::from(short.top_ns)),
-        }
-    }
-
-    pub(super) fn shrink_to_fit(&mut self) {
-        self.short.shrink_to_fit();
-        self.long.shrink_to_fit();
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -487,25 +626,21 @@ mod tests {
     }
 
     #[test]
-    fn a_long_track_is_in_chunks_from_which_the_last_groups_can_be_taken_back() {
+    fn a_long_track_is_in_blocks_from_which_the_last_groups_can_be_taken_back() {
         let (mut random, mut at) = (Random::from_seed(3), 0);
         let segment = |_| {
             at += random.below(1 << 40);
             (at, Word::new(State::Running, random.below(1 << 27) as u32, false))
         };
         let plain: Vec<Start> = (0..30_000).map(segment).collect();
-        let room = |chunk: &Chunk| match chunk {
-            Chunk::Here(bytes) => bytes.capacity(),
-            Chunk::Outside(..) => 0,
-        };
-        let outside = || Outside::new(Room::new(50_000, usize::MAX, true));
-        for (outside, max) in [(None, CHUNK), (Some(outside()), BLOCK)] {
+        let nothing = Totals::default();
+        let outside = Some(Outside::new(Room::new(50_000, usize::MAX, true)));
+        for (outside, goes_outside) in [(None, false), (outside, true)] {
             let mut groups = Groups::outside(outside);
-            plain.chunks(GROUP).for_each(|group| groups.push(group));
-            assert!(groups.chunks.len() > 3);
-            assert!(groups.chunks.iter().all(|chunk| room(chunk) <= max + max / 4));
-            let is_outside = groups.chunks.iter().any(|chunk| matches!(chunk, Chunk::Outside(..)));
-            assert_eq!(is_outside, max == BLOCK);
+            plain.chunks(GROUP).for_each(|group| groups.push(group, &nothing));
+            assert_eq!(groups.places.len(), 30_000_usize.div_ceil(GROUP * GROUPS) - 1);
+            let is_outside = |place: &BlockPlace| matches!(place, BlockPlace::Outside(..));
+            assert_eq!(groups.places.iter().any(is_outside), goes_outside);
             assert!(Steps::from_group(&groups, 0).eq(plain.iter().copied()));
             for (group, first) in plain.iter().step_by(GROUP).enumerate() {
                 assert_eq!(Steps::from_group(&groups, group).next(), Some(*first));
@@ -515,9 +650,14 @@ mod tests {
                 assert_eq!(last, plain[groups.segments()..][..last.len()]);
             }
             let begin = groups.segments();
-            plain[begin..].chunks(GROUP).for_each(|group| groups.push(group));
+            plain[begin..].chunks(GROUP).for_each(|group| groups.push(group, &nothing));
             groups.finish();
             assert!(Steps::from_group(&groups, 0).eq(plain.iter().copied()));
+            // Also those that no more groups should follow.
+            while groups.segments() > 25_000 {
+                groups.pop();
+            }
+            assert!(Steps::from_group(&groups, 0).eq(plain[..groups.segments()].iter().copied()));
         }
     }
 
@@ -525,14 +665,18 @@ mod tests {
         #[test]
         fn segments_are_found_as_in_a_plain_vector(
             steps in prop::collection::vec(
-                (prop_oneof![0_u64..4, 0_u64..1 << 31, 0_u64..1 << 40], word()), 0..300,
+                (prop_oneof![0_u64..4, 0_u64..1 << 31, 0_u64..1 << 40], word()), 0..1200,
             ),
             ask in prop::collection::vec(0_u64..1 << 42, 0..20),
+            is_finished in any::<bool>(),
         ) {
             let mut at = 0;
             let plain: Vec<Start> = steps.into_iter().map(|(step, word)| { at += step; (at, word) }).collect();
             let mut groups = Groups::default();
-            plain.chunks(GROUP).for_each(|group| groups.push(group));
+            plain.chunks(GROUP).for_each(|group| groups.push(group, &Totals::default()));
+            if is_finished {
+                groups.finish();
+            }
             prop_assert_eq!(groups.segments(), plain.len());
             let mut reader = Reader::new(&groups);
             prop_assert!(Steps::from_group(&groups, 0).eq(plain.iter().copied()));
@@ -549,18 +693,6 @@ mod tests {
                 popped.splice(0..0, groups.pop());
             }
             prop_assert_eq!(popped, plain);
-        }
-
-        #[test]
-        fn sums_of_any_length_are_kept(all in prop::collection::vec(any::<[u64; 4]>(), 1..20), shift in 0_u32..64) {
-            let totals = |ns: &[u64; 4]| Totals::new(ns.map(|ns| ns >> shift), ns[0] as u32 & NOBODY, ns[1] >> shift);
-            let mut sums = Sums::default();
-            all.iter().for_each(|ns| sums.push(totals(ns)));
-            for (index, ns) in all.iter().enumerate() {
-                prop_assert_eq!(sums.get(index), totals(ns));
-            }
-            all.iter().for_each(|_| sums.pop());
-            prop_assert_eq!((sums.len(), sums.long.len()), (0, 0));
         }
     }
 }

@@ -76,19 +76,12 @@ impl<'t> Sweep<'t> {
     /// Passes the rest of the group and those after it that end at `to` or before, if their sums tell enough.
     fn pass_groups(&mut self, to: u64, totals: &mut Totals) {
         let first = self.index / GROUP;
-        let last = self.track.last_group_until(first, to);
-        if last == first {
-            return;
+        if let Some(reached) = self.steps.pass(first, self.passed, to, totals) {
+            self.steps.go_to_group(reached);
+            self.index = reached * GROUP;
+            (self.here, self.next) = (self.steps.next(), self.steps.next());
+            self.passed = [0; 4];
         }
-        let Some(rest) = self.track.sum_of_groups(first, first + 1).without(self.passed) else {
-            return;
-        };
-        totals.join(&rest);
-        totals.join(&self.track.sum_of_groups(first + 1, last));
-        self.steps.go_to_group(last);
-        self.index = last * GROUP;
-        (self.here, self.next) = (self.steps.next(), self.steps.next());
-        self.passed = [0; 4];
     }
 }
 

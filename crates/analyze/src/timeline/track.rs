@@ -2,7 +2,7 @@
 
 use hemiola_stats::growth::push_slowly;
 
-use super::packed::{GROUP, Groups, Reader, Start, Steps, Sums, Word};
+use super::packed::{GROUP, Groups, Reader, Start, Steps, Word};
 use super::sweep::Sweep;
 use crate::spill::Outside;
 
@@ -135,9 +135,6 @@ impl Totals {
     }
 }
 
-/// Sums that a sum above them stands for, at each level.
-const FAN: usize = 16;
-
 /// Segments that stay unpacked while a track grows: the last ones may still change.
 const UNPACKED: usize = 8;
 
@@ -154,10 +151,6 @@ pub struct Track {
     /// The segment with which the last job began.
     job: Option<usize>,
     end: u64,
-    /// Sums over each full group.
-    sums: Sums,
-    /// Sums over [`FAN`] of them, over [`FAN`] of those, and so on.
-    levels: Vec<Vec<Totals>>,
 }
 
 impl Track {
@@ -221,12 +214,6 @@ impl Track {
         self.groups.steps_to(at)
     }
 
-    /// The last group of segments, from a group on, that begins at a moment or before.
-    #[inline]
-    pub(super) fn last_group_until(&self, group: usize, to: u64) -> usize {
-        self.groups.last_until(group, to)
-    }
-
     /// The end of the last segment, ns.
     #[inline]
     pub(super) const fn end(&self) -> u64 {
@@ -271,7 +258,6 @@ impl Track {
     fn reopen(&mut self) {
         if self.open.len() < 2 && self.groups.segments() > 0 {
             self.open.splice(0..0, self.groups.pop());
-            self.sums.pop();
         }
     }
 
@@ -282,8 +268,7 @@ impl Track {
         for (&(from, word), to) in self.open.iter().zip(ends).take(GROUP) {
             totals.add(word, to - from);
         }
-        self.sums.push(totals);
-        self.groups.push(&self.open[..GROUP]);
+        self.groups.push(&self.open[..GROUP], &totals);
         self.open.drain(..GROUP);
     }
 
@@ -319,32 +304,10 @@ impl Track {
             self.pack(self.end);
         }
         // Of a last group that is not full no sum is asked for.
-        self.groups.push(&self.open);
+        self.groups.push(&self.open, &Totals::default());
         self.open = Vec::new();
         self.groups.finish();
-        self.sums.shrink_to_fit();
         self.in_part.shrink_to_fit();
-        self.sum_up();
-    }
-
-    fn sum_up(&mut self) {
-        self.levels.clear();
-        let mut below = self.sums.len();
-        while below > FAN {
-            let of = |index: usize| match self.levels.last() {
-                Some(lower) => lower[index],
-                None => self.sums.get(index),
-            };
-            let level: Vec<Totals> = (0..below / FAN)
-                .map(|group| {
-                    let mut totals = Totals::default();
-                    (group * FAN..(group + 1) * FAN).for_each(|index| totals.join(&of(index)));
-                    totals
-                })
-                .collect();
-            below = level.len();
-            self.levels.push(level);
-        }
     }
 }
 
@@ -393,33 +356,5 @@ impl Cursor<'_> {
         let (from, word) = self.reader.get(index);
         let (state, key) = word.what();
         Segment { from, to: self.end_of(index), state, key }
-    }
-}
-
-impl Track {
-    /// The sum of the full groups `from..to`.
-    pub(super) fn sum_of_groups(&self, mut from: usize, mut to: usize) -> Totals {
-        let mut totals = Totals::default();
-        // At each level the ragged ends are added one by one, and what is between them is left to the level above.
-        for level in 0..=self.levels.len() {
-            let mut add = |index: usize| match level {
-                0 => totals.join(&self.sums.get(index)),
-                _ => totals.join(&self.levels[level - 1][index]),
-            };
-            let top = level == self.levels.len();
-            while from < to && (top || !from.is_multiple_of(FAN)) {
-                add(from);
-                from += 1;
-            }
-            while from < to && !to.is_multiple_of(FAN) {
-                to -= 1;
-                add(to);
-            }
-            if from >= to {
-                break;
-            }
-            (from, to) = (from / FAN, to / FAN);
-        }
-        totals
     }
 }
