@@ -45,11 +45,13 @@ mod accounting;
 mod assemble;
 pub(crate) mod blame;
 pub(crate) mod cpu;
+mod culprits;
 mod engine;
 mod explain;
 mod figures;
 pub(crate) mod follow;
 mod gaps;
+mod list;
 mod marked;
 mod marks;
 mod name;
@@ -73,6 +75,7 @@ use crate::spill::{Outside, Spill};
 pub use explain::{Explainer, explain, median_job};
 pub use figures::{RecordedFigure, figures};
 pub use hemiola_trace::sched::Reservation;
+pub use list::List;
 pub use name::Name;
 pub use report::{
     Accounting, Behind, Blocking, CpuReport, Culprit, Delay, DelayKind, Distribution, Gap, HeldUp,

@@ -32,7 +32,7 @@ pub trait Spill: ByteSource {
 }
 
 /// Short recordings need no file.
-const KEPT_MAX: usize = 32 << 20;
+const KEPT_MAX: usize = 16 << 20;
 
 /// Decides which blocks of bytes go outside: those beyond [`Spill::kept_max`].
 #[derive(Clone)]

@@ -1,12 +1,14 @@
 //! Makes the report from the counts of a pass.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use hemiola_trace::sched::{PRIORITY_UNKNOWN, Tid};
 
 use super::accounting;
 use super::engine::Engine;
 use super::explain::Explainer;
+use super::list::{List, Listed, Named, Roster};
 use super::marked;
 use super::marks::Task;
 use super::name::Name;
@@ -163,6 +165,8 @@ struct Names {
     threads: Vec<Name>,
     /// Of those that are no threads.
     others: BTreeMap<Code, Name>,
+    /// For the lists of the report.
+    roster: Arc<Roster>,
 }
 
 impl Names {
@@ -171,7 +175,21 @@ impl Names {
             Some(name) => Name::from(*name),
             None => format!("thread {}", state.tid).into(),
         };
-        Self { threads: engine.threads.states.iter().map(name).collect(), others: BTreeMap::new() }
+        let threads: Vec<Name> = engine.threads.states.iter().map(name).collect();
+        let named = |(state, name): (&State, &Name)| {
+            let tid = state.tid;
+            Named { name: name.clone(), tid: Some(tid), who: Culprit::Thread(tid) }
+        };
+        let roster = Roster(engine.threads.states.iter().zip(&threads).map(named).collect());
+        Self { threads, others: BTreeMap::new(), roster: Arc::new(roster) }
+    }
+
+    /// Packs entries, each with its culprit and the one behind it.
+    fn list<T: Listed>(&self, entries: Vec<(T, [Code; 2])>) -> List<T> {
+        let entries = entries.into_iter();
+        let numbered =
+            entries.map(|(entry, codes)| (entry, codes.map(|code| self.roster.number(code))));
+        List::of(&self.roster, numbered)
     }
 
     /// The culprit, its name and, for a thread, its number.
@@ -244,8 +262,8 @@ fn thread(engine: &Engine<'_>, names: &mut Names, index: usize, seen: f64) -> Th
         settled_ns: totals.running - totals.running_elsewhere,
         page_faults: totals.page_faults,
         calls: totals.calls,
-        preempted_by: preempted_by(engine, names, &totals.culprits),
-        blocked_by: blocked_by(engine, names, &totals.culprits),
+        preempted_by: preempted_by(engine, names, totals.culprits.iter()),
+        blocked_by: blocked_by(engine, names, totals.culprits.iter()),
         woken_by: woken_by(engine, names, &totals.wakers),
         blocking_ns: distribution(&streams.blocking),
         missed: totals.missed,
@@ -325,20 +343,20 @@ fn task(engine: &Engine<'_>, names: &mut Names, track: usize, task: &Task<'_>) -
         priority: state
             .map(|state| state.priority)
             .filter(|priority| *priority != PRIORITY_UNKNOWN),
-        preempted_by: preempted_by(engine, names, &task.culprits),
-        blocked_by: blocked_by(engine, names, &task.culprits),
+        preempted_by: preempted_by(engine, names, task.culprits.iter().copied()),
+        blocked_by: blocked_by(engine, names, task.culprits.iter().copied()),
         blocking_ns: task.blocking.distribution(),
     }
 }
 
-fn preempted_by<const MAX: usize>(
+fn preempted_by(
     engine: &Engine<'_>,
     names: &mut Names,
-    tally: &Tally<MAX>,
-) -> Vec<Interference> {
+    delays: impl Iterator<Item = Taken>,
+) -> List<Interference> {
     let mut by_code = BTreeMap::<Code, Interference>::new();
     let held_up = [DelayKind::BeforeStart, DelayKind::Preempted, DelayKind::Interrupted];
-    for taken in tally.iter().filter(|taken| held_up.contains(&taken.kind) && taken.ns > 0) {
+    for taken in delays.filter(|taken| held_up.contains(&taken.kind) && taken.ns > 0) {
         let entry = by_code.entry(taken.code).or_insert_with(|| {
             let (who, name, tid) = names.who(engine, taken.code);
             Interference { name, tid, who, ns: 0, before_start_ns: 0, times: 0, longest_ns: 0 }
@@ -348,51 +366,51 @@ fn preempted_by<const MAX: usize>(
         entry.times += u64::from(taken.times);
         entry.longest_ns = entry.longest_ns.max(taken.longest);
     }
-    let mut found: Vec<Interference> = by_code.into_values().collect();
-    found.sort_by_key(|entry| (std::cmp::Reverse(entry.ns), entry.who));
-    found.shrink_to_fit();
-    found
+    let found = by_code.into_iter().map(|(code, entry)| (entry, [code; 2]));
+    let mut found: Vec<(Interference, [Code; 2])> = found.collect();
+    found.sort_by_key(|(entry, _)| (std::cmp::Reverse(entry.ns), entry.who));
+    names.list(found)
 }
 
-fn blocked_by<const MAX: usize>(
+fn blocked_by(
     engine: &Engine<'_>,
     names: &mut Names,
-    tally: &Tally<MAX>,
-) -> Vec<Blocking> {
-    let blocked = tally.iter().filter(|taken| taken.kind == DelayKind::Blocked && taken.ns > 0);
-    let mut found: Vec<Blocking> = blocked
+    delays: impl Iterator<Item = Taken>,
+) -> List<Blocking> {
+    let blocked = delays.filter(|taken| taken.kind == DelayKind::Blocked && taken.ns > 0);
+    let mut found: Vec<(Blocking, [Code; 2])> = blocked
         .map(|taken| {
             let (who, name, tid) = names.who(engine, taken.code);
-            let Taken { behind: third, behind_ns: ns, .. } = *taken;
+            let Taken { behind: third, behind_ns: ns, .. } = taken;
             let behind = (ns > 0).then(|| {
                 let (_, name, tid) = names.who(engine, third);
                 HeldUp { name, tid, ns }
             });
             let (times, longest_ns) = (u64::from(taken.times), taken.longest);
-            Blocking { name, tid, who, ns: taken.ns, times, longest_ns, behind }
+            let blocking = Blocking { name, tid, who, ns: taken.ns, times, longest_ns, behind };
+            (blocking, [taken.code, third])
         })
         .collect();
-    found.sort_by_key(|entry| (std::cmp::Reverse(entry.ns), entry.who));
-    found.shrink_to_fit();
-    found
+    found.sort_by_key(|(entry, _)| (std::cmp::Reverse(entry.ns), entry.who));
+    names.list(found)
 }
 
 fn woken_by<const MAX: usize>(
     engine: &Engine<'_>,
     names: &mut Names,
     tally: &Tally<MAX, Woken>,
-) -> Vec<Waker> {
-    let mut found: Vec<Waker> = tally
+) -> List<Waker> {
+    let mut found: Vec<(Waker, [Code; 2])> = tally
         .iter()
         .map(|woken| {
             let (_, name, tid) = names.who(engine, woken.by);
-            Waker { name, tid, times: u64::from(woken.times) }
+            (Waker { name, tid, times: u64::from(woken.times) }, [woken.by; 2])
         })
         .collect();
-    found.sort_by(|a, b| {
+    found.sort_by(|(a, _), (b, _)| {
         b.times.cmp(&a.times).then_with(|| a.name.cmp(&b.name)).then(a.tid.cmp(&b.tid))
     });
-    found
+    names.list(found)
 }
 
 fn notes(engine: &Engine<'_>, report: &Report) -> Vec<String> {

@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::list::List;
+use super::name::Name;
 use super::report::{Blocking, Distribution, Interference, Report, TaskReport, ThreadReport};
 use hemiola_report::table::Table;
 use hemiola_report::text::{count, difference_cells, duration, percent};
@@ -227,8 +229,8 @@ struct Side<'a> {
     utilization: f64,
     missed: u64,
     distributions: [(What, &'a Option<Distribution>); 4],
-    preempted_by: &'a [Interference],
-    blocked_by: &'a [Blocking],
+    preempted_by: &'a List<Interference>,
+    blocked_by: &'a List<Blocking>,
 }
 
 impl<'a> Side<'a> {
@@ -313,12 +315,12 @@ fn cause(sides: &[Side<'_>; 2], figures: &[ComparedFigure]) -> Option<Cause> {
     let response = of(What::Response);
     let whole = response.or_else(|| of(What::Latency))?;
     let whole = whole.mean_ns[1] - whole.mean_ns[0];
-    let mut all: BTreeMap<(&str, Way), [f64; 2]> = BTreeMap::new();
+    let mut all: BTreeMap<(Name, Way), [f64; 2]> = BTreeMap::new();
     for (index, side) in sides.iter().enumerate() {
-        let had = side.preempted_by.iter().map(|by| (by.name.as_str(), Way::HadProcessor, by.ns));
+        let had = side.preempted_by.iter().map(|by| (by.name, Way::HadProcessor, by.ns));
         // A latency ends at the start, before the thread can wait for another one.
         let awaited = side.blocked_by.iter().filter(|_| response.is_some());
-        let awaited = awaited.map(|by| (by.name.as_str(), Way::Awaited, by.ns));
+        let awaited = awaited.map(|by| (by.name, Way::Awaited, by.ns));
         for (name, way, ns) in had.chain(awaited) {
             all.entry((name, way)).or_default()[index] +=
                 ns as f64 / side.invocations.max(1) as f64;
@@ -333,7 +335,7 @@ fn cause(sides: &[Side<'_>; 2], figures: &[ComparedFigure]) -> Option<Cause> {
     let more = usize::from(each_ns[1] > each_ns[0]);
     let by = sides[more].blocked_by.iter().find(|by| way == Way::Awaited && by.name == name);
     let behind = by.and_then(|by| Some(by.behind.as_ref()?.name.to_string()));
-    Some(Cause { name: name.into(), way, behind, each_ns })
+    Some(Cause { name: name.to_string(), way, behind, each_ns })
 }
 
 /// Judges every figure that has a difference.
@@ -571,9 +573,10 @@ mod tests {
     #[test]
     fn a_thread_that_is_held_up_longer_differs_and_the_table_says_by_whom() {
         let mut before = thread("control", 7, 1, 200_000, 50_000);
-        before.preempted_by = vec![by("kworker/1:0", 100_000_000), by("logger", 150_000_000)];
+        before.preempted_by =
+            vec![by("kworker/1:0", 100_000_000), by("logger", 150_000_000)].into();
         let mut after = thread("control", 4711, 2, 200_000, 90_000);
-        after.preempted_by = vec![by("logger", 350_000_000), by("kworker/1:0", 100_000_000)];
+        after.preempted_by = vec![by("logger", 350_000_000), by("kworker/1:0", 100_000_000)].into();
         let found = compare(
             ["before", "after"],
             &report([before]),

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::list::List;
 use super::report::{Distribution, Interference, Report};
 use hemiola_report::csv::quoted;
 
@@ -88,6 +89,6 @@ fn upper(found: &Option<Distribution>) -> [String; 3] {
     }
 }
 
-fn first(culprits: &[Interference]) -> [String; 2] {
+fn first(culprits: &List<Interference>) -> [String; 2] {
     culprits.first().map_or_else(Default::default, |most| [quoted(&most.name), most.ns.to_string()])
 }

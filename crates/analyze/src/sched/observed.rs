@@ -2,13 +2,17 @@
 
 use std::borrow::Cow;
 
-use hemiola_stats::growth::push_slowly;
 use hemiola_stats::{Numbers, Stream};
 
 use crate::spill::Outside;
 
 /// A series of this length is long.
-const LONG: u64 = 128;
+const LONG: u64 = 64;
+
+/// Of a long series, at most this part waits in memory for the next block, but at least [`LONG`] observations and no
+/// more than [`WAITING_MAX`].
+const WAITING_PART: u64 = 64;
+const WAITING_MAX: u64 = 2048;
 
 /// About the bytes of a long series in memory, most of them its buckets.
 const LONG_BYTES: usize = 10 << 10;
@@ -52,11 +56,41 @@ enum Form {
 /// All observations of a series: a few in memory, and those before them in blocks.
 #[derive(Clone, Debug, Default)]
 struct Log {
-    /// Where each block is, and its length.
-    blocks: Vec<(u64, u32)>,
+    last: Block,
     /// How many observations are in blocks.
     count: u64,
     waiting: Numbers,
+}
+
+/// Where a block of observations is, and its length; the length is 0 if there is none.
+///
+/// A block begins with these two of the block before it, in little-endian order, so that only the last one need be known.
+#[derive(Clone, Copy, Debug, Default)]
+struct Block {
+    offset: u64,
+    length: u32,
+}
+
+/// The bytes of a block before its observations.
+const HEAD: usize = 12;
+
+impl Block {
+    /// Puts observations outside, behind the block.
+    fn append(self, numbers: &Numbers, outside: &Outside) -> Option<Self> {
+        let (offset, length) = (self.offset.to_le_bytes(), self.length.to_le_bytes());
+        let (offset, length) =
+            outside.append(&[&offset[..], &length[..], numbers.bytes()].concat())?;
+        Some(Self { offset, length })
+    }
+
+    /// Reads which block is before it.
+    fn before(self, outside: &Outside) -> Option<Self> {
+        let mut head = [0; HEAD];
+        let is_read = outside.get(self.offset, &mut head);
+        let (offset, length) = head.split_first_chunk()?;
+        let (offset, length) = (u64::from_le_bytes(*offset), length.first_chunk()?);
+        is_read.then_some(Self { offset, length: u32::from_le_bytes(*length) })
+    }
 }
 
 impl Default for Observed {
@@ -80,7 +114,7 @@ impl Observed {
             }
             Form::Outside(log) => {
                 log.waiting.push(value);
-                if log.waiting.len() as u64 == LONG {
+                if log.waiting.len() as u64 >= log.waiting_max() {
                     self.put(long);
                 }
             }
@@ -93,9 +127,9 @@ impl Observed {
         if let Form::Here(stream) = &self.0
             && let Some(numbers) = stream.exact()
             && !long.keeps_one_more()
-            && let Some(block) = long.outside.append(numbers.bytes())
+            && let Some(last) = Block::default().append(numbers, &long.outside)
         {
-            let log = Log { blocks: vec![block], count: LONG, waiting: Numbers::default() };
+            let log = Log { last, count: LONG, waiting: Numbers::default() };
             self.0 = Form::Outside(Box::new(log));
         }
     }
@@ -105,9 +139,9 @@ impl Observed {
     fn put(&mut self, long: &Option<LongSeries>) {
         let Form::Outside(log) = &mut self.0 else { return };
         let outside = long.as_ref().map(|long| &long.outside);
-        match outside.and_then(|outside| outside.append(log.waiting.bytes())) {
-            Some(block) => {
-                push_slowly(&mut log.blocks, block);
+        match outside.and_then(|outside| log.last.append(&log.waiting, outside)) {
+            Some(last) => {
+                log.last = last;
                 log.count += log.waiting.len() as u64;
                 log.waiting.clear(usize::MAX);
             }
@@ -133,12 +167,28 @@ impl Observed {
 }
 
 impl Log {
+    /// How many observations wait for the next block.
+    const fn waiting_max(&self) -> u64 {
+        match self.count / WAITING_PART {
+            ..LONG => LONG,
+            part @ LONG..WAITING_MAX => part,
+            WAITING_MAX.. => WAITING_MAX,
+        }
+    }
+
     fn stream(&self, outside: Option<&Outside>) -> Stream {
+        let (mut blocks, mut next) = (Vec::new(), Some(self.last));
+        while let (Some(block), Some(outside)) = (next.filter(|block| block.length > 0), outside) {
+            next = block.before(outside);
+            if next.is_some() {
+                blocks.push(block);
+            }
+        }
         let (mut stream, mut bytes) = (Stream::default(), Vec::new());
-        for (offset, length) in &self.blocks {
-            bytes.resize(*length as usize, 0);
-            if outside.is_some_and(|outside| outside.get(*offset, &mut bytes)) {
-                Numbers::unpack(&bytes).for_each(|value| stream.push(value));
+        for block in blocks.into_iter().rev() {
+            bytes.resize(block.length as usize, 0);
+            if outside.is_some_and(|outside| outside.get(block.offset, &mut bytes)) {
+                Numbers::unpack(&bytes[HEAD..]).for_each(|value| stream.push(value));
             }
         }
         self.waiting.iter().for_each(|value| stream.push(value));

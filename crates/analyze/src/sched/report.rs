@@ -6,6 +6,7 @@
 use hemiola_trace::sched::Reservation;
 use serde::Serialize;
 
+use super::list::List;
 use super::name::Name;
 pub use hemiola_stats::Distribution;
 
@@ -153,11 +154,11 @@ pub struct ThreadReport {
     pub calls: u64,
     /// Threads that had the processor while it was ready, and interrupts while it ran, longest first; the smallest
     /// beyond [`CULPRITS_MAX`](super::CULPRITS_MAX) are one entry named `others`.
-    pub preempted_by: Vec<Interference>,
+    pub preempted_by: List<Interference>,
     /// Threads that ended its waits within invocations, longest first. For a lock this is the holder.
-    pub blocked_by: Vec<Blocking>,
+    pub blocked_by: List<Blocking>,
     /// Threads that released its invocations, most often first.
-    pub woken_by: Vec<Waker>,
+    pub woken_by: List<Waker>,
     /// In each complete invocation, the time threads of lower priority delayed it: they ran while it was ready, or it
     /// waited for them. B of response-time analysis is its maximum. `None` if priorities are unknown.
     pub blocking_ns: Option<Distribution>,
@@ -396,9 +397,9 @@ pub struct TaskReport {
     /// The kernel's priority of its thread; `None` if unknown.
     pub priority: Option<i16>,
     /// Threads that had the processor while a job was ready, from its release on.
-    pub preempted_by: Vec<Interference>,
+    pub preempted_by: List<Interference>,
     /// Threads that ended the waits within jobs.
-    pub blocked_by: Vec<Blocking>,
+    pub blocked_by: List<Blocking>,
     /// As [`ThreadReport::blocking_ns`].
     pub blocking_ns: Option<Distribution>,
 }

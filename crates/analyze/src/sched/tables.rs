@@ -74,7 +74,7 @@ pub fn thread_tables(report: &Report, thread: &ThreadReport, jobs: &[Job]) -> Ve
         .preempted_by
         .iter()
         .take(ROWS_MAX)
-        .map(|entry| interference_row("", entry).split_off(1));
+        .map(|entry| interference_row("", &entry).split_off(1));
     let by = Table::new(
         "Threads that had the processor while it was ready",
         ["By", "In total", "Before it began", "Times", "Longest"],
@@ -293,7 +293,7 @@ fn interference(report: &Report) -> Table {
         let own = thread.preempted_by.iter().take(CULPRITS_SHOWN).enumerate();
         own.map(|(index, entry)| {
             let name = named(&thread.name, Some(thread.tid));
-            interference_row(if index == 0 { &name } else { "" }, entry)
+            interference_row(if index == 0 { &name } else { "" }, &entry)
         })
     });
     let rows = rows.take(ROWS_MAX).collect();

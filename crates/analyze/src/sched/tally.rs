@@ -46,6 +46,16 @@ impl Code {
         })
     }
 
+    /// How far it is from the last code.
+    pub(crate) const fn from_the_end(self) -> u32 {
+        u32::MAX - self.0
+    }
+
+    /// The code that [`Code::from_the_end`] stood for.
+    pub(crate) const fn at_the_end(distance: u32) -> Self {
+        Self(u32::MAX - distance)
+    }
+
     /// The culprit for the report; `tid` gives the number of a thread.
     pub(crate) fn culprit(self, tid: impl FnOnce(usize) -> u32) -> Culprit {
         const SOFT: u32 = Code::THREADS_MAX + (1 << 16);
@@ -184,7 +194,7 @@ impl<const MAX: usize, E> Default for Tally<MAX, E> {
 }
 
 /// Entries for which an empty tally keeps its memory: most jobs have no more.
-const KEPT: usize = 8;
+const KEPT: usize = 4;
 
 /// No entry weighs more.
 const HEAVIEST: (u64, u32) = (u64::MAX, u32::MAX);
@@ -192,6 +202,12 @@ const HEAVIEST: (u64, u32) = (u64::MAX, u32::MAX);
 impl<const MAX: usize, E: Counted> Tally<MAX, E> {
     #[inline]
     pub(crate) fn add(&mut self, more: E) {
+        self.put(more);
+    }
+
+    /// As [`Tally::add`]. Returns the entry that lost its place and is now one of [`Code::OTHERS`].
+    #[inline]
+    pub(crate) fn put(&mut self, more: E) -> Option<E> {
         let same = |entry: &E| entry.is_like(&more);
         let Some(index) = self.entries.iter().position(same) else { return self.insert(more) };
         self.entries[index].join(more);
@@ -202,18 +218,22 @@ impl<const MAX: usize, E: Counted> Tally<MAX, E> {
             }
             self.entries.swap(index, index - 1);
         }
+        None
     }
 
-    fn insert(&mut self, more: E) {
+    fn insert(&mut self, more: E) -> Option<E> {
+        let mut displaced = None;
         if self.entries.len() >= MAX && more.code() != Code::OTHERS {
             let least = self.least();
             let least = self.entries.swap_remove(least);
             self.add(least.of_others());
+            displaced = Some(least);
         }
         if let Some(last) = self.entries.last() {
             self.floor = self.floor.min(last.weight());
         }
         push_slowly(&mut self.entries, more);
+        displaced
     }
 
     /// The index of the first entry that weighs least, except [`Code::OTHERS`]. The caller removes it.

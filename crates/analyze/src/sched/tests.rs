@@ -124,7 +124,7 @@ fn a_known_task_set_has_its_known_figures() {
     culprits.sort_unstable();
     assert_eq!(culprits, [11, 12]);
     assert_eq!(held_up.blocking_ns.as_ref().unwrap().max, 0);
-    assert_eq!(of(&report, 11).preempted_by, []);
+    assert!(of(&report, 11).preempted_by.is_empty());
 }
 
 proptest! {
@@ -182,10 +182,10 @@ fn a_preempted_job_has_its_own_time_and_those_who_took_the_rest() {
     let report = story.report();
     let work = of(&report, 2);
     assert_eq!((work.preemptions, work.waiting_ns, work.running_ns), (1, 110 * US, 190 * US));
-    assert_eq!(work.preempted_by[0].name, "urgent");
+    assert_eq!(work.preempted_by.first().unwrap().name, "urgent");
     // The other one is less urgent: what it took is blocking.
     assert_eq!(work.blocking_ns.as_ref().unwrap().max, 10 * US);
-    assert_eq!(work.woken_by[0].name, "interrupt");
+    assert_eq!(work.woken_by.first().unwrap().name, "interrupt");
     assert_eq!(explain(job, &report), "300 µs from release to finish: 100 µs preempted by urgent");
     // The one that never slept has no invocation, and its processor time all the same.
     let other = of(&report, 3);
@@ -265,7 +265,7 @@ fn a_missed_deadline_says_who_had_the_processor_and_who_had_the_lock() {
     );
     let delayed: u64 = miss.job.delays.iter().map(|delay| delay.ns).sum();
     assert_eq!(miss.job.execution_ns + delayed, miss.job.response_ns());
-    assert_eq!(task.blocked_by[0].name, "logger");
+    assert_eq!(task.blocked_by.first().unwrap().name, "logger");
     // The thread's own invocation is whole too: what it waited for within a marked job does not end it.
     assert_eq!(of(&report, 5).blocked_ns, 2_100 * US);
     let marked =
@@ -475,7 +475,7 @@ fn interrupts_are_taken_off_the_execution_time() {
     assert_eq!(report.cpus[0].interrupts_ns, 40 * US);
     assert_eq!(report.cpus[0].busy_ns + report.cpus[0].idle_ns, report.cpus[0].seen_ns);
     assert_eq!((of(&report, 4).running_ns, of(&report, 4).interrupted_ns), (170 * US, 30 * US));
-    assert_eq!(of(&report, 4).preempted_by[0].name, "interrupt 24");
+    assert_eq!(of(&report, 4).preempted_by.first().unwrap().name, "interrupt 24");
 }
 
 /// Two threads, each with a job every ms on a processor of its own.
@@ -608,7 +608,7 @@ fn without_wake_ups_an_invocation_begins_when_it_runs() {
     assert_eq!(thread.execution_ns.as_ref().unwrap().max, 400 * US);
     assert_eq!(thread.response_ns.as_ref().unwrap().max, 500 * US);
     assert_eq!(
-        (thread.preempted_by[0].who, thread.preempted_by[0].ns),
+        (thread.preempted_by.first().unwrap().who, thread.preempted_by.first().unwrap().ns),
         (Culprit::Unknown, 5000 * US)
     );
     assert_eq!(report.notes.len(), 1);

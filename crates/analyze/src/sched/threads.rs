@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use hemiola_stats::Stream;
+use hemiola_stats::growth::push_slowly;
 use hemiola_trace::Recording;
 use hemiola_trace::sched::{PRIORITY_UNKNOWN, Reservation, Tid};
 use hemiola_units::Instant;
 
+use super::culprits::Culprits;
 use super::observed::Observed;
 use super::period::Finder;
 use super::tally::{Code, Tally, Woken};
@@ -201,7 +203,7 @@ pub(super) struct Totals {
     pub(super) missed: u64,
     /// Ascending.
     pub(super) cpus: Vec<u16>,
-    pub(super) culprits: Tally<CULPRITS_MAX>,
+    pub(super) culprits: Culprits,
     pub(super) wakers: Tally<CULPRITS_MAX, Woken>,
 }
 
@@ -263,7 +265,7 @@ impl State {
 
     /// Frees its counts, after the report was made of them.
     pub(super) fn free(&mut self) {
-        self.totals.culprits = Tally::default();
+        self.totals.culprits = Culprits::default();
         self.totals.wakers = Tally::default();
         self.totals.called = None;
         self.invocation.delays = Tally::default();
@@ -437,7 +439,7 @@ impl<'r> Threads<'r> {
             .partition_point(|thread| (thread.tid, thread.since) <= (tid, Instant::from_nanos(at)));
         let others = self.recording.threads[after..].iter().take_while(|thread| thread.tid == tid);
         let until = others.filter(|thread| thread.new).map(|thread| thread.since.nanos()).next();
-        self.states.push(State::new(tid.0, at, until.unwrap_or(u64::MAX)));
+        push_slowly(&mut self.states, State::new(tid.0, at, until.unwrap_or(u64::MAX)));
         if tid.0 < NUMBERS_MAX {
             let page = (tid.0 / PAGE) as usize;
             if page >= self.pages.len() {

@@ -134,7 +134,7 @@ fn a_timeline_outside_the_memory_shows_what_one_in_memory_shows() {
                 // Two bytes of each segment at least are outside, and of one walk only.
                 (0, usize::MAX) => {
                     let size = room.size() as usize;
-                    assert!((2 * count..6 * count).contains(&size), "{size} bytes of {count}");
+                    assert!((2 * count..7 * count).contains(&size), "{size} bytes of {count}");
                 }
                 (_, usize::MAX) => assert!(room.size() > 0),
                 _ => assert!(room.size() <= max as u64),
