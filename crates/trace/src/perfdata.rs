@@ -134,6 +134,7 @@ fn scan_records(mut window: Window<'_>, about: About, mut errors: Errors) -> Sca
         track_events: TrackEvents::default(),
         lanes,
         decoder: Decoder::PerfData(records),
+        has_gaps: broken > 0 || placed > 0,
         errors,
         appended: window.into_appended(),
     }

@@ -63,6 +63,8 @@ pub(crate) struct Scanned {
     /// By processor, ascending; a processor may have several whose events overlap.
     pub(crate) lanes: Vec<Lane>,
     pub(crate) decoder: Decoder,
+    /// Whether the scan found gaps; `false` where it does not look for them.
+    pub(crate) has_gaps: bool,
     pub(crate) errors: Errors,
     /// Decompressed parts of the file, to which the lanes refer as if they followed it.
     pub(crate) appended: Vec<u8>,
@@ -79,6 +81,7 @@ impl Scanned {
             track_events: TrackEvents::default(),
             lanes: Vec::new(),
             decoder: Decoder::Nothing,
+            has_gaps: false,
             errors: Errors(vec![error]),
             appended: Vec::new(),
         }
@@ -164,6 +167,7 @@ impl Recording {
             track_events,
             lanes,
             decoder,
+            has_gaps,
             errors,
             appended,
         } = scanned;
@@ -173,7 +177,7 @@ impl Recording {
         };
         let mut cpus: Vec<u16> = lanes.iter().map(|lane| lane.cpu).collect();
         cpus.dedup();
-        let kept = Kept::File(Arc::new(Index { source, lanes, decoder }));
+        let kept = Kept::File(Arc::new(Index { source, lanes, decoder, has_gaps }));
         (Self { conditions, began, threads, tracks, track_events, cpus, kept }, errors.0)
     }
 
@@ -217,6 +221,12 @@ impl Recording {
             Kept::Here(events) => Events::here(events),
             Kept::File(index) => Events::file(index),
         }
+    }
+
+    /// Whether the recording is already known to have gaps; `false` if only its events will tell.
+    #[must_use]
+    pub fn has_gaps(&self) -> bool {
+        matches!(&self.kept, Kept::File(index) if index.has_gaps)
     }
 
     /// The name of a system call, or its number where the recorded machine has other numbers than x86-64.

@@ -138,6 +138,7 @@ fn scan_pages(mut window: Window<'_>, about: About) -> Scanned {
         track_events: TrackEvents::default(),
         lanes,
         decoder: Decoder::TraceDat(pages),
+        has_gaps: false,
         errors,
         appended: window.into_appended(),
     }

@@ -16,6 +16,8 @@ pub(crate) struct Index {
     pub(crate) source: std::sync::Arc<dyn ByteSource>,
     pub(crate) lanes: Vec<Lane>,
     pub(crate) decoder: Decoder,
+    /// The scan found gaps.
+    pub(crate) has_gaps: bool,
 }
 
 /// The places of one processor's events.

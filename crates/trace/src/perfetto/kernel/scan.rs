@@ -310,6 +310,7 @@ impl Scan {
             track_events: trace.track_events,
             lanes: self.lanes.into_values().collect(),
             decoder: Decoder::Perfetto(Bundles { states, clock, wakeups_only }),
+            has_gaps: false,
             errors: self.errors,
             appended: Vec::new(),
         }
