@@ -184,13 +184,19 @@ impl Stream {
         let mut sorted: Vec<i64> = self.waiting.iter().map(|value| value as i64).collect();
         sorted.sort_unstable();
         let exact = |q| quantile(&sorted, q).map(|value| value as u64);
-        let mut folded = Folded::default();
-        folded.take(self.waiting.iter());
+        let (mut moments, mut batches) = (Moments::default(), Batches::default());
+        for value in self.waiting.iter() {
+            moments.push(value);
+            batches.push(value);
+        }
+        // What is negative as a signed number is largest.
+        let (largest, others) = sorted.split_at(sorted.partition_point(|value| *value < 0));
+        let rising = others.iter().chain(largest).map(|value| (*value as u64, 1));
         Some(Distribution {
             p50: exact(0.5)?,
             p90: exact(0.9)?,
             p99: exact(0.99)?,
-            ..folded.distribution()
+            ..moments.distribution(&batches, histogram(rising))
         })
     }
 }
@@ -287,29 +293,28 @@ impl Folded {
     }
 
     fn distribution(&self) -> Distribution {
-        let mut histogram: Vec<(u64, u64)> = Vec::new();
-        for (edge, bucket) in self.buckets() {
-            let octave = place(edge).0.saturating_sub(1) as u32;
-            let edge = ((edge >> octave) / BUCKETS_OF_BIN * BUCKETS_OF_BIN) << octave;
-            match histogram.last_mut().filter(|(last, _)| *last == edge) {
-                Some((_, count)) => *count += bucket.count,
-                None => histogram.push((edge, bucket.count)),
-            }
-        }
-        let Moments { count, min, max, .. } = self.moments;
+        let counted = self.buckets().map(|(edge, bucket)| (edge, bucket.count));
         Distribution {
-            count,
-            min,
-            mean: self.moments.mean(),
             p50: self.quantile(0.5),
             p90: self.quantile(0.9),
             p99: self.quantile(0.99),
-            max,
-            std: self.moments.std(),
-            histogram: Bins::of(histogram.into_iter()),
-            mean_interval: Estimate::of_mean(&self.batches.means),
+            ..self.moments.distribution(&self.batches, histogram(counted))
         }
     }
+}
+
+/// Counts rising values in bins, or the lower edges of buckets.
+fn histogram(counted: impl Iterator<Item = (u64, u64)>) -> Bins {
+    let mut histogram: Vec<(u64, u64)> = Vec::new();
+    for (value, more) in counted {
+        let octave = place(value).0.saturating_sub(1) as u32;
+        let edge = ((value >> octave) / BUCKETS_OF_BIN * BUCKETS_OF_BIN) << octave;
+        match histogram.last_mut().filter(|(last, _)| *last == edge) {
+            Some((_, count)) => *count += more,
+            None => histogram.push((edge, more)),
+        }
+    }
+    Bins::of(histogram.into_iter())
 }
 
 /// The octave of a value and its bucket in it.
@@ -346,6 +351,20 @@ impl Moments {
         self.sum += i128::from(value) - i128::from(self.first);
         let about = value.abs_diff(self.first) as f64;
         self.squares += about * about;
+    }
+
+    /// A distribution without quantiles.
+    fn distribution(&self, batches: &Batches, histogram: Bins) -> Distribution {
+        Distribution {
+            count: self.count,
+            min: self.min,
+            max: self.max,
+            mean: self.mean(),
+            std: self.std(),
+            histogram,
+            mean_interval: Estimate::of_mean(&batches.means),
+            ..Distribution::default()
+        }
     }
 
     fn mean(&self) -> f64 {
@@ -459,6 +478,18 @@ mod tests {
             prop_assert_eq!(found.histogram.iter().map(|(_, count)| count).sum::<u64>(), values.len() as u64);
             let edges: Vec<u64> = found.histogram.iter().map(|(edge, _)| edge).collect();
             prop_assert!(edges.windows(2).all(|pair| pair[0] < pair[1]));
+        }
+
+        #[test]
+        fn few_values_have_the_histogram_that_buckets_have(
+            values in prop::collection::vec(prop_oneof![0_u64..300, any::<u64>(), 1_u64 << 20..1 << 30], 1..200),
+        ) {
+            let mut folded = Folded::default();
+            folded.take(values.iter().copied());
+            let (found, folded) = (stream(&values).distribution().unwrap(), folded.distribution());
+            prop_assert_eq!(&found.histogram, &folded.histogram);
+            let figures = |of: &Distribution| (of.count, of.min, of.max, of.mean, of.std);
+            prop_assert_eq!(figures(&found), figures(&folded));
         }
 
         #[test]
