@@ -90,7 +90,7 @@ impl Lately {
 
     /// Adds to `shares` how long each thread had the processor between two moments; time not remembered is unknown.
     #[inline]
-    pub(super) fn shares(&self, from: u64, to: u64, shares: &mut Vec<(Code, u64)>) {
+    pub(super) fn shares(&self, from: u64, to: u64, shares: &mut Shares) {
         let mut end = to;
         for (index, &(until, code)) in self.stretches.iter().enumerate().rev() {
             if end <= from {
@@ -100,35 +100,75 @@ impl Lately {
                 index.checked_sub(1).map_or(self.from, |before| self.stretches[before].0).max(from);
             if until < end {
                 // Only the part after the last stretch can be open.
-                share(shares, Code::UNKNOWN, end - until.max(from));
+                shares.add(Code::UNKNOWN, end - until.max(from));
                 end = until;
             }
             if begin < end {
-                share(shares, code, end - begin);
+                shares.add(code, end - begin);
                 end = begin;
             }
         }
         if end > from {
-            share(shares, Code::UNKNOWN, end - from);
+            shares.add(Code::UNKNOWN, end - from);
         }
     }
 }
 
-#[inline]
-pub(crate) fn share(shares: &mut Vec<(Code, u64)>, code: Code, ns: u64) {
-    if let Some(share) = shares.iter_mut().find(|share| share.0 == code) {
-        share.1 += ns;
-    } else if shares.len() < APART_MAX {
-        shares.push((code, ns));
-    } else {
-        let last = &mut shares[APART_MAX - 1];
-        *last = (Code::OTHERS, last.1 + ns);
+/// How long each thread had a processor within one wait, in the order in which they are added.
+#[derive(Clone, Debug)]
+pub(crate) struct Shares {
+    all: Vec<(Code, u64)>,
+    /// A hash table with linear probing: one more than an index of `all`, 0 where there is none.
+    places: [u8; PLACES],
+}
+
+/// A power of two, several times as much as [`APART_MAX`].
+const PLACES: usize = 128;
+
+impl Default for Shares {
+    fn default() -> Self {
+        Self { all: Vec::with_capacity(APART_MAX), places: [0; PLACES] }
+    }
+}
+
+impl Shares {
+    pub(crate) fn clear(&mut self) {
+        self.all.clear();
+        self.places = [0; PLACES];
+    }
+
+    /// The threads and their times.
+    pub(crate) fn all(&self) -> &[(Code, u64)] {
+        &self.all
+    }
+
+    /// Adds a time of a thread. Beyond [`APART_MAX`] threads, the others share the last entry.
+    #[inline]
+    pub(crate) fn add(&mut self, code: Code, ns: u64) {
+        let mut slot = code.hash() % PLACES;
+        while let Some(index) = self.places[slot].checked_sub(1) {
+            let share = &mut self.all[usize::from(index)];
+            if share.0 == code {
+                share.1 += ns;
+                return;
+            }
+            slot = (slot + 1) % PLACES;
+        }
+        if self.all.len() < APART_MAX {
+            self.all.push((code, ns));
+            self.places[slot] = self.all.len() as u8;
+        } else {
+            let last = &mut self.all[APART_MAX - 1];
+            *last = (Code::OTHERS, last.1 + ns);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hemiola_trace::sched::Interrupt;
+    use proptest::prelude::*;
 
     #[test]
     fn a_wait_is_divided_among_the_threads_that_had_the_processor() {
@@ -138,9 +178,9 @@ mod tests {
             assert!(!lately.push(begin, end, code));
         }
         let shares = |from, to| {
-            let mut shares = Vec::new();
+            let mut shares = Shares::default();
             lately.shares(from, to, &mut shares);
-            shares
+            shares.all().to_vec()
         };
         assert_eq!(shares(150, 300), [(a, 100), (b, 50)]);
         assert_eq!(shares(210, 240), [(b, 30)]);
@@ -148,5 +188,42 @@ mod tests {
         assert_eq!(shares(0, 120), [(a, 20), (Code::UNKNOWN, 100)]);
         assert_eq!(shares(480, 520), [(Code::UNKNOWN, 20), (b, 20)]);
         assert_eq!(shares(500, 500), []);
+    }
+
+    /// Adds to a list that is searched from the front.
+    fn add_searching(shares: &mut Vec<(Code, u64)>, code: Code, ns: u64) {
+        if let Some(share) = shares.iter_mut().find(|share| share.0 == code) {
+            share.1 += ns;
+        } else if shares.len() < APART_MAX {
+            shares.push((code, ns));
+        } else {
+            let last = &mut shares[APART_MAX - 1];
+            *last = (Code::OTHERS, last.1 + ns);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn shares_are_found_as_by_a_search(
+            parts in prop::collection::vec((0_usize..45, 0_u64..1000), 0..200),
+        ) {
+            let (mut shares, mut plain) = (Shares::default(), Vec::new());
+            for _ in 0..2 {
+                shares.clear();
+                plain.clear();
+                for &(index, ns) in &parts {
+                    let code = match index {
+                        0 => Code::IDLE,
+                        1 => Code::UNKNOWN,
+                        2 => Code::interrupt(Interrupt::Hard(24)),
+                        // Every other one collides.
+                        index => Code::thread(index * (PLACES / 2)),
+                    };
+                    shares.add(code, ns);
+                    add_searching(&mut plain, code, ns);
+                }
+                prop_assert_eq!(shares.all(), &plain);
+            }
+        }
     }
 }

@@ -21,7 +21,7 @@ use hemiola_units::Instant;
 
 use super::accounting::{self, Books};
 use super::assemble::period;
-use super::cpu::Cpu;
+use super::cpu::{Cpu, Shares};
 use super::follow::{Doing, Follow};
 use super::gaps::Gaps;
 use super::marks::Marks;
@@ -44,6 +44,8 @@ pub(super) struct Engine<'r> {
     pub(super) recording: &'r Recording,
     options: &'r Options,
     until: u64,
+    /// The pass only looks for gaps and periods, because another one follows.
+    is_draft: bool,
     follower: Option<&'r mut (dyn Follow + 'r)>,
     known: Known,
     /// Of threads under `SCHED_DEADLINE`, by number.
@@ -69,7 +71,7 @@ pub(super) struct Engine<'r> {
     pub(super) backwards: u64,
     /// Switches that do not fit what came before.
     pub(super) contradictions: u64,
-    shares: Vec<(Code, u64)>,
+    shares: Shares,
     /// The times at which to copy the books, the next one last.
     copy_at: Vec<u64>,
     /// The books at those moments.
@@ -111,12 +113,15 @@ pub(super) struct Pass<'r> {
 }
 
 impl<'r> Pass<'r> {
-    /// Goes through the recording, twice if the first pass finds gaps or a late period. The follower hears of both.
-    pub(super) fn run(self, follower: Option<&'r mut (dyn Follow + 'r)>) -> Engine<'r> {
+    /// Goes through the recording, twice if the first pass finds gaps or a late period. The follower hears of both,
+    /// unless it is known in advance that the second one follows.
+    pub(super) fn run(self, mut follower: Option<&'r mut (dyn Follow + 'r)>) -> Engine<'r> {
         if let Some(outside) = &self.outside {
             outside.clear();
         }
-        let mut first = Engine::new(&self, Known::default(), follower);
+        let is_draft = self.recording.has_gaps();
+        let heard = follower.take_if(|_| !is_draft);
+        let mut first = Engine::new(&self, Known::default(), heard, is_draft);
         first.run();
         let states = &first.threads.states;
         let known = Known {
@@ -126,27 +131,33 @@ impl<'r> Pass<'r> {
                 .filter_map(|state| Some((state.tid, state.from, hint(state, &first.long)?)))
                 .collect(),
         };
-        if known.gaps.is_empty() && known.periods.is_empty() {
+        if known.gaps.is_empty() && known.periods.is_empty() && !is_draft {
             return first;
         }
-        let follower = first.follower.take();
+        let follower = first.follower.take().or(follower);
         drop(first);
         if let Some(outside) = &self.outside {
             outside.clear();
         }
-        let mut second = Engine::new(&self, known, follower);
+        let mut second = Engine::new(&self, known, follower, false);
         second.run();
         second
     }
 }
 
 impl<'r> Engine<'r> {
-    fn new(pass: &Pass<'r>, known: Known, follower: Option<&'r mut (dyn Follow + 'r)>) -> Self {
+    fn new(
+        pass: &Pass<'r>,
+        known: Known,
+        follower: Option<&'r mut (dyn Follow + 'r)>,
+        is_draft: bool,
+    ) -> Self {
         let Pass { recording, options, wanted, until, .. } = *pass;
         Self {
             recording,
             options,
             until,
+            is_draft,
             follower,
             gaps: Gaps::knowing(known.gaps.clone()),
             known,
@@ -167,7 +178,7 @@ impl<'r> Engine<'r> {
             lost: 0,
             backwards: 0,
             contradictions: 0,
-            shares: Vec::new(),
+            shares: Shares::default(),
             copy_at: accounting::moments(recording).into_iter().rev().collect(),
             copies: Vec::new(),
         }

@@ -46,6 +46,12 @@ impl Code {
         })
     }
 
+    /// A number for a hash table: neighbours are apart.
+    #[inline]
+    pub(crate) const fn hash(self) -> usize {
+        (self.0 ^ self.0 >> 7 ^ self.0 >> 16) as usize
+    }
+
     /// How far it is from the last code.
     pub(crate) const fn from_the_end(self) -> u32 {
         u32::MAX - self.0
@@ -194,7 +200,7 @@ impl<const MAX: usize, E> Default for Tally<MAX, E> {
 }
 
 /// Entries for which an empty tally keeps its memory: most jobs have no more.
-const KEPT: usize = 4;
+const KEPT: usize = 8;
 
 /// No entry weighs more.
 const HEAVIEST: (u64, u32) = (u64::MAX, u32::MAX);

@@ -8,6 +8,7 @@ use hemiola_trace::Entry;
 use super::track::{Cursor, Segment, State};
 use super::{INTERRUPT, NOBODY, RESERVATION, Row, Subject, Timeline};
 use crate::sched::blame::{self, Begun};
+use crate::sched::cpu::Shares;
 use crate::sched::tally::{Code, Taken, Tally};
 use crate::sched::{self, DELAYS_MAX};
 
@@ -263,7 +264,7 @@ impl Blame<'_> {
     fn between(&self, from: u64, to: u64, mut is_started: bool) -> (Tally<DELAYS_MAX>, u64) {
         let (timeline, track) = (self.timeline, &self.timeline.rows[self.row].track);
         let (mut delays, mut interrupted) = (Tally::default(), 0);
-        let mut shares = Vec::new();
+        let mut shares = Shares::default();
         let (first, mut cursor) = (track.at(from).unwrap_or(0), track.cursor());
         let mut cpu = (0..first).rev().find_map(|index| processor(&mut cursor, index));
         for index in first..track.len() {
@@ -288,7 +289,7 @@ impl Blame<'_> {
                     };
                     shares.clear();
                     timeline.shares(then, begin, end, &mut shares);
-                    blame::waiting(&shares, is_started).for_each(|taken| delays.add(taken));
+                    blame::waiting(shares.all(), is_started).for_each(|taken| delays.add(taken));
                 }
                 State::Rest | State::Blocked => {
                     delays.add(self.asleep(&mut cursor, next, begin, end))
@@ -351,7 +352,7 @@ impl Timeline {
     }
 
     /// Adds how long each thread and each interrupt had a processor between two moments.
-    fn shares(&self, cpu: Option<u32>, from: u64, to: u64, shares: &mut Vec<(Code, u64)>) {
+    fn shares(&self, cpu: Option<u32>, from: u64, to: u64, shares: &mut Shares) {
         let cpu = cpu.and_then(|cpu| u16::try_from(cpu).ok());
         let mut known = 0;
         if let Some(row) = cpu.and_then(|cpu| self.processor_row(cpu)) {
@@ -364,13 +365,13 @@ impl Timeline {
                 let mut rest = segment.to - segment.from;
                 known += rest;
                 for (interrupt, ns) in self.served(row, segment.from, segment.to) {
-                    sched::cpu::share(shares, interrupt, ns);
+                    shares.add(interrupt, ns);
                     rest -= ns;
                 }
-                sched::cpu::share(shares, code, rest);
+                shares.add(code, rest);
             }
         }
-        sched::cpu::share(shares, Code::UNKNOWN, (to - from).saturating_sub(known));
+        shares.add(Code::UNKNOWN, (to - from).saturating_sub(known));
     }
 
     /// The interrupts that a processor served between two moments, and for how long; `row` is the processor's.
@@ -399,7 +400,7 @@ impl Timeline {
         };
         let (first, mut cursor) = (track.at(from).unwrap_or(0), track.cursor());
         let mut longest = (Code::UNKNOWN, 0);
-        let mut shares = Vec::new();
+        let mut shares = Shares::default();
         for index in first..track.len() {
             let segment = cursor.segment(index);
             if segment.from >= to {
@@ -416,7 +417,7 @@ impl Timeline {
             if ns > longest.1 {
                 shares.clear();
                 self.shares(cpu, segment.from, segment.to, &mut shares);
-                longest = (blame::mostly(&shares).unwrap_or(Code::UNKNOWN), ns);
+                longest = (blame::mostly(shares.all()).unwrap_or(Code::UNKNOWN), ns);
             }
         }
         longest

@@ -5,7 +5,7 @@ use hemiola_trace::sched::Interrupt;
 use super::Engine;
 use crate::sched::accounting::Books;
 use crate::sched::blame;
-use crate::sched::cpu::share;
+use crate::sched::cpu::Shares;
 use crate::sched::report::DelayKind;
 use crate::sched::tally::{Code, Taken};
 use crate::sched::threads::{Mode, State, TIME_SHARED, Wait};
@@ -77,13 +77,16 @@ impl Engine<'_> {
             return;
         }
         state.totals.waiting += at.saturating_sub(since);
+        if self.is_draft {
+            return;
+        }
         let is_started = state.invocation.started;
         let mut shares = std::mem::take(&mut self.shares);
         self.divide(c, since, at, &mut shares);
-        for taken in blame::waiting(&shares, is_started) {
+        for taken in blame::waiting(shares.all(), is_started) {
             self.delay(thread, taken);
         }
-        if let Some(most) = blame::mostly(&shares) {
+        if let Some(most) = blame::mostly(shares.all()) {
             self.threads.states[thread].waits.add(Wait { from: since, to: at, most });
         }
         self.shares = shares;
@@ -92,7 +95,7 @@ impl Engine<'_> {
     /// How long threads more urgent than a real-time thread had its processor between two moments.
     pub(super) fn urgent_within(&mut self, thread: usize, from: u64, to: u64) -> u64 {
         let State { priority, cpu, .. } = self.threads.states[thread];
-        if priority >= TIME_SHARED {
+        if priority >= TIME_SHARED || self.is_draft {
             return 0;
         }
         let mut shares = std::mem::take(&mut self.shares);
@@ -100,30 +103,34 @@ impl Engine<'_> {
         let states = &self.threads.states;
         let is_urgent =
             |code: Code| code.as_thread().is_some_and(|of| states[of].priority < priority);
-        let urgent = shares.iter().filter(|share| is_urgent(share.0)).map(|share| share.1).sum();
+        let urgent =
+            shares.all().iter().filter(|share| is_urgent(share.0)).map(|share| share.1).sum();
         self.shares = shares;
         urgent
     }
 
     /// Divides the time between two moments, the second of which is now, among the threads that had a processor.
     #[inline]
-    fn divide(&self, c: usize, from: u64, to: u64, shares: &mut Vec<(Code, u64)>) {
+    fn divide(&self, c: usize, from: u64, to: u64, shares: &mut Shares) {
         shares.clear();
         if let Some(cpu) = self.cpus.get(c) {
             // The time since the last switch is not in `lately` yet.
             let open = cpu.since.max(from);
             if to > open {
-                share(shares, if cpu.depth > 0 { cpu.interrupt } else { cpu.current }, to - open);
+                shares.add(if cpu.depth > 0 { cpu.interrupt } else { cpu.current }, to - open);
             }
             cpu.lately.shares(from, open.min(to), shares);
         } else {
-            shares.push((Code::UNKNOWN, to.saturating_sub(from)));
+            shares.add(Code::UNKNOWN, to.saturating_sub(from));
         }
     }
 
     /// Adds a delay to the invocation of a thread and to its marked jobs.
     #[inline]
     pub(super) fn delay(&mut self, thread: usize, taken: Taken) {
+        if self.is_draft {
+            return;
+        }
         let state = &mut self.threads.states[thread];
         state.invocation.delays.add(taken);
         for mark in &state.open_marks {

@@ -62,7 +62,9 @@ impl Engine<'_> {
         }
         state.released = Some(at);
         if let Some(waker) = waker {
-            state.totals.wakers.add(Woken { by: waker, times: 1 });
+            if !self.is_draft {
+                state.totals.wakers.add(Woken { by: waker, times: 1 });
+            }
             state.released_by_interrupts += u64::from(waker == Code::INTERRUPT);
             state.releases += 1;
         }
@@ -119,13 +121,18 @@ impl Engine<'_> {
         let invocation = &mut state.invocation;
         totals.culprits.add_all(&invocation.delays);
         if complete {
-            let latency = invocation.start.saturating_sub(invocation.release);
-            streams.latency.push(latency, &mut self.long);
-            push_jobs(streams, &mut self.long, invocation, execution, jobs);
+            if !self.is_draft {
+                let latency = invocation.start.saturating_sub(invocation.release);
+                streams.latency.push(latency, &mut self.long);
+                push_jobs(streams, &mut self.long, invocation, execution, jobs);
+            }
+            for _ in 1..jobs.count {
+                streams.interval.push(jobs.period, &mut self.long);
+            }
             if jobs.count > 1 {
                 state.released = Some(jobs.last_release(invocation.release));
             }
-            if let Some(blocking) = blocking {
+            if let Some(blocking) = blocking.filter(|_| !self.is_draft) {
                 streams.blocking.push(blocking, &mut self.long);
             }
         } else {
@@ -234,7 +241,7 @@ impl Engine<'_> {
     }
 }
 
-/// Adds the times of the jobs of an invocation. Only the first release and the last finish were seen: the jobs share
+/// Adds the times of the jobs of an invocation, but for the intervals between them. Only the first release and the last finish were seen: the jobs share
 /// the execution time equally, and all but the last took longer than a period, or the thread would have slept.
 fn push_jobs(
     streams: &mut Streams,
@@ -247,7 +254,6 @@ fn push_jobs(
     streams.response.push(invocation.finish.saturating_sub(last), long);
     streams.execution.push(execution - execution / jobs.count * (jobs.count - 1), long);
     for _ in 1..jobs.count {
-        streams.interval.push(jobs.period, long);
         streams.response.push(jobs.period.saturating_add(1), long);
         streams.execution.push(execution / jobs.count, long);
     }
