@@ -17,12 +17,15 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get};
 use axum::{Json, Router};
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use hemiola_analyze::sched::compare::compare as compare_reports;
-use hemiola_analyze::sched::{self, Culprit, Explainer};
+use hemiola_analyze::sched::{
+    self, Culprit, Distribution, Explainer, Interference, Miss, PeriodFrom, TaskReport,
+    ThreadReport,
+};
 use hemiola_analyze::timeline::find::{Place, Query as Search, What, find as find_places};
 use hemiola_analyze::timeline::jobs::{self, Job};
 use hemiola_analyze::timeline::{
@@ -497,7 +500,67 @@ fn find(sources: &Sources, wanted: Wanted) -> Result<Json<Value>, Refusal> {
     Ok(Json(json!({ "places": places, "more": more })))
 }
 
-fn report(sources: &Sources, of: Of) -> Result<Json<Value>, Refusal> {
+/// The figures that the page shows. All figures, which `hemiola analyze --json` prints, may have hundreds of megabytes.
+#[derive(Serialize)]
+struct Figures<'r> {
+    switches: u64,
+    lost_events: u64,
+    threads: Vec<ShownThread>,
+    tasks: &'r [TaskReport],
+    misses: &'r [Miss],
+    missed_deadlines: u64,
+    notes: &'r [String],
+    verdict: Value,
+}
+
+/// A thread with the culprit that delayed it most.
+#[derive(Serialize)]
+struct ShownThread {
+    tid: u32,
+    running_ns: u64,
+    invocations: u64,
+    period_ns: Option<u64>,
+    period_from: Option<PeriodFrom>,
+    utilization: f64,
+    missed: u64,
+    execution_ns: Option<Brief>,
+    latency_ns: Option<Brief>,
+    response_ns: Option<Brief>,
+    preempted_by: Option<[Interference; 1]>,
+}
+
+/// A distribution in a table.
+#[derive(Serialize)]
+struct Brief {
+    mean: f64,
+    p50: u64,
+    p99: u64,
+    max: u64,
+}
+
+impl ShownThread {
+    fn of(thread: &ThreadReport) -> Self {
+        let brief = |of: &Option<Distribution>| {
+            let of = of.as_ref()?;
+            Some(Brief { mean: of.mean, p50: of.p50, p99: of.p99, max: of.max })
+        };
+        Self {
+            tid: thread.tid,
+            running_ns: thread.running_ns,
+            invocations: thread.invocations,
+            period_ns: thread.period_ns,
+            period_from: thread.period_from,
+            utilization: thread.utilization,
+            missed: thread.missed,
+            execution_ns: brief(&thread.execution_ns),
+            latency_ns: brief(&thread.latency_ns),
+            response_ns: brief(&thread.response_ns),
+            preempted_by: thread.preempted_by.first().map(|most| [most]),
+        }
+    }
+}
+
+fn report(sources: &Sources, of: Of) -> Result<Response, Refusal> {
     let loaded = sources.loaded(of.recording)?;
     let report = &loaded.report;
     let verdict = verdict(report, None);
@@ -508,14 +571,17 @@ fn report(sources: &Sources, of: Of) -> Result<Json<Value>, Refusal> {
         .chain(verdict.reservations.iter().map(|of| &of.verdict))
         .chain(&verdict.notes)
         .collect();
-    let mut value = serde_json::to_value(report).map_err(|error| {
-        Refusal(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            format!("the figures cannot be encoded: {error}"),
-        )
-    })?;
-    value["verdict"] = json!({ "words": words, "tables": verdict.tables() });
-    Ok(Json(value))
+    let figures = Figures {
+        switches: report.switches,
+        lost_events: report.lost_events,
+        threads: report.threads.iter().map(ShownThread::of).collect(),
+        tasks: &report.tasks,
+        misses: &report.misses,
+        missed_deadlines: report.missed_deadlines,
+        notes: &report.notes,
+        verdict: json!({ "words": words, "tables": verdict.tables() }),
+    };
+    Ok(Json(figures).into_response())
 }
 
 /// Selects two recordings.
