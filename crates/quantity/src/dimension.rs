@@ -5,11 +5,15 @@ use std::ops::{Div, Mul};
 
 use thiserror::Error;
 
-/// Exponents of time, length, mass, current, temperature and information.
+/// The most quantities that a text can declare beside the built-in ones.
+pub const OWN_MAX: usize = 6;
+
+/// Exponents of time, length, mass, current, temperature and information, and of up to [`OWN_MAX`] quantities that a
+/// text declares, such as money. The names of the latter are in [`Units`](super::Units).
 ///
 /// Exponents saturate at ±127: a dimension that far out is visibly absurd and fits nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Dimension([i8; 6]);
+pub struct Dimension([i8; BASE.len() + OWN_MAX]);
 
 /// Two dimensions that must be equal but differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -22,7 +26,7 @@ pub struct DimensionError {
 }
 
 /// Names of the base quantities and the symbols of their units, in the order of the exponents.
-const BASE: [(&str, &str); 6] = [
+pub(crate) const BASE: [(&str, &str); 6] = [
     ("time", "s"),
     ("length", "m"),
     ("mass", "kg"),
@@ -31,50 +35,83 @@ const BASE: [(&str, &str); 6] = [
     ("information", "B"),
 ];
 
+/// Names and units of declared quantities where nobody knows the text that declares them.
+pub(crate) const OWN: [(&str, &str); OWN_MAX] = [
+    ("quantity 1", "unit1"),
+    ("quantity 2", "unit2"),
+    ("quantity 3", "unit3"),
+    ("quantity 4", "unit4"),
+    ("quantity 5", "unit5"),
+    ("quantity 6", "unit6"),
+];
+
 impl Dimension {
     /// A pure number.
-    pub const NONE: Self = Self([0; 6]);
+    pub const NONE: Self = Self([0; BASE.len() + OWN_MAX]);
     /// Time, in s.
-    pub const TIME: Self = Self([1, 0, 0, 0, 0, 0]);
+    pub const TIME: Self = Self::of([1, 0, 0, 0, 0, 0]);
     /// Length, in m.
-    pub const LENGTH: Self = Self([0, 1, 0, 0, 0, 0]);
+    pub const LENGTH: Self = Self::of([0, 1, 0, 0, 0, 0]);
     /// Mass, in kg.
-    pub const MASS: Self = Self([0, 0, 1, 0, 0, 0]);
+    pub const MASS: Self = Self::of([0, 0, 1, 0, 0, 0]);
     /// Electric current, in A.
-    pub const CURRENT: Self = Self([0, 0, 0, 1, 0, 0]);
+    pub const CURRENT: Self = Self::of([0, 0, 0, 1, 0, 0]);
     /// Temperature, in K.
-    pub const TEMPERATURE: Self = Self([0, 0, 0, 0, 1, 0]);
+    pub const TEMPERATURE: Self = Self::of([0, 0, 0, 0, 1, 0]);
     /// Information, in bytes.
-    pub const INFORMATION: Self = Self([0, 0, 0, 0, 0, 1]);
+    pub const INFORMATION: Self = Self::of([0, 0, 0, 0, 0, 1]);
     /// Events per time, in 1/s.
-    pub const RATE: Self = Self([-1, 0, 0, 0, 0, 0]);
+    pub const RATE: Self = Self::of([-1, 0, 0, 0, 0, 0]);
 
     /// The dimension with these exponents, in the order of `BASE`.
-    pub(crate) const fn of(exponents: [i8; 6]) -> Self {
+    pub(crate) const fn of(built_in: [i8; BASE.len()]) -> Self {
+        let mut exponents = Self::NONE.0;
+        let mut at = 0;
+        while at < built_in.len() {
+            exponents[at] = built_in[at];
+            at += 1;
+        }
         Self(exponents)
     }
 
-    /// The unit and exponent of each base quantity, except zero exponents.
-    pub(crate) fn powers(self) -> impl Iterator<Item = (&'static str, i8)> {
-        BASE.iter()
-            .zip(self.0)
-            .filter(|(_, power)| *power != 0)
-            .map(|(base, power)| (base.1, power))
+    /// The dimension of the declared quantity at this index, below [`OWN_MAX`].
+    pub(crate) fn own(index: usize) -> Self {
+        let mut own = Self::NONE;
+        own.0[BASE.len() + index] = 1;
+        own
+    }
+
+    /// The dimension without the declared quantities.
+    pub(crate) fn built_in(self) -> Self {
+        Self(std::array::from_fn(|at| if at < BASE.len() { self.0[at] } else { 0 }))
+    }
+
+    /// Whether it is something per time, such as 1/s, B/s or a declared quantity per second.
+    #[must_use]
+    pub fn is_per_time(self) -> bool {
+        self.0[0] == -1
+    }
+
+    /// The exponents of the built-in quantities, in the order of `BASE`, zeros included.
+    pub(crate) fn exponents(self) -> impl Iterator<Item = i8> {
+        self.0.into_iter().take(BASE.len())
+    }
+
+    /// The index and the exponent of each declared quantity, except zero exponents.
+    pub(crate) fn own_exponents(self) -> impl Iterator<Item = (usize, i8)> {
+        self.0.into_iter().skip(BASE.len()).enumerate().filter(|(_, power)| *power != 0)
+    }
+
+    /// The name, the unit and the exponent of each quantity, except zero exponents.
+    fn powers(self) -> impl Iterator<Item = (&'static str, &'static str, i8)> {
+        let all = BASE.iter().chain(&OWN).zip(self.0).filter(|(_, power)| *power != 0);
+        all.map(|((name, unit), power)| (*name, *unit, power))
     }
 
     /// The unit of its values in the SI, such as `kg·m/s^2`; empty for a pure number.
     #[must_use]
     pub fn si_unit(self) -> String {
-        let part = |(unit, power): (&str, u8)| {
-            if power == 1 { unit.to_owned() } else { format!("{unit}^{power}") }
-        };
-        let side = |sign: i8| {
-            let powers = self.powers().filter(move |(_, power)| power.signum() == sign);
-            powers.map(move |(unit, power)| part((unit, power.unsigned_abs()))).collect::<Vec<_>>()
-        };
-        let (above, below) = (side(1).join("·"), side(-1));
-        let above = if above.is_empty() && !below.is_empty() { "1" } else { &above };
-        std::iter::once(above.to_owned()).chain(below).collect::<Vec<_>>().join("/")
+        fraction(&self.powers().map(|(_, unit, power)| (unit, power)).collect::<Vec<_>>(), "·")
     }
 
     /// The dimension of a sum, which both operands must have.
@@ -119,18 +156,23 @@ impl fmt::Display for Dimension {
         if *self == Self::NONE {
             return f.pad("a number");
         }
-        let part = |sign: i8| {
-            let powers = BASE.iter().zip(self.0).filter(|(_, power)| power.signum() == sign);
-            let words = powers.map(|((word, _), power)| match power.unsigned_abs() {
-                1 => (*word).to_owned(),
-                power => format!("{word}^{power}"),
-            });
-            words.collect::<Vec<_>>()
-        };
-        let (above, below) = (part(1).join("*"), part(-1));
-        let above = if above.is_empty() { "1" } else { &above };
-        f.pad(&std::iter::once(above.to_owned()).chain(below).collect::<Vec<_>>().join("/"))
+        let powers: Vec<_> = self.powers().map(|(name, _, power)| (name, power)).collect();
+        f.pad(&fraction(&powers, "*"))
     }
+}
+
+/// `a·b^2/c`: words with their exponents, joined by `times`. `1/c` without a positive exponent; empty without words.
+pub(crate) fn fraction(powers: &[(&str, i8)], times: &str) -> String {
+    let raised = |(word, power): &(&str, i8)| match power.unsigned_abs() {
+        1 => (*word).to_owned(),
+        power => format!("{word}^{power}"),
+    };
+    let side = |sign: i8| {
+        powers.iter().filter(|(_, power)| power.signum() == sign).map(raised).collect::<Vec<_>>()
+    };
+    let (above, below) = (side(1).join(times), side(-1));
+    let above = if above.is_empty() && !below.is_empty() { "1".to_owned() } else { above };
+    std::iter::once(above).chain(below).collect::<Vec<_>>().join("/")
 }
 
 #[cfg(test)]

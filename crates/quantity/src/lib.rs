@@ -1,7 +1,8 @@
 //! Numbers with a physical dimension.
 //!
 //! A [`Quantity`] is stored in base units (s, m, kg, A, K and the byte), so quantities combine without
-//! conversion. [`Unit`]s appear only where text is read or shown.
+//! conversion. [`Unit`]s appear only where text is read or shown. A text can declare quantities and units of its own
+//! in a table of [`Units`].
 //!
 //! ```
 //! use hemiola_quantity::{Dimension, Quantity};
@@ -23,15 +24,18 @@ mod dimension;
 mod number;
 mod show;
 mod unit;
+mod units;
 
-pub use dimension::{Dimension, DimensionError};
+pub use dimension::{Dimension, DimensionError, OWN_MAX};
 pub use number::number_at_start;
+pub use show::ShownQuantity;
 pub use unit::{KnownUnit, QuantityError, Unit, did_you_mean};
+pub use units::{DeclarationError, Units};
 
 /// A value with its dimension.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quantity {
-    /// In base units: s, m, kg, A, K, B and products of their powers.
+    /// In base units: s, m, kg, A, K, B, those of declared quantities, and products of their powers.
     pub value: f64,
     /// The dimension of the value.
     pub dimension: Dimension,

@@ -3,12 +3,23 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{Dimension, Quantity, QuantityError, Unit, number_at_start};
+use super::dimension::{BASE, OWN, fraction};
+use super::{Dimension, Quantity, QuantityError, Units, number_at_start};
 
-/// A number and a unit: `"80 µs"`, `"-1.5 GiB/s"`, `"5 %"`, `"500/s"`, `"0.5"`.
+/// A number and a built-in unit: `"80 µs"`, `"-1.5 GiB/s"`, `"5 %"`, `"500/s"`, `"0.5"`.
 impl FromStr for Quantity {
     type Err = QuantityError;
     fn from_str(text: &str) -> Result<Self, QuantityError> {
+        Units::built_in().quantity(text)
+    }
+}
+
+impl Units {
+    /// A number and a unit, such as `"80 µs"` or, where it is declared, `"-0.02 EUR/s"`.
+    ///
+    /// # Errors
+    /// The number is missing, or the unit is unknown.
+    pub fn quantity(&self, text: &str) -> Result<Quantity, QuantityError> {
         let trimmed = text.trim();
         let unsigned = trimmed.strip_prefix(['-', '+']).unwrap_or(trimmed);
         let (number, taken) = number_at_start(unsigned)
@@ -18,31 +29,116 @@ impl FromStr for Quantity {
         let unit = &unsigned[taken..];
         // `5 1/s` is five per second; `5 12/s` is not a quantity.
         let start = unit.as_ptr() as usize - text.as_ptr() as usize;
-        Ok(Self::of(number, &unit.parse::<Unit>().map_err(|error| error.after(start))?))
+        Ok(Quantity::of(number, &self.unit(unit).map_err(|error| error.after(start))?))
     }
+
+    /// The quantity as text, in the format of [`Quantity`], with these units.
+    #[must_use]
+    pub fn show(&self, quantity: Quantity) -> ShownQuantity<'_> {
+        ShownQuantity { quantity, units: self }
+    }
+
+    /// The dimension as text: `energy/requests`, `a number`.
+    #[must_use]
+    pub fn name(&self, dimension: Dimension) -> String {
+        if dimension == Dimension::NONE {
+            return dimension.to_string();
+        }
+        let powers: Vec<_> =
+            self.powers(dimension).into_iter().map(|base| (base.name, base.power)).collect();
+        fraction(&powers, "*")
+    }
+
+    /// The unit of values in base units, such as `s`, `J/req` or `1/s`; `1` for a pure number.
+    #[must_use]
+    pub fn base_unit(&self, dimension: Dimension) -> String {
+        let text = fraction(&self.unit_powers(dimension), "·");
+        if text.is_empty() { "1".to_owned() } else { text }
+    }
+
+    fn unit_powers(&self, dimension: Dimension) -> Vec<(&str, i8)> {
+        self.powers(dimension).into_iter().map(|base| (base.unit, base.power)).collect()
+    }
+
+    /// The factors of a dimension. Its built-in part is one factor if it has a unit of its own, such as the joule.
+    fn powers(&self, dimension: Dimension) -> Vec<Factor<'_>> {
+        let built_in = dimension.built_in();
+        let derived = |of: Dimension, power: i8| {
+            let known = DERIVED.iter().find(|(.., exponents)| Dimension::of(*exponents) == of);
+            known.map(|&(name, unit, _)| Factor { name, unit, power, prefixes: true })
+        };
+        // 1/J is shown so only beside another quantity.
+        let below = || derived(built_in.pow(-1), -1).filter(|_| built_in != dimension);
+        let mut found: Vec<Factor<'_>> = match derived(built_in, 1).or_else(below) {
+            Some(factor) => vec![factor],
+            None => {
+                let all = BASE.iter().zip(built_in.exponents()).filter(|(_, power)| *power != 0);
+                all.map(|(&(name, unit), power)| Factor {
+                    name,
+                    unit,
+                    power,
+                    prefixes: unit != "kg",
+                })
+                .collect()
+            }
+        };
+        found.extend(dimension.own_exponents().map(
+            |(index, power)| match self.own_quantity(index) {
+                Some((name, unit, prefixes)) => Factor { name, unit, power, prefixes },
+                None => {
+                    let (name, unit) = OWN[index];
+                    Factor { name, unit, power, prefixes: false }
+                }
+            },
+        ));
+        found
+    }
+}
+
+/// A power of a quantity in a dimension.
+struct Factor<'u> {
+    name: &'u str,
+    unit: &'u str,
+    power: i8,
+    /// Whether the unit takes prefixes.
+    prefixes: bool,
 }
 
 const DECIMAL: [(&str, i32); 8] =
     [("p", -12), ("n", -9), ("µ", -6), ("m", -3), ("", 0), ("k", 3), ("M", 6), ("G", 9)];
 
-/// Dimensions with a named unit: exponents of s, m, kg, A, K, B.
-const DERIVED: [(&str, [i8; 6]); 6] = [
-    ("N", [-2, 1, 1, 0, 0, 0]),
-    ("Pa", [-2, -1, 1, 0, 0, 0]),
-    ("J", [-2, 2, 1, 0, 0, 0]),
-    ("W", [-3, 2, 1, 0, 0, 0]),
-    ("V", [-3, 2, 1, -1, 0, 0]),
-    ("Ω", [-3, 2, 1, -2, 0, 0]),
+/// Dimensions with a name and a unit of their own: exponents of s, m, kg, A, K, B.
+const DERIVED: [(&str, &str, [i8; 6]); 6] = [
+    ("force", "N", [-2, 1, 1, 0, 0, 0]),
+    ("pressure", "Pa", [-2, -1, 1, 0, 0, 0]),
+    ("energy", "J", [-2, 2, 1, 0, 0, 0]),
+    ("power", "W", [-3, 2, 1, 0, 0, 0]),
+    ("voltage", "V", [-3, 2, 1, -1, 0, 0]),
+    ("resistance", "Ω", [-3, 2, 1, -2, 0, 0]),
 ];
+
+/// A quantity to be shown with the units of a text. See [`Units::show`].
+#[derive(Clone, Copy, Debug)]
+pub struct ShownQuantity<'u> {
+    quantity: Quantity,
+    units: &'u Units,
+}
+
+/// In built-in units, as [`Units::show`] shows it.
+impl fmt::Display for Quantity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Units::built_in().show(*self).fmt(f)
+    }
+}
 
 /// Uses the prefix that leaves 1 to 999 in front of it, if there is one. `{:.6}` asks for six significant
 /// digits instead of three. Whole multiples of 1024 bytes use binary prefixes: `64 KiB`.
-impl fmt::Display for Quantity {
+impl fmt::Display for ShownQuantity<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let digits = f.precision().unwrap_or(3).clamp(1, 17);
-        let text = binary(*self).unwrap_or_else(|| {
-            let (unit, prefixes) = unit(self.dimension);
-            decimal(self.value, &unit, prefixes, digits)
+        let text = binary(self.quantity).unwrap_or_else(|| {
+            let (unit, prefixes) = unit(self.quantity.dimension, self.units);
+            decimal(self.quantity.value, &unit, prefixes, digits)
         });
         // Not `pad`: the precision would cut the text.
         match f.width() {
@@ -69,20 +165,16 @@ fn binary(quantity: Quantity) -> Option<String> {
 }
 
 /// The unit without a prefix (`/s` if the numerator is empty), and whether it can take a prefix.
-fn unit(dimension: Dimension) -> (String, bool) {
-    if let Some((unit, _)) = DERIVED.iter().find(|(_, of)| Dimension::of(*of) == dimension) {
-        return ((*unit).to_owned(), true);
+fn unit(dimension: Dimension, units: &Units) -> (String, bool) {
+    let text = fraction(&units.unit_powers(dimension), "·");
+    let powers = units.powers(dimension);
+    let first = powers.iter().find(|factor| factor.power > 0);
+    let prefixes = first.is_some_and(|factor| factor.power == 1 && factor.prefixes);
+    // No symbol starts with a digit.
+    match text.strip_prefix('1') {
+        Some(below) => (below.to_owned(), prefixes),
+        None => (text, prefixes),
     }
-    let raised = |(unit, power): (&str, i8)| match power.unsigned_abs() {
-        1 => unit.to_owned(),
-        power => format!("{unit}^{power}"),
-    };
-    let above: Vec<_> = dimension.powers().filter(|(_, power)| *power > 0).collect();
-    let below = dimension.powers().filter(|(_, power)| *power < 0);
-    let prefixes = above.first().is_some_and(|(unit, power)| *power == 1 && *unit != "kg");
-    let mut text = above.into_iter().map(raised).collect::<Vec<_>>().join("·");
-    text.extend(below.map(|base| format!("/{}", raised(base))));
-    (text, prefixes)
 }
 
 fn decimal(value: f64, unit: &str, prefixes: bool, digits: usize) -> String {

@@ -7,13 +7,13 @@ use std::str::FromStr;
 use hemiola_diagnostic::nearest;
 use thiserror::Error;
 
-use super::{Dimension, Quantity};
+use super::{Dimension, Quantity, Units};
 
 /// A unit and its value in base units.
 ///
 /// Symbols: `s min h d Hz m g A K B bit N Pa J W C V Ω F H rad ° % ppm`, most with the prefixes `f p n µ m c k M G
 /// T` (`u` for `µ`), the byte and the bit also with `Ki Mi Gi Ti`. Symbols are joined by `·` and `/` and raised
-/// by `^`, without blanks: `kg·m^2/s^3`.
+/// by `^`, without blanks: `kg·m^2/s^3`. A text can declare further symbols ([`Units`]).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unit {
     text: String,
@@ -23,9 +23,28 @@ pub struct Unit {
 
 /// `up` / `down`: two factors, because 80 / 10⁶ is 8·10⁻⁵ and 80 · 10⁻⁶ is not.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Scale {
+pub(crate) struct Scale {
     up: f64,
     down: f64,
+}
+
+impl Scale {
+    pub(crate) const ONE: Self = Self { up: 1.0, down: 1.0 };
+
+    /// The scale of a unit of this value.
+    pub(crate) fn of(value: f64) -> Self {
+        let inverse = value.recip().round();
+        if value < 1.0 && inverse.recip() == value {
+            Self { up: 1.0, down: inverse }
+        } else {
+            Self { up: value, down: 1.0 }
+        }
+    }
+
+    /// The value of the unit.
+    pub(crate) fn one(self) -> f64 {
+        self.up / self.down
+    }
 }
 
 /// Why a text is not a quantity or a unit.
@@ -75,8 +94,8 @@ pub fn did_you_mean(nearest: &Option<String>) -> String {
 }
 
 /// Which prefixes a symbol takes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Prefixes {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Prefixes {
     None,
     Decimal,
     /// Decimal and binary.
@@ -116,27 +135,34 @@ static SYMBOLS: [Symbol; 24] = [
 
 /// A unit that texts can use.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct KnownUnit {
+pub struct KnownUnit<'u> {
     /// Its symbol.
-    pub symbol: &'static str,
+    pub symbol: &'u str,
     /// The prefixes that it takes: `"f p n µ u m c k M G T"`; empty if none.
     pub prefixes: &'static str,
     /// One of it.
     pub one: Quantity,
 }
 
-impl KnownUnit {
-    /// Every unit.
+impl KnownUnit<'static> {
+    /// Every built-in unit.
     pub fn all() -> impl Iterator<Item = Self> {
         SYMBOLS.iter().map(|&(symbol, up, down, exponents, prefixes)| Self {
             symbol,
-            prefixes: match prefixes {
-                Alone => "",
-                Decimal => "f p n µ u m c k M G T",
-                Both => "f p n µ u m c k M G T Ki Mi Gi Ti",
-            },
+            prefixes: prefixes.text(),
             one: Quantity { value: up / down, dimension: Dimension::of(exponents) },
         })
+    }
+}
+
+impl Prefixes {
+    /// All of them, with blanks between.
+    pub(crate) const fn text(self) -> &'static str {
+        match self {
+            Alone => "",
+            Decimal => "f p n µ u m c k M G T",
+            Both => "f p n µ u m c k M G T Ki Mi Gi Ti",
+        }
     }
 }
 
@@ -158,33 +184,64 @@ static DECIMAL: [(&str, f64, f64); 11] = [
 static BINARY: [(&str, f64); 4] =
     [("Ki", 1024.0), ("Mi", 1_048_576.0), ("Gi", 1_073_741_824.0), ("Ti", 1_099_511_627_776.0)];
 
-/// The scale and the dimension of a symbol with its prefix.
-fn symbol(text: &str) -> Option<(Scale, Dimension)> {
+/// A symbol of a text, with or without a prefix.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Found<'u> {
+    /// The prefix; empty if there is none.
+    pub(crate) prefix: &'static str,
+    /// The symbol without it.
+    pub(crate) symbol: &'u str,
+    pub(crate) scale: Scale,
+    pub(crate) dimension: Dimension,
+    /// Whether a text declares it.
+    pub(crate) is_own: bool,
+}
+
+impl Found<'_> {
+    fn with(self, prefix: &'static str, up: f64, down: f64) -> Self {
+        let scale = Scale { up: self.scale.up * up, down: self.scale.down * down };
+        Self { prefix, scale, ..self }
+    }
+}
+
+/// The built-in symbol with its prefix.
+pub(crate) fn built_in(text: &str) -> Option<Found<'static>> {
     // The Greek letter and the ohm sign have other code points than the micro sign and the capital omega.
     let text = text.replace('\u{3bc}', "µ").replace('\u{2126}', "Ω");
-    let find = |name: &str| SYMBOLS.iter().find(|(symbol, ..)| *symbol == name);
-    let known = |&(_, up, down, exponents, _): &Symbol, more: f64, less: f64| {
-        (Scale { up: up * more, down: down * less }, Dimension::of(exponents))
-    };
-    if let Some(unit) = find(&text) {
-        return Some(known(unit, 1.0, 1.0));
+    with_prefix(&text, |name| {
+        let known = SYMBOLS.iter().find(|(symbol, ..)| *symbol == name);
+        known.map(|&(symbol, up, down, exponents, prefixes)| {
+            let (scale, dimension) = (Scale { up, down }, Dimension::of(exponents));
+            (Found { prefix: "", symbol, scale, dimension, is_own: false }, prefixes)
+        })
+    })
+}
+
+/// The symbol of a text among those that `find` knows: the whole text, or what follows a prefix that the symbol takes.
+pub(crate) fn with_prefix<'u>(
+    text: &str,
+    find: impl Fn(&str) -> Option<(Found<'u>, Prefixes)>,
+) -> Option<Found<'u>> {
+    if let Some((found, _)) = find(text) {
+        return Some(found);
     }
     let decimal = DECIMAL.iter().map(|&(prefix, up, down)| (prefix, up, down, false));
     let binary = BINARY.iter().map(|&(prefix, up)| (prefix, up, 1.0, true));
     decimal.chain(binary).find_map(|(prefix, up, down, binary)| {
-        let unit = find(text.strip_prefix(prefix)?)?;
-        let taken = if binary { unit.4 == Both } else { unit.4 != Alone };
-        taken.then(|| known(unit, up, down))
+        let (found, prefixes) = find(text.strip_prefix(prefix)?)?;
+        let taken = if binary { prefixes == Both } else { prefixes != Alone };
+        taken.then(|| found.with(prefix, up, down))
     })
 }
 
 /// The known symbol, with or without a prefix, nearest to this one.
-fn nearest_symbol(text: &str) -> Option<String> {
+fn nearest_symbol(text: &str, units: &Units) -> Option<String> {
     let common = [
         "ns", "µs", "ms", "kB", "MB", "GB", "KiB", "MiB", "GiB", "kbit", "Mbit", "Gbit", "kHz",
         "MHz", "GHz", "kg", "mm", "cm", "km", "nm", "mA", "mV", "kΩ",
     ];
-    let known = || SYMBOLS.iter().map(|(symbol, ..)| *symbol).chain(common);
+    let built_in = || SYMBOLS.iter().map(|(symbol, ..)| *symbol).chain(common);
+    let known = || units.own().map(|unit| unit.symbol).chain(built_in());
     let case = known().find(|symbol| symbol.to_lowercase() == text.to_lowercase());
     case.or_else(|| nearest(text, known())).map(str::to_owned)
 }
@@ -194,32 +251,46 @@ fn in_symbol(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '%' | '°' | '_' | '.')
 }
 
-impl Unit {
-    /// A unit without a symbol: a pure number.
-    const ONE: Self = Self {
-        text: String::new(),
-        scale: Scale { up: 1.0, down: 1.0 },
-        dimension: Dimension::NONE,
-    };
+impl Units {
+    /// Parses a unit: `"1/s"` and `"/s"` are equal; an empty text is the unit of pure numbers.
+    ///
+    /// # Errors
+    /// A symbol is unknown.
+    pub fn unit(&self, text: &str) -> Result<Unit, QuantityError> {
+        let whole = text.trim();
+        let symbols = whole.strip_prefix('1').unwrap_or(whole).trim_start();
+        let start = symbols.as_ptr() as usize - text.as_ptr() as usize;
+        let found = self.unit_at_start(symbols, true).map_err(|error| error.after(start))?;
+        let (unit, taken) = found.unwrap_or((Unit::ONE, 0));
+        match symbols[taken..].trim_start_matches(['/', '·']) {
+            "" if taken == symbols.len() => Ok(Unit { text: whole.to_owned(), ..unit }),
+            "" => Err(self.unknown(text, &symbols[taken..])),
+            rest => Err(self.unknown(text, &rest[..rest.find(['/', '·']).unwrap_or(rest.len())])),
+        }
+    }
 
     /// Parses the unit at the start of a text and returns it with its length in bytes; `None` if no unit
     /// starts there. With `per`, the unit may also start with a slash, as in `500/s`.
     ///
     /// # Errors
     /// When the symbol at the start is unknown.
-    pub fn at_start(text: &str, per: bool) -> Result<Option<(Self, usize)>, QuantityError> {
+    pub fn unit_at_start(
+        &self,
+        text: &str,
+        per: bool,
+    ) -> Result<Option<(Unit, usize)>, QuantityError> {
         let word = |from: &str| from.find(|c: char| !in_symbol(c)).unwrap_or(from.len());
-        let mut unit = Self::ONE;
+        let mut unit = Unit::ONE;
         let mut taken = 0;
         let starts =
             text.chars().next().is_some_and(|c| c.is_alphabetic() || matches!(c, '%' | '°'));
         if starts {
             let length = word(text);
-            let (scale, dimension) =
-                symbol(&text[..length]).ok_or_else(|| unknown(text, &text[..length]))?;
+            let found =
+                self.find(&text[..length]).ok_or_else(|| self.unknown(text, &text[..length]))?;
             taken = length;
             let power = power(text, &mut taken);
-            unit = unit.joined(scale, dimension, power);
+            unit = unit.joined(found.scale, found.dimension, power);
         } else if !per {
             return Ok(None);
         }
@@ -228,18 +299,37 @@ impl Unit {
             let end = from + word(&text[from..]);
             // `2 ms/steps` divides by a name and `2 ms/min(a, b)` by the result of a function.
             let called = text[end..].starts_with('(');
-            let Some((scale, dimension)) = symbol(&text[from..end]).filter(|_| !called) else {
-                break;
-            };
+            let Some(found) = self.find(&text[from..end]).filter(|_| !called) else { break };
             if taken == 0 && sign == '·' {
                 break;
             }
             taken = end;
             let power = power(text, &mut taken) * if sign == '/' { -1 } else { 1 };
-            unit = unit.joined(scale, dimension, power);
+            unit = unit.joined(found.scale, found.dimension, power);
         }
         unit.text = text[..taken].to_owned();
         Ok((taken > 0).then_some((unit, taken)))
+    }
+
+    /// The error for the unknown symbol `unit`, which is a slice of `text`.
+    fn unknown(&self, text: &str, unit: &str) -> QuantityError {
+        let start = unit.as_ptr() as usize - text.as_ptr() as usize;
+        let at = start..start + unit.len();
+        let nearest = nearest_symbol(unit, self);
+        QuantityError::UnknownUnit { at, unit: unit.to_owned(), nearest }
+    }
+}
+
+impl Unit {
+    /// A unit without a symbol: a pure number.
+    const ONE: Self = Self { text: String::new(), scale: Scale::ONE, dimension: Dimension::NONE };
+
+    /// Parses the built-in unit at the start of a text, as [`Units::unit_at_start`] does.
+    ///
+    /// # Errors
+    /// When the symbol at the start is unknown.
+    pub fn at_start(text: &str, per: bool) -> Result<Option<(Self, usize)>, QuantityError> {
+        Units::built_in().unit_at_start(text, per)
     }
 
     fn joined(self, scale: Scale, dimension: Dimension, power: i32) -> Self {
@@ -291,27 +381,11 @@ fn power(text: &str, taken: &mut usize) -> i32 {
     }
 }
 
-/// The error for the unknown symbol `unit`, which is a slice of `text`.
-fn unknown(text: &str, unit: &str) -> QuantityError {
-    let start = unit.as_ptr() as usize - text.as_ptr() as usize;
-    let at = start..start + unit.len();
-    QuantityError::UnknownUnit { at, unit: unit.to_owned(), nearest: nearest_symbol(unit) }
-}
-
-/// `"1/s"` and `"/s"` are equal; an empty text is the unit of pure numbers.
+/// A built-in unit, as [`Units::unit`] reads it.
 impl FromStr for Unit {
     type Err = QuantityError;
     fn from_str(text: &str) -> Result<Self, QuantityError> {
-        let whole = text.trim();
-        let symbols = whole.strip_prefix('1').unwrap_or(whole).trim_start();
-        let start = symbols.as_ptr() as usize - text.as_ptr() as usize;
-        let found = Self::at_start(symbols, true).map_err(|error| error.after(start))?;
-        let (unit, taken) = found.unwrap_or((Self::ONE, 0));
-        match symbols[taken..].trim_start_matches(['/', '·']) {
-            "" if taken == symbols.len() => Ok(Self { text: whole.to_owned(), ..unit }),
-            "" => Err(unknown(text, &symbols[taken..])),
-            rest => Err(unknown(text, &rest[..rest.find(['/', '·']).unwrap_or(rest.len())])),
-        }
+        Units::built_in().unit(text)
     }
 }
 
