@@ -382,10 +382,16 @@ pub(crate) struct Model {
 pub(crate) enum Modelling {
     /// Compare a run with its prediction from the machine's figures, or a recording with a model
     Check(Check),
-    /// List the units that formulas know
-    Units,
-    /// List the figures that "measured" and formulas of experiments can name
-    Figures,
+    /// List the units that formulas know, with those that a model declares
+    Units(Listed),
+    /// List the figures that "measured" and formulas of experiments can name, or those of a model
+    Figures(Listed),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Listed {
+    /// A model file, or a folder with a model.toml
+    pub(crate) path: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]

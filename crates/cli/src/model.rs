@@ -29,8 +29,8 @@ const FILE_NAME: &str = "model.toml";
 pub(crate) fn model(args: &Model) -> Result<ExitCode, Failure> {
     let result = match &args.action {
         Some(Modelling::Check(args)) => check::check(args),
-        Some(Modelling::Units) => lists::units(),
-        Some(Modelling::Figures) => lists::figures(),
+        Some(Modelling::Units(of)) => lists::units(of),
+        Some(Modelling::Figures(of)) => lists::figures(of),
         None => evaluate(args),
     };
     result.map_err(Failure::apart_from_verdicts)
@@ -50,6 +50,16 @@ fn evaluate(args: &Model) -> Result<ExitCode, Failure> {
 
 /// Reads a model and computes it. Returns its text, too.
 fn read(given: &Path, measurements: Option<&Measurements>) -> Result<(String, Summary), Failure> {
+    let (text, model) = open(given, measurements)?;
+    let summary = analyze(&model, measurements.map(|found| found.of.as_str()));
+    Ok((text, summary))
+}
+
+/// Reads a model. Returns its text, too.
+fn open(
+    given: &Path,
+    measurements: Option<&Measurements>,
+) -> Result<(String, file::Model), Failure> {
     let path = if given.is_dir() { given.join(FILE_NAME) } else { given.to_owned() };
     let text = fs::read_to_string(&path).map_err(|error| {
         Failure::failed(format!(
@@ -60,8 +70,7 @@ fn read(given: &Path, measurements: Option<&Measurements>) -> Result<(String, Su
     let model = file::read(&text, measurements).map_err(|problems| {
         Failure::bad_input(render(&problems, &text, &path.display().to_string()))
     })?;
-    let summary = analyze(&model, measurements.map(|found| found.of.as_str()));
-    Ok((text, summary))
+    Ok((text, model))
 }
 
 /// Writes a model, its results and its page into a new folder.

@@ -16,7 +16,16 @@ fn the_examples_print_the_numbers_of_the_report() {
     let machine = Machine::take("model-examples");
     for (name, expected) in [
         ("8-image-retrieval", &["+72 ms", "+4.61 s"][..]),
-        ("9-web-shop", &["LRU of 128 MiB", "without a cache"][..]),
+        (
+            "9-web-shop",
+            &[
+                "LRU of 128 MiB",
+                "without a cache",
+                "J/req",
+                "fetch from the database",
+                "missed: energy, demand",
+            ][..],
+        ),
         ("10-context-switch-model", &["1.64 µs", "500 ms   50 %", "longer than expected"][..]),
     ] {
         let ended = machine.hemiola(&["model", &example(name)]).with_code(0);
@@ -152,6 +161,53 @@ fn units_and_figures_are_listed() {
     assert!(units.contains("information") && units.contains("Ki Mi Gi Ti"), "{units}");
     let figures = machine.hemiola(&["model", "figures"]).with_code(0).stdout;
     assert!(figures.contains("context_switch.yield.same_core.warm"), "{figures}");
+}
+
+#[test]
+fn units_and_figures_of_a_model_are_listed() {
+    let machine = Machine::take("model-own-lists");
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let shop = example("9-web-shop");
+    let units = words(&machine.hemiola(&["model", "units", &shop]).with_code(0).stdout);
+    for line in
+        ["cent money 0.01 EUR the model", "EUR money base unit the model", "Ki Mi Gi Ti built in"]
+    {
+        assert!(units.contains(line), "{line}: {units}");
+    }
+    let built_in = machine.hemiola(&["model", "units"]).with_code(0).stdout;
+    assert!(!built_in.contains("money"), "{built_in}");
+    let figures = words(&machine.hemiola(&["model", "figures", &shop]).with_code(0).stdout);
+    assert!(figures.contains("visits 60 req/s exact guess pages a second"), "{figures}");
+    machine.write("model.toml", "title = \"t\"\n[units]\nms = { quantity = \"things\" }\n");
+    for list in ["units", "figures"] {
+        let ended = machine.hemiola(&["model", list, "."]).with_code(2);
+        let place = "--> ./model.toml:3:1";
+        assert!(ended.stderr.contains(place) && ended.stderr.contains("hint"), "{}", ended.stderr);
+    }
+}
+
+#[test]
+fn the_gate_holds_limits_and_demands() {
+    let machine = Machine::take("model-demand");
+    let model = |demand: &str| {
+        format!(
+            "title = \"t\"\n[units]\nreq = {{ quantity = \"requests\" }}\n[costs]\nenergy = \"J/req\"\n\
+             [chains.c]\ncalls = [{{ name = \"s\", costs.energy = \"2 J/req\", capacity = \"9 req/s\", times = 3 }}]\n\
+             limits.energy = \"6 J/req\"\ndemand = \"{demand}\"\n"
+        )
+    };
+    machine.write("model.toml", &model("3 req/s"));
+    let ended = machine.hemiola(&["model", ".", "--gate"]).with_code(0);
+    assert!(
+        ended.stdout.contains("6 J/req") && ended.stdout.contains("3 req/s"),
+        "{}",
+        ended.stdout
+    );
+    machine.write("model.toml", &model("4 req/s"));
+    let ended = machine.hemiola(&["model", ".", "--gate"]).with_code(1);
+    let text =
+        "gate: c: the demand (4 req/s) is not met: s lets the chain run 3 req/s on average\n";
+    assert_eq!(ended.stderr, text);
 }
 
 /// Every figure that a shipped example names can be measured.

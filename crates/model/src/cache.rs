@@ -20,7 +20,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::file::Formula;
+use crate::file::{Formula, Resources};
 
 mod geometry;
 mod lists;
@@ -61,6 +61,8 @@ pub struct Cache {
     pub hit: Formula,
     /// Time to get a chunk that is not in the cache.
     pub miss: Formula,
+    /// The costs of one request besides time, and the capacity.
+    pub resources: Resources,
     /// How often each object is requested, of a cache behind others at the first of them.
     pub requests: Requests,
     /// The caches before this one, the first one first: only what misses in all of them is requested here.

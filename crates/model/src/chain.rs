@@ -1,4 +1,4 @@
-//! The cost of a chain of calls, and the inputs that it depends on.
+//! The cost of a chain of calls in time and otherwise, its capacity, and the inputs that they depend on.
 
 use serde::Serialize;
 
@@ -6,10 +6,20 @@ use crate::expression::Interval;
 use crate::file::{Chain, Model};
 use crate::uncertain::{Chance, Contribution, Estimate, Network, Predicted};
 
+mod amount;
+pub(crate) mod capacity;
+pub(crate) mod costs;
 pub(crate) mod definitions;
 pub(crate) mod tree;
 
+pub use amount::{Amount, Judged};
+pub use capacity::{Capacity, Carrier};
+pub use costs::{OtherCost, OwnCost};
+
 use tree::Node;
+
+/// Why a name of a chain has a value.
+const NETWORK: &str = "the formulas of the chain are in the network";
 
 /// A time with its expected range, ns.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

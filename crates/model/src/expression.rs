@@ -8,12 +8,12 @@
 //! * The queues `mm1 mmc mg1`: the mean time in them.
 //! * Names are dotted: `memory.latency.l1`.
 //! * A unit follows its number and contains no blanks: `1 GiB/s` is a transfer rate, `500/s` a rate, and
-//!   `1 GiB / s` divides by the name `s`.
+//!   `1 GiB / s` divides by the name `s`. A model can declare further units.
 //!
 //! ```
 //! use std::collections::BTreeMap;
 //! use hemiola_model::expression::Expression;
-//! use hemiola_quantity::{Dimension, Quantity};
+//! use hemiola_quantity::{Dimension, Quantity, Units};
 //!
 //! let io = Expression::parse("images * lines * line.read").unwrap();
 //! let counted = BTreeMap::from([
@@ -21,7 +21,7 @@
 //!     ("lines", Dimension::NONE),
 //!     ("line.read", Dimension::TIME),
 //! ]);
-//! assert_eq!(io.dimension(&counted), Ok(Dimension::TIME));
+//! assert_eq!(io.dimension(&counted, Units::built_in()), Ok(Dimension::TIME));
 //! let values = BTreeMap::from([("images", 9.0), ("lines", 512.0), ("line.read", 0.001)]);
 //! let seconds: f64 = io.evaluate(&values).unwrap();
 //! assert!((seconds - 4.608).abs() < 1e-12);
@@ -35,7 +35,7 @@ use std::ops::Range;
 use hemiola_diagnostic::nearest;
 use thiserror::Error;
 
-use hemiola_quantity::{Dimension, Quantity, did_you_mean};
+use hemiola_quantity::{Dimension, Quantity, Units, did_you_mean};
 
 mod dimension;
 mod interval;
@@ -167,12 +167,26 @@ impl ExpressionError {
 }
 
 impl Expression {
-    /// Parses a formula.
+    /// Parses a formula with built-in units.
     ///
     /// # Errors
     /// The first error, with its place.
     pub fn parse(text: &str) -> Result<Self, ExpressionError> {
-        parse::parse(text)
+        Self::parse_with(text, Units::built_in())
+    }
+
+    /// Parses a formula with these units.
+    ///
+    /// # Errors
+    /// The first error, with its place.
+    pub fn parse_with(text: &str, units: &Units) -> Result<Self, ExpressionError> {
+        parse::parse(text, units)
+    }
+
+    /// The formula of one value, in base units; `text` is what it is shown as.
+    pub(crate) fn constant(text: &str, value: Quantity) -> Self {
+        let step = Step { operation: Operation::Constant(value), at: 0..text.len() };
+        Self { text: text.to_owned(), steps: vec![step] }
     }
 
     /// The text it was read from.
@@ -189,15 +203,19 @@ impl Expression {
         })
     }
 
-    /// The dimension of the result, given the dimensions of the names.
+    /// The dimension of the result, given the dimensions of the names. Errors name the quantities of `units`.
     ///
     /// # Errors
     /// [`ExpressionError::UnknownName`] or [`ExpressionError::Units`].
-    pub fn dimension<K>(&self, of: &BTreeMap<K, Dimension>) -> Result<Dimension, ExpressionError>
+    pub fn dimension<K>(
+        &self,
+        of: &BTreeMap<K, Dimension>,
+        units: &Units,
+    ) -> Result<Dimension, ExpressionError>
     where
         K: Borrow<str> + Ord,
     {
-        dimension::dimension(self, of)
+        dimension::dimension(self, of, units)
     }
 
     /// The result in base units, given the values of the names in base units. An undefined result (the root

@@ -11,7 +11,7 @@ use hemiola_scenario::document;
 use crate::cache::Cache;
 use crate::expression::Expression;
 use crate::uncertain::{Correlation, Input};
-use hemiola_quantity::Quantity;
+use hemiola_quantity::{Dimension, Quantity, Units};
 
 mod check;
 mod figure;
@@ -28,7 +28,16 @@ pub use measured::{Measured, MeasuredError, Measurements};
 /// # Errors
 /// All errors, in text order.
 pub fn read(source: &str, measurements: Option<&Measurements>) -> Result<Model, Vec<Problem>> {
-    document::read(source, TABLE, |root| check::check(root, measurements))
+    let read = document::read(source, TABLE, |root| check::check(root, measurements));
+    read.map_err(|problems| problems.into_iter().map(with_hint).collect())
+}
+
+/// The problem of a name that is declared twice with its remedy; any other problem as it is.
+fn with_hint(problem: Problem) -> Problem {
+    if problem.message == "duplicate key" && problem.hint.is_empty() {
+        return problem.hint("a name can be declared once; rename one of the two, or remove it");
+    }
+    problem
 }
 
 /// A model: figures with their sources, operations and their calls, and the costs to compute.
@@ -42,6 +51,12 @@ pub struct Model {
     pub seed: u64,
     /// Samples of a Monte Carlo propagation.
     pub samples: usize,
+    /// The units of its formulas and results.
+    pub units: Units,
+    /// The costs of its operations besides time.
+    pub costs: Vec<CostKind>,
+    /// The dimension of all capacities and demands: something per time.
+    pub capacity: Dimension,
     /// The values it is based on, in the order written.
     pub figures: Vec<ModelFigure>,
     /// Correlations of figures.
@@ -70,6 +85,45 @@ impl Model {
         let mut path = last.after.map_or_else(Vec::new, |after| self.path(after));
         path.push(last);
         path
+    }
+
+    /// Whether any operation, step or cache has a capacity, in the model or in a what-if.
+    #[must_use]
+    pub fn has_capacity(&self) -> bool {
+        let operations = self.components.iter().flat_map(|component| &component.operations);
+        let replaced = self.what_ifs.iter().flat_map(|what_if| &what_if.operations);
+        let works = operations.chain(replaced).map(|operation| &operation.work);
+        let mut works = works.chain(self.chains.iter().map(|chain| &chain.work));
+        let of_work = |work: &Work| {
+            let mut steps = work.calls.iter().filter_map(|call| call.target.resources());
+            work.resources.capacity.is_some() || steps.any(|own| own.capacity.is_some())
+        };
+        works.any(of_work) || self.caches.iter().any(|cache| cache.resources.capacity.is_some())
+    }
+}
+
+/// A cost besides time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CostKind {
+    /// Its name.
+    pub name: String,
+    /// Its dimension.
+    pub dimension: Dimension,
+}
+
+/// The costs of an operation, a step or a cache besides time, and its capacity.
+#[derive(Clone, Debug, Default)]
+pub struct Resources {
+    /// The own costs of one call, by the names of [`Model::costs`].
+    pub costs: Vec<(String, Formula)>,
+    /// The most calls in a time.
+    pub capacity: Option<Formula>,
+}
+
+impl Resources {
+    /// The formula of a cost.
+    pub(crate) fn cost(&self, name: &str) -> Option<&Formula> {
+        self.costs.iter().find(|(known, _)| known == name).map(|(_, formula)| formula)
     }
 }
 
@@ -137,6 +191,8 @@ pub struct Operation {
 pub struct Work {
     /// Its own time, without its calls.
     pub cost: Option<Formula>,
+    /// Its costs besides time, without those of its calls, and its capacity.
+    pub resources: Resources,
     /// Its calls.
     pub calls: Vec<Call>,
     /// Whether its calls run at the same time, so that only the longest counts.
@@ -165,8 +221,10 @@ pub enum Target {
     Step {
         /// Its name.
         name: String,
-        /// Its time.
-        cost: Formula,
+        /// Its time; none if `None`.
+        cost: Option<Formula>,
+        /// Its costs besides time, and its capacity.
+        resources: Resources,
     },
 }
 
@@ -176,6 +234,15 @@ impl Target {
     pub fn name(&self) -> &str {
         match self {
             Self::Operation(name) | Self::Step { name, .. } => name,
+        }
+    }
+
+    /// The costs of a step besides time; an operation states its own.
+    #[must_use]
+    pub fn resources(&self) -> Option<&Resources> {
+        match self {
+            Self::Operation(_) => None,
+            Self::Step { resources, .. } => Some(resources),
         }
     }
 }
@@ -191,10 +258,14 @@ pub struct Chain {
     pub work: Work,
     /// Its deadline.
     pub deadline: Option<Formula>,
-    /// The probability with which the deadline and the allotments must be kept.
+    /// The probability with which the deadline, the allotments, the limits and the demand must be kept.
     pub probability: f64,
     /// The time allotted to an operation, over all its calls in the chain.
     pub budget: Vec<(String, Formula)>,
+    /// The most that it may cost besides time, by the names of [`Model::costs`].
+    pub limits: Vec<(String, Formula)>,
+    /// How often it has to run in a time.
+    pub demand: Option<Formula>,
     /// The measured times.
     pub observations: Vec<Observation>,
 }

@@ -7,11 +7,13 @@ use crate::budget::{self, Budget, Place};
 use crate::cache::robustness::{self, OtherSize, Variation};
 use crate::cache::{Algorithm, Cache, Format};
 use crate::chain::definitions::{Definitions, HitRatio, definitions, physical};
-use crate::chain::{self, Cost, Expected, Margin, OwnTime, TreeNode, is_determined, ns};
+use crate::chain::{
+    self, Amount, Capacity, Cost, Expected, Margin, OtherCost, OwnTime, TreeNode, is_determined, ns,
+};
 use crate::file::{Chain, Model, Sweep, WhatIf};
 use crate::overhead::{self, OverheadTable};
 use crate::uncertain::{Input, Network};
-use hemiola_quantity::{Dimension, Quantity};
+use hemiola_quantity::{Dimension, Quantity, Units};
 
 /// Version of the schema; a reader rejects a later one.
 pub const FORMAT: u32 = 2;
@@ -19,6 +21,9 @@ pub const FORMAT: u32 = 2;
 /// The results of a model.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
+    /// The units of the model.
+    #[serde(skip)]
+    pub units: Units,
     /// [`FORMAT`].
     pub format: u32,
     /// `"model"`.
@@ -45,8 +50,9 @@ pub struct Summary {
     pub overheads: Vec<OverheadTable>,
     /// Warnings about the figures.
     pub problems: Vec<String>,
-    /// Every verdict that is not as it should be: a deadline or an allotment that is not kept, a measured time outside
-    /// the expected range, a measured figure that the given measurements lack. What-ifs are not judged.
+    /// Every verdict that is not as it should be: a deadline, an allotment or a limit that is not kept, a demand that
+    /// is not met, a measured time outside the expected range, a measured figure that the given measurements lack.
+    /// What-ifs are not judged.
     pub failures: Vec<String>,
 }
 
@@ -57,8 +63,8 @@ pub struct ResultFigure {
     pub name: String,
     /// Its mean, in [`ResultFigure::unit`].
     pub value: f64,
-    /// `"ns"` or `"1"`.
-    pub unit: &'static str,
+    /// `"ns"`, `"1"`, or the base unit of a cost or a capacity.
+    pub unit: String,
     /// Lower end of its 95 % range.
     pub low: f64,
     /// Upper end.
@@ -99,8 +105,15 @@ pub struct ChainSummary {
     pub cost: Cost,
     /// Its deadline, ns.
     pub deadline_ns: Option<f64>,
-    /// The probability with which the deadline and the allotments must be kept.
+    /// The probability with which the deadline, the allotments, the limits and the demand must be kept.
     pub probability: f64,
+    /// Its costs besides time, in the order declared.
+    pub costs: Vec<OtherCost>,
+    /// How often it can run, if a part of it has a capacity.
+    pub capacity: Option<Capacity>,
+    /// The dimension of capacities.
+    #[serde(skip)]
+    pub capacity_dimension: Dimension,
     /// The tree of calls.
     pub tree: Vec<TreeNode>,
     /// The own time of each part.
@@ -156,6 +169,10 @@ pub struct WhatIfCost {
     pub factor: f64,
     /// Whether it keeps the deadline, which may have changed too.
     pub deadline: Option<Margin>,
+    /// The chain's costs besides time; without their parts.
+    pub costs: Vec<OtherCost>,
+    /// How often the chain can run.
+    pub capacity: Option<Capacity>,
     /// Warnings about its figures.
     pub problems: Vec<String>,
 }
@@ -221,26 +238,34 @@ pub fn analyze(model: &Model, measurements_of: Option<&str>) -> Summary {
     };
     let (base, trees) = network(model, &[], &ratio);
     let mut problems: Vec<String> = model.remarks.clone();
-    let variants: Vec<(&WhatIf, Network)> = (0..model.what_ifs.len())
-        .map(|index| (&model.what_ifs[index], network(model, &model.path(index), &ratio).0))
+    let variants: Vec<Variant<'_>> = (0..model.what_ifs.len())
+        .map(|index| Variant::of(model, &model.what_ifs[index], &model.path(index), &ratio))
         .collect();
-    let sweeps: Vec<Vec<(&WhatIf, Network)>> = model
+    let sweeps: Vec<Vec<Variant<'_>>> = model
         .sweeps
         .iter()
         .map(|sweep| {
             let steps = sweep.steps.iter();
-            steps.map(|(_, step)| (step, network(model, &[step], &ratio).0)).collect()
+            steps.map(|(_, step)| Variant::of(model, step, &[step], &ratio)).collect()
         })
         .collect();
     let mut chains = Vec::new();
-    for (chain, nodes) in model.chains.iter().zip(&trees) {
+    for (index, (chain, nodes)) in model.chains.iter().zip(&trees).enumerate() {
         let (cost, predicted) = chain::cost(&base, model, chain);
+        let costs = chain::costs::costs(&base, model, chain, Some(nodes));
+        let capacity = chain::capacity::capacity(&base, model, chain, nodes, true);
         let (budget, tree) = budget::budget(&base, model, chain, nodes, &predicted);
         let warnings = cost.warnings.iter().map(|warning| format!("{}: {warning}", chain.name));
         problems.extend(warnings);
+        for cost in &costs {
+            let of = format!("{}, {}", chain.name, cost.name);
+            problems.extend(cost.warnings.iter().map(|warning| format!("{of}: {warning}")));
+        }
+        let warnings = capacity.iter().flat_map(|capacity| &capacity.warnings);
+        problems.extend(warnings.map(|text| format!("{}, capacity: {text}", chain.name)));
         problems.extend(too_few_samples(model, chain));
         problems.extend(budget.remarks.iter().cloned());
-        let what_ifs = what_ifs(model, chain, &cost, &variants);
+        let what_ifs = what_ifs(model, index, &cost, &variants);
         problems.extend(what_ifs.iter().flat_map(|variant| {
             let text =
                 |problem: &String| format!("{}, what if {}: {problem}", chain.name, variant.name);
@@ -248,7 +273,7 @@ pub fn analyze(model: &Model, measurements_of: Option<&str>) -> Summary {
         }));
         let swept = model.sweeps.iter().zip(&sweeps);
         let swept: Vec<SweepCost> =
-            swept.map(|(sweep, steps)| sweep_cost(model, chain, &cost, sweep, steps)).collect();
+            swept.map(|(sweep, steps)| sweep_cost(model, index, &cost, sweep, steps)).collect();
         for sweep in &swept {
             for step in &sweep.steps {
                 let at = format!("{}, {} = {}", chain.name, sweep.figure, step.cost.name);
@@ -261,6 +286,9 @@ pub fn analyze(model: &Model, measurements_of: Option<&str>) -> Summary {
             title: chain.title.clone(),
             deadline_ns: budget.lines[0].allotted_ns,
             probability: chain.probability,
+            costs,
+            capacity,
+            capacity_dimension: model.capacity,
             waterfall: chain::waterfall(&tree),
             tree,
             budget,
@@ -276,6 +304,7 @@ pub fn analyze(model: &Model, measurements_of: Option<&str>) -> Summary {
         .map(|(one, found)| cache(&base, model, one, found))
         .collect();
     let mut summary = Summary {
+        units: model.units.clone(),
         format: FORMAT,
         kind: "model",
         title: model.title.clone(),
@@ -292,12 +321,13 @@ pub fn analyze(model: &Model, measurements_of: Option<&str>) -> Summary {
         failures: model.remarks.clone(),
     };
     summary.figures = figures(&summary);
-    summary.failures.extend(summary.chains.iter().flat_map(failures));
+    let failures = summary.chains.iter().flat_map(|chain| failures(chain, model));
+    summary.failures.extend(failures.collect::<Vec<_>>());
     summary
 }
 
 /// The verdicts of a chain that are not as they should be.
-fn failures(chain: &ChainSummary) -> Vec<String> {
+fn failures(chain: &ChainSummary, model: &Model) -> Vec<String> {
     let lines = chain.budget.lines.iter().filter(|line| line.is_kept == Some(false));
     let lines = lines.map(|line| {
         let limit = line.allotted_ns.map_or_else(String::new, budget::time);
@@ -309,7 +339,41 @@ fn failures(chain: &ChainSummary) -> Vec<String> {
     let outside = outside.map(|held| {
         format!("{}: {}, {}: {}", chain.name, held.name, held.circumstances, held.verdict)
     });
-    lines.chain(outside).collect()
+    let show = |value, dimension| model.units.show(Quantity { value, dimension }).to_string();
+    let exceeded = chain.costs.iter().filter_map(|cost| {
+        let limit = cost.limit.filter(|limit| !limit.is_kept)?;
+        let shown = show(limit.limit, cost.dimension);
+        Some(format!("{}: the limit of {} ({shown}) is not kept", chain.name, cost.name))
+    });
+    let overloaded = chain.capacity.iter().filter_map(|capacity| {
+        let demand = capacity.demand.filter(|demand| !demand.is_kept)?;
+        let [demand, carried] =
+            [demand.limit, capacity.expected.mean].map(|value| show(value, model.capacity));
+        let (name, bottleneck) = (&chain.name, &capacity.bottleneck);
+        Some(format!(
+            "{name}: the demand ({demand}) is not met: {bottleneck} lets the chain run {carried} on average"
+        ))
+    });
+    lines.chain(outside).chain(exceeded).chain(overloaded).collect()
+}
+
+/// A variation with its network and, where capacities need them, the trees of its chains.
+struct Variant<'m> {
+    what_if: &'m WhatIf,
+    network: Network,
+    trees: Vec<Vec<chain::tree::Node>>,
+}
+
+impl<'m> Variant<'m> {
+    fn of(
+        model: &'m Model,
+        what_if: &'m WhatIf,
+        path: &[&'m WhatIf],
+        ratio: &dyn Fn(&Cache) -> HitRatio,
+    ) -> Self {
+        let (network, trees) = network(model, path, ratio);
+        Self { what_if, network, trees }
+    }
 }
 
 /// The network of a what-if and the trees of its chains.
@@ -320,16 +384,19 @@ fn network<'m>(
 ) -> (Network, Vec<Vec<chain::tree::Node>>) {
     let Definitions { inputs, correlations, mut pieces } = definitions(model, path, ratio);
     let mut trees = Vec::new();
-    // Only the model itself needs trees; a what-if needs the total cost.
-    if path.is_empty() {
+    // The model itself needs trees for its budgets, a what-if only for capacities.
+    if path.is_empty() || model.has_capacity() {
         for chain in &model.chains {
-            let nodes = chain::tree::nodes(model, chain).expect("the reader built it too");
+            let nodes = chain::tree::nodes(model, path, chain).expect("the reader built it too");
             pieces.extend(chain::tree::pieces(&nodes));
-            pieces.extend(budget::pieces(chain, &nodes));
+            pieces.extend(chain::capacity::pieces(model, chain, &nodes));
+            if path.is_empty() {
+                pieces.extend(budget::pieces(chain, &nodes));
+            }
             trees.push(nodes);
         }
     }
-    let network = physical(inputs, &correlations, pieces)
+    let network = physical(model, inputs, &correlations, pieces)
         .expect("the reader built the same network, and its trees add no name twice");
     (network, trees)
 }
@@ -344,7 +411,10 @@ fn hit_ratio(as_it_is: &Variation) -> HitRatio {
 
 /// The warning about a required probability that the samples do not determine.
 fn too_few_samples(model: &Model, chain: &Chain) -> Option<String> {
-    let judged = chain.deadline.is_some() || !chain.budget.is_empty();
+    let judged = chain.deadline.is_some()
+        || !chain.budget.is_empty()
+        || !chain.limits.is_empty()
+        || chain.demand.is_some();
     (judged && !is_determined(chain.probability, model.samples)).then(|| {
         let needed = (10.0 / (1.0 - chain.probability)).ceil();
         format!(
@@ -356,15 +426,13 @@ fn too_few_samples(model: &Model, chain: &Chain) -> Option<String> {
     })
 }
 
-fn what_ifs(
-    model: &Model,
-    chain: &Chain,
-    own: &Cost,
-    variants: &[(&WhatIf, Network)],
-) -> Vec<WhatIfCost> {
+/// The chain at this index in every variation.
+fn what_ifs(model: &Model, index: usize, own: &Cost, variants: &[Variant<'_>]) -> Vec<WhatIfCost> {
+    let chain = &model.chains[index];
     let mut found: Vec<WhatIfCost> = Vec::new();
-    for (what_if, network) in variants {
+    for Variant { what_if, network, trees } in variants {
         let (cost, predicted) = chain::cost(network, model, chain);
+        let nodes = trees.get(index);
         let mean_ns = cost.monte_carlo.mean_ns;
         let before = what_if.after.map_or(own.monte_carlo.mean_ns, |at| found[at].cost.mean_ns);
         let deadline = budget::deadline(network, chain);
@@ -377,8 +445,16 @@ fn what_ifs(
             after: what_if.after.map(|at| model.what_ifs[at].name.clone()),
             cost: cost.monte_carlo,
             difference_ns: mean_ns - before,
-            factor: mean_ns / own.monte_carlo.mean_ns,
+            // Two chains without any time are equally long.
+            factor: if mean_ns == own.monte_carlo.mean_ns {
+                1.0
+            } else {
+                mean_ns / own.monte_carlo.mean_ns
+            },
             deadline,
+            costs: chain::costs::costs(network, model, chain, None),
+            capacity: nodes
+                .and_then(|nodes| chain::capacity::capacity(network, model, chain, nodes, false)),
             problems: cost.warnings.into_iter().filter(new).collect(),
         });
     }
@@ -387,15 +463,15 @@ fn what_ifs(
 
 fn sweep_cost(
     model: &Model,
-    chain: &Chain,
+    index: usize,
     own: &Cost,
     sweep: &Sweep,
-    steps: &[(&WhatIf, Network)],
+    steps: &[Variant<'_>],
 ) -> SweepCost {
     let mut inputs = model.figures.iter().map(|figure| &figure.input);
     let input = inputs.find(|input| input.name == sweep.figure);
     let nominal = input.expect("the reader checked the name").nominal;
-    let costs = what_ifs(model, chain, own, steps);
+    let costs = what_ifs(model, index, own, steps);
     let values = sweep.steps.iter().map(|(value, _)| value.value);
     SweepCost {
         title: sweep.title.clone(),
@@ -454,7 +530,9 @@ fn cache(network: &Network, model: &Model, cache: &Cache, found: Variations) -> 
     }
 }
 
-fn inputs(model: &Model) -> Vec<InputFigure> {
+/// The figures of a model, with its units.
+#[must_use]
+pub fn inputs(model: &Model) -> Vec<InputFigure> {
     let figure = |figure: &crate::file::ModelFigure| {
         let nominal = figure.input.nominal;
         let reason = figure.taken.as_ref().map_or_else(
@@ -464,8 +542,8 @@ fn inputs(model: &Model) -> Vec<InputFigure> {
         InputFigure {
             name: figure.input.name.clone(),
             title: figure.title.clone(),
-            value: nominal.to_string(),
-            range: range(&figure.input),
+            value: model.units.show(nominal).to_string(),
+            range: range(&figure.input, &model.units),
             source: figure.source.word(),
             reason,
             taken_from: figure.taken.as_ref().map(|taken| taken.name.clone()),
@@ -475,9 +553,10 @@ fn inputs(model: &Model) -> Vec<InputFigure> {
 }
 
 /// The variation of an input, in words.
-fn range(input: &Input) -> String {
+fn range(input: &Input, units: &Units) -> String {
     use crate::uncertain::Distribution;
-    let show = |value: f64| Quantity { value, dimension: input.nominal.dimension }.to_string();
+    let dimension = input.nominal.dimension;
+    let show = |value: f64| units.show(Quantity { value, dimension }).to_string();
     let stochastic = match &input.distribution {
         Distribution::Exact => String::new(),
         Distribution::Normal { std } => format!("± {} (1 σ)", show(*std)),
@@ -509,24 +588,60 @@ fn range(input: &Input) -> String {
     }
 }
 
+fn picked<'c>(costs: &'c [OtherCost], indices: &[usize]) -> Vec<&'c OtherCost> {
+    indices.iter().map(|at| &costs[*at]).collect()
+}
+
 fn figures(summary: &Summary) -> Vec<ResultFigure> {
     let samples = summary.samples as u64;
     let time = |name: String, cost: &Expected, circumstances: &str| ResultFigure {
         name,
         value: cost.mean_ns,
-        unit: "ns",
+        unit: "ns".to_owned(),
         low: cost.low_ns,
         high: cost.high_ns,
         samples,
         circumstances: circumstances.to_owned(),
     };
+    let other = |name: String, unit: &str, amount: &Amount, circumstances: &str| ResultFigure {
+        name,
+        value: amount.mean,
+        unit: unit.to_owned(),
+        low: amount.low,
+        high: amount.high,
+        samples,
+        circumstances: circumstances.to_owned(),
+    };
+    let others = |name: &str, costs: Vec<&OtherCost>, capacity: Option<&Capacity>, what: &str| {
+        let cost = |cost: &OtherCost| {
+            other(format!("{name}.costs.{}", cost.name), &cost.unit, &cost.expected, what)
+        };
+        let capacity = capacity.map(|capacity| {
+            other(format!("{name}.capacity"), &capacity.unit, &capacity.expected, what)
+        });
+        costs.into_iter().map(cost).chain(capacity).collect::<Vec<_>>()
+    };
     let mut figures = Vec::new();
     for chain in &summary.chains {
         let name = format!("chain.{}", chain.name);
-        figures.push(time(name.clone(), &chain.cost.monte_carlo, "the model as it is"));
+        let what = "the model as it is";
+        let (is_timed, shown) = (chain.takes_time(), chain.other_costs());
+        if is_timed {
+            figures.push(time(name.clone(), &chain.cost.monte_carlo, what));
+        }
+        figures.extend(others(&name, picked(&chain.costs, &shown), chain.capacity.as_ref(), what));
         for variant in &chain.what_ifs {
             let what = format!("what if: {}", words(&variant.title, &variant.name));
-            figures.push(time(format!("{name}.{}", variant.name), &variant.cost, &what));
+            let name = format!("{name}.{}", variant.name);
+            if is_timed {
+                figures.push(time(name.clone(), &variant.cost, &what));
+            }
+            figures.extend(others(
+                &name,
+                picked(&variant.costs, &shown),
+                variant.capacity.as_ref(),
+                &what,
+            ));
         }
     }
     for cache in &summary.caches {
@@ -535,7 +650,7 @@ fn figures(summary: &Summary) -> Vec<ResultFigure> {
         figures.push(ResultFigure {
             name: format!("cache.{}.hit_ratio", cache.name),
             value: as_it_is.simulated,
-            unit: "1",
+            unit: "1".to_owned(),
             low: as_it_is.simulated - spread,
             high: as_it_is.simulated + spread,
             samples,
@@ -548,6 +663,40 @@ fn figures(summary: &Summary) -> Vec<ResultFigure> {
 /// The title, or the name if there is none.
 pub(crate) fn words<'t>(title: &'t str, name: &'t str) -> &'t str {
     if title.is_empty() { name } else { title }
+}
+
+impl ChainSummary {
+    /// Whether anything in it takes time or has to: a chain can consist of other costs alone.
+    pub(crate) fn takes_time(&self) -> bool {
+        self.cost.monte_carlo.high_ns != 0.0
+            || self.deadline_ns.is_some()
+            || self.budget.lines.iter().any(|line| line.allotted_ns.is_some())
+            || !self.budget.held.is_empty()
+            || self.other_costs().is_empty() && self.capacity.is_none()
+    }
+
+    /// The indices of the costs besides time that have a limit, or that something in the chain or a variation of it
+    /// has.
+    pub(crate) fn other_costs(&self) -> Vec<usize> {
+        let swept = self.sweeps.iter().flat_map(|sweep| &sweep.steps).map(|step| &step.cost);
+        let varied = self.what_ifs.iter().chain(swept).map(|variant| &variant.costs);
+        let all: Vec<&Vec<OtherCost>> = std::iter::once(&self.costs).chain(varied).collect();
+        let counts = |cost: &OtherCost| {
+            cost.limit.is_some() || cost.expected.low != 0.0 || cost.expected.high != 0.0
+        };
+        (0..self.costs.len()).filter(|at| all.iter().any(|costs| counts(&costs[*at]))).collect()
+    }
+}
+
+impl Summary {
+    /// A value in base units of a dimension as text.
+    pub(crate) fn show(&self, value: f64, dimension: Dimension) -> String {
+        if value.is_finite() {
+            self.units.show(Quantity { value, dimension }).to_string()
+        } else {
+            "not determined".to_owned()
+        }
+    }
 }
 
 /// A share as a percentage in the format of `Quantity`.

@@ -137,8 +137,12 @@ impl fmt::Display for ShownQuantity<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let digits = f.precision().unwrap_or(3).clamp(1, 17);
         let text = binary(self.quantity).unwrap_or_else(|| {
-            let (unit, prefixes) = unit(self.quantity.dimension, self.units);
-            decimal(self.quantity.value, &unit, prefixes, digits)
+            let Quantity { value, dimension } = self.quantity;
+            if let Some((value, unit)) = per_many(value, dimension, self.units) {
+                return decimal(value, &unit, false, digits);
+            }
+            let (unit, prefixes) = unit(dimension, self.units);
+            decimal(value, &unit, prefixes, digits)
         });
         // Not `pad`: the precision would cut the text.
         match f.width() {
@@ -175,6 +179,32 @@ fn unit(dimension: Dimension, units: &Units) -> (String, bool) {
         Some(below) => (below.to_owned(), prefixes),
         None => (text, prefixes),
     }
+}
+
+/// A small amount of a declared quantity that takes no prefixes, per a thousand or more of something that does:
+/// 0.00003 EUR/req is 30 EUR/Mreq.
+fn per_many(value: f64, dimension: Dimension, units: &Units) -> Option<(f64, String)> {
+    /// Smaller values are shown so.
+    const LEAST: f64 = 1e-3;
+    let has_own = dimension != dimension.built_in();
+    if !(has_own && value != 0.0 && value.abs() < LEAST) {
+        return None;
+    }
+    let mut powers = units.powers(dimension);
+    if powers.iter().find(|factor| factor.power > 0)?.prefixes {
+        return None;
+    }
+    // Kiloseconds are not in use.
+    let takes =
+        |factor: &&mut Factor<'_>| factor.power == -1 && factor.prefixes && factor.unit != "s";
+    let below = powers.iter_mut().find(takes)?;
+    let (prefix, power) = [("k", 3), ("M", 6), ("G", 9), ("T", 12)]
+        .into_iter()
+        .find(|(_, power)| *power == 12 || value.abs() * 10_f64.powi(*power) >= 1.0)?;
+    let unit = format!("{prefix}{}", below.unit);
+    below.unit = &unit;
+    let powers: Vec<_> = powers.iter().map(|factor| (factor.unit, factor.power)).collect();
+    Some((value * 10_f64.powi(power), fraction(&powers, "·")))
 }
 
 fn decimal(value: f64, unit: &str, prefixes: bool, digits: usize) -> String {

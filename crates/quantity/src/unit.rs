@@ -324,14 +324,6 @@ impl Unit {
     /// A unit without a symbol: a pure number.
     const ONE: Self = Self { text: String::new(), scale: Scale::ONE, dimension: Dimension::NONE };
 
-    /// Parses the built-in unit at the start of a text, as [`Units::unit_at_start`] does.
-    ///
-    /// # Errors
-    /// When the symbol at the start is unknown.
-    pub fn at_start(text: &str, per: bool) -> Result<Option<(Self, usize)>, QuantityError> {
-        Units::built_in().unit_at_start(text, per)
-    }
-
     fn joined(self, scale: Scale, dimension: Dimension, power: i32) -> Self {
         let (up, down) = if power < 0 { (scale.down, scale.up) } else { (scale.up, scale.down) };
         let times = power.abs();

@@ -5,20 +5,29 @@ use std::process::ExitCode;
 use hemiola_measure::experiment::known;
 use hemiola_measure::link;
 use hemiola_model::export::tables;
+use hemiola_model::summary::inputs;
 use hemiola_probe::catalogue;
 use hemiola_report::table::Table;
 use hemiola_report::terminal;
 
+use crate::args::Listed;
 use crate::diagnostics::Failure;
 
-/// Lists the units of formulas.
-pub(super) fn units() -> Result<ExitCode, Failure> {
-    println!("{}", terminal::table(&tables::units()));
+/// Lists the units of formulas, with those of a model if one is given.
+pub(super) fn units(of: &Listed) -> Result<ExitCode, Failure> {
+    let model = of.path.as_deref().map(|path| super::open(path, None)).transpose()?;
+    let table = tables::units(model.as_ref().map(|(_, model)| model));
+    println!("{}", terminal::table(&table));
     Ok(ExitCode::SUCCESS)
 }
 
-/// Lists the figures that `hemiola measure` knows on this machine.
-pub(super) fn figures() -> Result<ExitCode, Failure> {
+/// Lists the figures of a model or, if none is given, those that `hemiola measure` knows on this machine.
+pub(super) fn figures(of: &Listed) -> Result<ExitCode, Failure> {
+    if let Some(path) = &of.path {
+        let figures = inputs(&super::open(path, None)?.1);
+        println!("{}", terminal::table(&tables::figures(&figures)));
+        return Ok(ExitCode::SUCCESS);
+    }
     let all = [catalogue(), link::catalogue()].concat();
     let rows = known(&all).into_iter().map(|(name, unit)| vec![name, unit.to_owned()]);
     let table = Table::new("Figures of merit", ["Figure", "Unit"], rows.collect())

@@ -8,7 +8,7 @@ use hemiola_model::expression::{Expression, ExpressionError};
 use hemiola_model::file::{constant_of, input};
 use hemiola_model::uncertain::Distribution;
 use hemiola_probe::Load;
-use hemiola_quantity::{Dimension, Unit};
+use hemiola_quantity::{Dimension, Unit, Units};
 use hemiola_scenario::document::{
     self, At, Declared, Entry, FormulaText, Named, Shape, Table, Word,
 };
@@ -222,7 +222,7 @@ impl Reader<'_> {
             let message = format!("`{}` is already a figure of merit", name.value);
             wrong(message, "choose another name");
         }
-        match input(name.value, [&keys.value, &keys.low, &keys.high], None) {
+        match input(name.value, [&keys.value, &keys.low, &keys.high], None, Units::built_in()) {
             Ok(Some(input)) => self.inputs.push(OwnInput { because: keys.because.text(), input }),
             Ok(None) => {
                 let message = format!("{} has no value", name.value);
@@ -367,7 +367,8 @@ impl Reader<'_> {
         for own in &self.inputs {
             dimensions.insert(&own.input.name, own.input.nominal.dimension);
         }
-        let found = expression.dimension(&dimensions).map_err(&mut refused).ok()?;
+        let found =
+            expression.dimension(&dimensions, Units::built_in()).map_err(&mut refused).ok()?;
         let wanted = dimension(unit?);
         if found != wanted {
             let message =
@@ -411,7 +412,8 @@ impl Reader<'_> {
         if keys.relative.is_present {
             return self.share(&keys.relative).map(Accuracy::Relative);
         }
-        let At { value: absolute, at } = constant_of(&keys.absolute, &mut self.problems)?;
+        let At { value: absolute, at } =
+            constant_of(&keys.absolute, Units::built_in(), &mut self.problems)?;
         let unfit = units.iter().map(|unit| dimension(unit)).find(|own| *own != absolute.dimension);
         let message = match unfit {
             _ if absolute.value <= 0.0 => "the accuracy must be above 0".to_owned(),
@@ -427,7 +429,7 @@ impl Reader<'_> {
 
     /// A share above 0: `"10 %"`.
     fn share(&mut self, entry: &Entry<FormulaText>) -> Option<f64> {
-        let At { value: share, at } = constant_of(entry, &mut self.problems)?;
+        let At { value: share, at } = constant_of(entry, Units::built_in(), &mut self.problems)?;
         if share.dimension != Dimension::NONE || share.value <= 0.0 {
             let message = format!("\"{}\" must be a share above 0", entry.key);
             self.problems.push(Problem::new(at, message).hint("write it as \"10 %\" or 0.1"));

@@ -2,14 +2,15 @@
 //!
 //! Names in the network: figures as written; `component.operation` and `cache.request`, the whole cost;
 //! `component.operation.own`, without the operations it calls; `chain.NAME`; `chain.NAME.node_K` and `.node_K.own`,
-//! a node of the chain's tree with all its calls. Every other definition has a name below one of these.
+//! a node of the chain's tree with all its calls; below operations, requests and chains, `.costs.KIND`, a cost besides
+//! time, and `.capacity`. Every other definition has a name below one of these.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use crate::cache::{Cache, Format};
 use crate::expression::{Expression, Interval};
-use crate::file::{Call, Formula, Model, Target, WhatIf, Work};
+use crate::file::{Call, Chain, Formula, Model, Resources, Target, WhatIf, Work};
 use crate::uncertain::{Correlation, Definition, Distribution, Input, Network, NetworkError};
 use hemiola_quantity::{Dimension, Quantity};
 
@@ -21,6 +22,10 @@ pub(crate) struct Piece {
     pub(crate) at: Range<usize>,
     /// Whether the file contains this formula literally.
     pub(crate) written: bool,
+    /// Whether a value below zero has a meaning: money that is earned.
+    pub(crate) may_be_negative: bool,
+    /// Whether it is the capacity of an operation, a step or a cache.
+    pub(crate) is_capacity: bool,
     pub(crate) dimension: Dimension,
 }
 
@@ -57,6 +62,7 @@ pub(crate) fn definitions<'m>(
     let mut pieces = Vec::new();
     for (name, work) in works(model, path) {
         work_pieces(name, work, &mut pieces);
+        resource_pieces(name, work, model, &mut pieces);
     }
     for cache in &model.caches {
         let HitRatio { nominal, std, systematic } = hit_ratio(cache);
@@ -69,9 +75,12 @@ pub(crate) fn definitions<'m>(
         inputs.push(ratio);
         inputs.push(Input::exact(format!("{name}.chunks"), Quantity::number(chunks)));
         cache_pieces(cache, &mut pieces);
+        own_pieces(&format!("{name}.request"), "", &cache.resources, &cache.at, model, &mut pieces);
     }
     for chain in &model.chains {
         work_pieces(&chain_name(&chain.name), &chain.work, &mut pieces);
+        resource_pieces(&chain_name(&chain.name), &chain.work, model, &mut pieces);
+        limit_pieces(chain, model, &mut pieces);
         let written = |name: String, formula: &Formula| written(name, formula, Dimension::TIME);
         let name = &chain.name;
         pieces
@@ -91,19 +100,21 @@ pub(crate) fn definitions<'m>(
     Definitions { inputs, correlations: model.correlations.clone(), pieces }
 }
 
-/// The network of these parts. The formulas of the file are times, counts and rates, which are never negative.
+/// The network of these parts. The formulas of the file are times, counts and rates, which are never negative, except
+/// costs besides time.
 pub(crate) fn physical(
+    model: &Model,
     inputs: Vec<Input>,
     correlations: &[Correlation],
     pieces: Vec<Piece>,
 ) -> Result<Network, Vec<NetworkError>> {
     let written: BTreeSet<String> = pieces
         .iter()
-        .filter(|piece| piece.written)
+        .filter(|piece| piece.written && !piece.may_be_negative)
         .map(|piece| piece.definition.name.clone())
         .collect();
     let definitions = pieces.into_iter().map(|piece| piece.definition).collect();
-    let network = Network::new(inputs, correlations, definitions)?;
+    let network = Network::with_units(model.units.clone(), inputs, correlations, definitions)?;
     Ok(network.never_negative(|name| written.contains(name)))
 }
 
@@ -134,13 +145,32 @@ fn written(name: String, formula: &Formula, dimension: Dimension) -> Piece {
         definition: Definition { name, expression: formula.expression.clone() },
         at: formula.at.clone(),
         written: true,
+        may_be_negative: false,
+        is_capacity: false,
         dimension,
     }
 }
 
 pub(crate) fn made(name: String, text: &str, at: &Range<usize>, dimension: Dimension) -> Piece {
     let expression = Expression::parse(text).expect("it consists of checked names");
-    Piece { definition: Definition { name, expression }, at: at.clone(), written: false, dimension }
+    generated(name, expression, at, dimension)
+}
+
+fn generated(
+    name: String,
+    expression: Expression,
+    at: &Range<usize>,
+    dimension: Dimension,
+) -> Piece {
+    let definition = Definition { name, expression };
+    Piece {
+        definition,
+        at: at.clone(),
+        written: false,
+        may_be_negative: false,
+        is_capacity: false,
+        dimension,
+    }
 }
 
 /// `name` = own cost + Σ times × called, or own cost + max(times × called) if the calls are parallel. Each call has its
@@ -178,8 +208,12 @@ fn call_pieces(name: &str, index: usize, call: &Call, pieces: &mut Vec<Piece>) -
     let target = match &call.target {
         Target::Operation(operation) => operation.clone(),
         Target::Step { cost, .. } => {
-            pieces.push(written(format!("{name}.step_{index}"), cost, Dimension::TIME));
-            format!("{name}.step_{index}")
+            let step = format!("{name}.step_{index}");
+            pieces.push(match cost {
+                Some(cost) => written(step.clone(), cost, Dimension::TIME),
+                None => made(step.clone(), "0 s", &call.at, Dimension::TIME),
+            });
+            step
         }
     };
     (times, target)
@@ -196,6 +230,95 @@ pub(crate) fn target_name(caller: &str, index: usize, call: &Call) -> String {
         Target::Operation(operation) => operation.clone(),
         Target::Step { .. } => format!("{caller}.step_{index}"),
     }
+}
+
+/// The name of a cost besides time of an operation, a step, a cache's request or a chain.
+pub(crate) fn cost_name(of: &str, kind: &str) -> String {
+    format!("{of}.costs.{kind}")
+}
+
+/// The name of such a cost without that of calls.
+pub(crate) fn own_cost_name(of: &str, kind: &str) -> String {
+    format!("{of}.costs.{kind}.own")
+}
+
+/// The name of the capacity of an operation, a step, a cache's request or a chain.
+pub(crate) fn capacity_name(of: &str) -> String {
+    format!("{of}.capacity")
+}
+
+/// The name of a limit of a chain in the network.
+pub(crate) fn limit_name(chain: &str, kind: &str) -> String {
+    format!("chain.{chain}.limits.{kind}")
+}
+
+/// The name of the demand of a chain in the network.
+pub(crate) fn demand_name(chain: &str) -> String {
+    format!("chain.{chain}.demand")
+}
+
+/// `name.costs.KIND` = own cost + Σ times × called, for each cost besides time. Calls that run at the same time add up,
+/// too. Beside them the capacities of the operation and its steps.
+fn resource_pieces(name: &str, work: &Work, model: &Model, pieces: &mut Vec<Piece>) {
+    own_pieces(name, ".own", &work.resources, &work.at, model, pieces);
+    for (index, call) in work.calls.iter().enumerate() {
+        if let Some(resources) = call.target.resources() {
+            own_pieces(&target_name(name, index, call), "", resources, &call.at, model, pieces);
+        }
+    }
+    for kind in &model.costs {
+        let mut sum = own_cost_name(name, &kind.name);
+        for (index, call) in work.calls.iter().enumerate() {
+            let times = times_name(name, index, call);
+            let target = cost_name(&target_name(name, index, call), &kind.name);
+            let next = format!("{}.sum_{index}", cost_name(name, &kind.name));
+            let text = format!("{sum} + {times} * {target}");
+            pieces.push(made(next.clone(), &text, &call.at, kind.dimension));
+            sum = next;
+        }
+        pieces.push(made(cost_name(name, &kind.name), &sum, &work.at, kind.dimension));
+    }
+}
+
+/// The own costs besides time, each under its name with this `ending`, and the capacity if there is one.
+fn own_pieces(
+    name: &str,
+    ending: &str,
+    resources: &Resources,
+    at: &Range<usize>,
+    model: &Model,
+    pieces: &mut Vec<Piece>,
+) {
+    for kind in &model.costs {
+        let own = format!("{}{ending}", cost_name(name, &kind.name));
+        pieces.push(match resources.cost(&kind.name) {
+            Some(formula) => {
+                let piece = written(own, formula, kind.dimension);
+                Piece { may_be_negative: true, ..piece }
+            }
+            None => {
+                let zero = Quantity { value: 0.0, dimension: kind.dimension };
+                generated(own, Expression::constant("0", zero), at, kind.dimension)
+            }
+        });
+    }
+    let capacity = resources.capacity.as_ref();
+    pieces.extend(capacity.map(|formula| {
+        let piece = written(capacity_name(name), formula, model.capacity);
+        Piece { is_capacity: true, ..piece }
+    }));
+}
+
+/// The limits and the demand of a chain.
+fn limit_pieces(chain: &Chain, model: &Model, pieces: &mut Vec<Piece>) {
+    for (name, formula) in &chain.limits {
+        if let Some(kind) = model.costs.iter().find(|kind| kind.name == *name) {
+            let piece = written(limit_name(&chain.name, name), formula, kind.dimension);
+            pieces.push(Piece { may_be_negative: true, ..piece });
+        }
+    }
+    let demand = chain.demand.as_ref();
+    pieces.extend(demand.map(|formula| written(demand_name(&chain.name), formula, model.capacity)));
 }
 
 fn cache_pieces(cache: &Cache, pieces: &mut Vec<Piece>) {

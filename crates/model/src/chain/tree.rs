@@ -1,9 +1,11 @@
 //! The tree of calls of a chain in the order they are written.
 
+use std::collections::BTreeMap;
+
 use thiserror::Error;
 
 use super::definitions::{Piece, chain_name, made, target_name, times_name, works};
-use crate::file::{Chain, Model, Target, Work};
+use crate::file::{Chain, Model, Target, WhatIf, Work};
 use hemiola_quantity::Dimension;
 
 /// A larger tree repeats an operation that should be counted by `times`.
@@ -44,67 +46,92 @@ pub(crate) struct Node {
     parallel: bool,
     /// How often one call of the parent calls it.
     times_each: String,
-    /// The name of the cost of one call, including its own calls.
-    target: String,
+    /// The network's name of the called operation or step, and of the cost of one call, including its own calls.
+    pub(crate) target: String,
+    /// Whether it is an operation, whose own costs are apart from those of its calls.
+    pub(crate) calls_others: bool,
+    /// Whether it states a capacity.
+    pub(crate) has_capacity: bool,
     /// The name of the cost of one call alone; `None` if it has no time of its own.
     target_own: Option<String>,
     at: std::ops::Range<usize>,
 }
 
-/// The nodes of a chain's tree, each after its caller.
-pub(crate) fn nodes(model: &Model, chain: &Chain) -> Result<Vec<Node>, TreeError> {
-    let works = works(model, &[]);
-    let find = |name: &str| works.get(name).copied();
-    let mut nodes = Vec::new();
-    visit(&find, &chain.name, &chain_name(&chain.name), &chain.work, None, &mut nodes)?;
-    Ok(nodes)
+/// The nodes of a chain's tree with the what-ifs of `path` applied, each after its caller.
+pub(crate) fn nodes(
+    model: &Model,
+    path: &[&WhatIf],
+    chain: &Chain,
+) -> Result<Vec<Node>, TreeError> {
+    let works = works(model, path);
+    let mut builder = Builder { model, works, chain: &chain.name, nodes: Vec::new() };
+    builder.visit(&chain_name(&chain.name), &chain.work, None)?;
+    Ok(builder.nodes)
 }
 
-fn visit<'m>(
-    find: &dyn Fn(&str) -> Option<&'m Work>,
-    chain: &str,
-    caller: &str,
-    work: &Work,
-    parent: Option<usize>,
-    nodes: &mut Vec<Node>,
-) -> Result<(), TreeError> {
-    let depth = parent.map_or(0, |parent| nodes[parent].depth + 1);
-    if depth > DEPTH_MAX {
-        return Err(TreeError::Depth);
-    }
-    for (index, call) in work.calls.iter().enumerate() {
-        if nodes.len() == NODES_MAX {
-            return Err(TreeError::Nodes);
+struct Builder<'m> {
+    model: &'m Model,
+    works: BTreeMap<&'m str, &'m Work>,
+    chain: &'m str,
+    nodes: Vec<Node>,
+}
+
+impl Builder<'_> {
+    /// Adds the calls of `work`, and theirs.
+    fn visit(&mut self, caller: &str, work: &Work, parent: Option<usize>) -> Result<(), TreeError> {
+        let depth = parent.map_or(0, |parent| self.nodes[parent].depth + 1);
+        if depth > DEPTH_MAX {
+            return Err(TreeError::Depth);
         }
-        let target = target_name(caller, index, call);
-        let called = match &call.target {
-            Target::Operation(name) => find(name),
-            Target::Step { .. } => None,
-        };
-        let target_own = match called {
-            // A step or a cache request calls nothing.
-            None => Some(target.clone()),
-            Some(work) => work.cost.is_some().then(|| format!("{target}.own")),
-        };
-        let total = format!("chain.{chain}.node_{}", nodes.len());
-        nodes.push(Node {
-            depth,
-            name: call.target.name().to_owned(),
-            own: format!("{total}.own"),
-            times: format!("{total}.times"),
-            total,
-            parent,
-            parallel: work.parallel,
-            times_each: times_name(caller, index, call),
-            target: target.clone(),
-            target_own,
-            at: call.at.clone(),
-        });
-        if let Some(work) = called {
-            visit(find, chain, &target, work, Some(nodes.len() - 1), nodes)?;
+        for (index, call) in work.calls.iter().enumerate() {
+            if self.nodes.len() == NODES_MAX {
+                return Err(TreeError::Nodes);
+            }
+            let target = target_name(caller, index, call);
+            let called = match &call.target {
+                Target::Operation(name) => self.works.get(name.as_str()).copied(),
+                Target::Step { .. } => None,
+            };
+            let target_own = match called {
+                // A step or a cache request calls nothing.
+                None => Some(target.clone()),
+                Some(work) => work.cost.is_some().then(|| format!("{target}.own")),
+            };
+            let total = format!("chain.{}.node_{}", self.chain, self.nodes.len());
+            self.nodes.push(Node {
+                depth,
+                name: call.target.name().to_owned(),
+                own: format!("{total}.own"),
+                times: format!("{total}.times"),
+                total,
+                parent,
+                parallel: work.parallel,
+                times_each: times_name(caller, index, call),
+                calls_others: called.is_some(),
+                has_capacity: self.has_capacity(&call.target, called),
+                target: target.clone(),
+                target_own,
+                at: call.at.clone(),
+            });
+            if let Some(work) = called {
+                self.visit(&target, work, Some(self.nodes.len() - 1))?;
+            }
         }
+        Ok(())
     }
-    Ok(())
+
+    fn has_capacity(&self, target: &Target, called: Option<&Work>) -> bool {
+        let resources = match (target, called) {
+            (_, Some(work)) => Some(&work.resources),
+            (Target::Step { resources, .. }, None) => Some(resources),
+            (Target::Operation(name), None) => {
+                let mut caches = self.model.caches.iter();
+                let cache = caches.find(|cache| format!("{}.request", cache.name) == *name);
+                cache.map(|cache| &cache.resources)
+            }
+        };
+        resources.is_some_and(|resources| resources.capacity.is_some())
+    }
 }
 
 /// For each node, whether it or one of its callers runs beside a longer branch, so that its time does not count.

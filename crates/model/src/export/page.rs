@@ -6,6 +6,7 @@ use hemiola_report::page::{Card, Page, Tone};
 
 use super::tables::{conditions, tables};
 use crate::budget::time;
+use crate::chain::Judged;
 use crate::summary::{ChainSummary, Summary, words};
 
 /// The page of a model. `subtitle` is the line below its title: the command line.
@@ -16,7 +17,7 @@ pub fn page(summary: &Summary, subtitle: &str) -> Page {
         // A model has no start time.
         started: "Model".to_owned(),
         subtitle: subtitle.to_owned(),
-        cards: summary.chains.iter().flat_map(cards).collect(),
+        cards: summary.chains.iter().flat_map(|chain| cards(summary, chain)).collect(),
         problems: summary.problems.clone(),
         figures: charts::figures(summary),
         tables: tables(summary),
@@ -24,7 +25,28 @@ pub fn page(summary: &Summary, subtitle: &str) -> Page {
     }
 }
 
-fn cards(chain: &ChainSummary) -> Vec<Card> {
+fn cards(summary: &Summary, chain: &ChainSummary) -> Vec<Card> {
+    let mut cards = if chain.takes_time() { of_time(chain) } else { Vec::new() };
+    let name = words(&chain.title, &chain.name);
+    let tone = |judged: Option<Judged>| match judged.map(|judged| judged.is_kept) {
+        None => Tone::Plain,
+        Some(true) => Tone::Good,
+        Some(false) => Tone::Bad,
+    };
+    for cost in chain.other_costs().into_iter().map(|at| &chain.costs[at]) {
+        let note = format!("{} of {name}", cost.name);
+        let value = summary.show(cost.expected.mean, cost.dimension);
+        cards.push(Card::new(cost.name.clone(), value, note, tone(cost.limit)));
+    }
+    if let Some(capacity) = &chain.capacity {
+        let note = format!("{name}; bottleneck: {}", capacity.bottleneck);
+        let value = summary.show(capacity.expected.mean, chain.capacity_dimension);
+        cards.push(Card::new("capacity", value, note, tone(capacity.demand)));
+    }
+    cards
+}
+
+fn of_time(chain: &ChainSummary) -> Vec<Card> {
     let cost = &chain.cost;
     let range = &cost.monte_carlo;
     let whole = &chain.budget.lines[0];

@@ -1,18 +1,20 @@
 //! The tables of a model; the terminal and the page show the same ones.
 
-use hemiola_quantity::KnownUnit;
+use hemiola_quantity::{Dimension, KnownUnit, Quantity, Units};
 use hemiola_report::table::{Alignment, Table};
 use hemiola_report::text::{count, size};
 use hemiola_scenario::document::Word;
 
 use crate::budget::time;
 use crate::cache::robustness::Variation;
-use crate::chain::{Bounds, Expected, Margin};
+use crate::chain::{Amount, Bounds, Capacity, Expected, Judged, Margin, OtherCost};
+use crate::file::Model;
 use crate::overhead::OverheadTable;
 use crate::summary::{
-    CacheSummary, CacheVariant, ChainSummary, Summary, SweepCost, SweepStep, WhatIfCost, percent,
-    words,
+    CacheSummary, CacheVariant, ChainSummary, InputFigure, Summary, SweepCost, SweepStep,
+    WhatIfCost, percent, words,
 };
+use crate::uncertain::Chance;
 
 /// The text for a missing figure.
 const NONE: &str = "–";
@@ -23,14 +25,20 @@ pub(super) const SWINGS_MAX: usize = 12;
 /// All tables of a model except empty ones.
 #[must_use]
 pub fn tables(summary: &Summary) -> Vec<Table> {
-    let mut tables = vec![costs(summary), quantiles(summary)];
+    let mut tables =
+        vec![costs(summary), quantiles(summary), other_costs(summary), capacities(summary)];
     for chain in &summary.chains {
-        tables.push(budget(chain));
-        tables.push(waterfall(chain));
-        tables.push(tornado(chain));
-        tables.push(what_ifs(chain));
-        tables.extend(chain.sweeps.iter().map(|sweep| swept(chain, sweep)));
-        tables.push(held(chain));
+        if chain.takes_time() {
+            tables.push(budget(chain));
+            tables.push(waterfall(chain));
+            tables.push(tornado(chain));
+            tables.push(what_ifs(chain));
+            tables.extend(chain.sweeps.iter().map(|sweep| swept(chain, sweep)));
+            tables.push(held(chain));
+        }
+        tables.extend(chain.costs.iter().map(|cost| parts(summary, chain, cost)));
+        tables.extend(chain.capacity.iter().map(|capacity| carriers(summary, chain, capacity)));
+        tables.extend(other_variations(summary, chain));
     }
     for cache in &summary.caches {
         tables.push(designs(cache));
@@ -76,8 +84,10 @@ fn kept(is_kept: bool) -> &'static str {
 /// `"99.8 %"`: the share of the samples that keep a limit, with the range that systematic offsets and the number of
 /// samples leave open if that is wider than the digits shown.
 fn probability(margin: Option<&Margin>) -> String {
-    let Some(margin) = margin else { return NONE.into() };
-    let chance = margin.probability;
+    margin.map_or(NONE.into(), |margin| chance(margin.probability))
+}
+
+fn chance(chance: Chance) -> String {
     let shown = |share: f64| format!("{:.1}", share * 100.0);
     let [low, high] = [shown(chance.low), shown(chance.high)];
     if low == high {
@@ -112,7 +122,8 @@ fn costs(summary: &Summary) -> Table {
     };
     let heads =
         ["Chain", "Mean", "95 %", "First order, 95 %", "Worst case", "Deadline", "Kept with"];
-    Table::new("Cost", heads, summary.chains.iter().map(row).collect()).with_note(
+    let timed = summary.chains.iter().filter(|chain| chain.takes_time());
+    Table::new("Cost", heads, timed.map(row).collect()).with_note(
         "Mean and 95 % are those of the samples; the 95 % hold for any systematic offset. To first order, stochastic \
          parts add in quadrature and systematic ones linearly. The worst case takes every input to the end of its range \
          at once, or to three standard deviations if the range is unbounded.",
@@ -136,8 +147,165 @@ fn quantiles(summary: &Summary) -> Table {
         title: "Kept with probability".to_owned(),
         note: "The time that is kept with this probability, for any systematic offset.".to_owned(),
         columns,
-        rows: summary.chains.iter().map(row).collect(),
+        rows: summary.chains.iter().filter(|chain| chain.takes_time()).map(row).collect(),
     }
+}
+
+/// `"0.9 J … 1.1 J"` of a value that is not a time.
+fn amount_range(summary: &Summary, amount: &Amount, of: Dimension) -> String {
+    format!("{} … {}", summary.show(amount.low, of), summary.show(amount.high, of))
+}
+
+/// Limit, probability and verdict.
+fn judged(summary: &Summary, judged: Option<&Judged>, of: Dimension) -> [String; 3] {
+    let Some(judged) = judged else { return [NONE, NONE, NONE].map(str::to_owned) };
+    let limit = summary.show(judged.limit, of);
+    [limit, chance(judged.probability), kept(judged.is_kept).to_owned()]
+}
+
+fn other_costs(summary: &Summary) -> Table {
+    let of_chain = |chain: &ChainSummary| {
+        let row = |cost: &OtherCost| {
+            let of = cost.dimension;
+            let [limit, kept_with, verdict] = judged(summary, cost.limit.as_ref(), of);
+            vec![
+                heading(chain).to_owned(),
+                cost.name.clone(),
+                summary.show(cost.expected.mean, of),
+                amount_range(summary, &cost.expected, of),
+                limit,
+                kept_with,
+                verdict,
+            ]
+        };
+        chain.other_costs().into_iter().map(|at| row(&chain.costs[at])).collect::<Vec<_>>()
+    };
+    let heads = ["Chain", "Cost", "Mean", "95 %", "Limit", "Kept with", "Verdict"];
+    Table::new("Costs besides time", heads, summary.chains.iter().flat_map(of_chain).collect())
+        .with_prose(&[1, 6])
+        .with_note(
+            "Each time that the chain runs, all calls included; calls at the same time add up.",
+        )
+}
+
+fn capacities(summary: &Summary) -> Table {
+    let row = |chain: &ChainSummary| {
+        let capacity = chain.capacity.as_ref()?;
+        let of = chain.capacity_dimension;
+        let [demand, kept_with, verdict] = judged(summary, capacity.demand.as_ref(), of);
+        Some(vec![
+            heading(chain).to_owned(),
+            summary.show(capacity.expected.mean, of),
+            amount_range(summary, &capacity.expected, of),
+            capacity.bottleneck.clone(),
+            demand,
+            kept_with,
+            verdict,
+        ])
+    };
+    let heads = ["Chain", "Capacity", "95 %", "Bottleneck", "Demand", "Met with", "Verdict"];
+    Table::new("Capacity", heads, summary.chains.iter().filter_map(row).collect())
+        .with_prose(&[3, 6])
+        .with_note("How often the chain can run: as often as its bottleneck lets it.")
+}
+
+/// The own costs of the parts of a chain, the largest first.
+fn parts(summary: &Summary, chain: &ChainSummary, cost: &OtherCost) -> Table {
+    let mut parts: Vec<_> = cost.parts.iter().collect();
+    parts.sort_by(|a, b| b.own.abs().total_cmp(&a.own.abs()));
+    let row = |part: &&crate::chain::OwnCost| {
+        vec![part.name.clone(), summary.show(part.own, cost.dimension), percent(part.share)]
+    };
+    let title = format!("Where the {} goes: {}", cost.name, heading(chain));
+    Table::new(title, ["Part", "Own", "Share"], parts.iter().map(row).collect())
+        .with_note("Own cost at the best single values, over all calls.")
+}
+
+/// The parts of a chain with a capacity, the tightest first.
+fn carriers(summary: &Summary, chain: &ChainSummary, capacity: &Capacity) -> Table {
+    let of = chain.capacity_dimension;
+    let row = |part: &crate::chain::Carrier| {
+        vec![
+            part.name.clone(),
+            number(part.calls),
+            summary.show(part.capacity, of),
+            if part.calls == 0.0 { NONE.to_owned() } else { summary.show(part.chain, of) },
+            part.load.map_or(NONE.into(), percent),
+        ]
+    };
+    let title = format!("Capacity of each part: {}", heading(chain));
+    let heads = ["Part", "Calls", "Carries", "Chain runs at most", "Load"];
+    Table::new(title, heads, capacity.parts.iter().map(row).collect()).with_note(
+        "At the best single values. Calls: each time that the chain runs. Load: the share of what the part carries \
+         that the demand takes.",
+    )
+}
+
+/// The costs besides time and the capacity of a chain in its what-ifs and over each sweep.
+fn other_variations(summary: &Summary, chain: &ChainSummary) -> Vec<Table> {
+    let shown = chain.other_costs();
+    if shown.is_empty() && chain.capacity.is_none() {
+        return Vec::new();
+    }
+    let cells = |costs: &[OtherCost], capacity: Option<&Capacity>| {
+        let mut row: Vec<String> = shown
+            .iter()
+            .map(|at| summary.show(costs[*at].expected.mean, costs[*at].dimension))
+            .collect();
+        if let Some(capacity) = capacity {
+            row.push(summary.show(capacity.expected.mean, chain.capacity_dimension));
+            row.push(capacity.bottleneck.clone());
+        } else if chain.capacity.is_some() {
+            row.extend([NONE, NONE].map(str::to_owned));
+        }
+        let limits = costs.iter().filter_map(|cost| cost.limit.map(|limit| (&*cost.name, limit)));
+        let demand = capacity.and_then(|capacity| capacity.demand);
+        let all: Vec<_> = limits.chain(demand.map(|demand| ("demand", demand))).collect();
+        let missed: Vec<&str> =
+            all.iter().filter(|(_, judged)| !judged.is_kept).map(|(name, _)| *name).collect();
+        row.push(match (all.is_empty(), missed.is_empty()) {
+            (true, _) => NONE.to_owned(),
+            (false, true) => kept(true).to_owned(),
+            (false, false) => format!("{}: {}", kept(false), missed.join(", ")),
+        });
+        row
+    };
+    let of_variant = |name: &str, variant: &WhatIfCost| {
+        let mut row = vec![name.to_owned()];
+        row.extend(cells(&variant.costs, variant.capacity.as_ref()));
+        row
+    };
+    let heads = |first: &str| {
+        let mut heads = vec![first.to_owned()];
+        heads.extend(shown.iter().map(|at| format!("{}, mean", chain.costs[*at].name)));
+        if chain.capacity.is_some() {
+            heads.extend(["Capacity, mean", "Bottleneck"].map(str::to_owned));
+        }
+        heads.push("Limits".to_owned());
+        heads
+    };
+    let table = |title: String, first: &str, rows: Vec<Vec<String>>| {
+        let heads = heads(first);
+        let last = heads.len() - 1;
+        let prose = if chain.capacity.is_some() { vec![last - 1, last] } else { vec![last] };
+        Table::new(title, heads, rows).with_prose(&prose)
+    };
+    let mut tables = Vec::new();
+    if !chain.what_ifs.is_empty() {
+        let mut own = vec!["the model as it is".to_owned()];
+        own.extend(cells(&chain.costs, chain.capacity.as_ref()));
+        let row = |one: &WhatIfCost| of_variant(words(&one.title, &one.name), one);
+        let rows = std::iter::once(own).chain(chain.what_ifs.iter().map(row)).collect();
+        let title = format!("What if, costs besides time and capacity: {}", heading(chain));
+        tables.push(table(title, "Variation", rows));
+    }
+    for sweep in &chain.sweeps {
+        let row = |step: &SweepStep| of_variant(&step.cost.name, &step.cost);
+        let of = words(&sweep.title, &sweep.figure);
+        let title = format!("{of}, costs besides time and capacity: {}", heading(chain));
+        tables.push(table(title, &sweep.figure, sweep.steps.iter().map(row).collect()));
+    }
+    tables
 }
 
 fn budget(chain: &ChainSummary) -> Table {
@@ -343,7 +511,13 @@ fn overhead(table: &OverheadTable) -> Table {
 }
 
 fn inputs(summary: &Summary) -> Table {
-    let row = |input: &crate::summary::InputFigure| {
+    figures(&summary.inputs)
+}
+
+/// The figures that a model is based on.
+#[must_use]
+pub fn figures(inputs: &[InputFigure]) -> Table {
+    let row = |input: &InputFigure| {
         vec![
             input.name.clone(),
             input.value.clone(),
@@ -355,23 +529,36 @@ fn inputs(summary: &Summary) -> Table {
             },
         ]
     };
-    let rows = summary.inputs.iter().map(row).collect();
+    let rows = inputs.iter().map(row).collect();
     let heads = ["Figure", "Value", "Range", "Source", "Reason"];
     Table::new("Inputs", heads, rows).with_prose(&[2, 3, 4])
 }
 
-/// The units of formulas.
+/// The units of formulas: the built-in ones, and those that the model declares.
 #[must_use]
-pub fn units() -> Table {
-    let row = |unit: KnownUnit| {
-        let one = format!("{} in base units", unit.one.value);
-        vec![unit.symbol.to_owned(), unit.one.dimension.to_string(), one, unit.prefixes.to_owned()]
+pub fn units(model: Option<&Model>) -> Table {
+    let of = model.map_or(Units::built_in(), |model| &model.units);
+    let row = |unit: KnownUnit<'_>, is_own: bool| {
+        let Quantity { value, dimension } = unit.one;
+        let (base, si) = (of.base_unit(dimension), dimension.si_unit());
+        let one = match base.as_str() {
+            base if base == unit.symbol && (is_own || base == si) => "base unit".to_owned(),
+            base if base == unit.symbol => format!("{value} {si}"),
+            "1" => value.to_string(),
+            base if value == 1.0 && base.starts_with("1/") => base.to_owned(),
+            base => format!("{value} {base}"),
+        };
+        let from = if is_own { "the model" } else { "built in" };
+        let quantity = of.name(dimension);
+        vec![unit.symbol.to_owned(), quantity, one, unit.prefixes.to_owned(), from.to_owned()]
     };
-    Table::new("Units", ["Unit", "Quantity", "Value", "Prefixes"], KnownUnit::all().map(row).collect())
-        .with_prose(&[1, 2, 3])
+    let own = of.own().map(|unit| row(unit, true));
+    let rows = KnownUnit::all().map(|unit| row(unit, false)).chain(own).collect();
+    Table::new("Units", ["Unit", "Quantity", "Value", "Prefixes", "Declared by"], rows)
+        .with_prose(&[1, 2, 3, 4])
         .with_note(
             "Units are joined by \"/\" and \"·\" and raised by \"^\", without blanks: \"GiB/s\", \"500/s\", \"m/s^2\". \
-             Base units: s, m, kg, A, K, B.",
+             A model declares further ones under [units].",
         )
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 use std::collections::BTreeMap;
 
 use super::{Expression, ExpressionError, Function, OPERANDS, Operation, Step, Value, lookup};
-use hemiola_quantity::Dimension;
+use hemiola_quantity::{Dimension, Units};
 
 /// The dimension of an operand and, if it contains no name, its value.
 #[derive(Clone, Copy)]
@@ -16,6 +16,7 @@ struct Operand {
 pub(super) fn dimension<K>(
     expression: &Expression,
     of: &BTreeMap<K, Dimension>,
+    units: &Units,
 ) -> Result<Dimension, ExpressionError>
 where
     K: Borrow<str> + Ord,
@@ -30,7 +31,7 @@ where
             Operation::Apply(function) => {
                 let b = stack.pop().expect(OPERANDS);
                 let a = if function.is_binary() { stack.pop().expect(OPERANDS) } else { b };
-                let dimension = result(*function, a, b)
+                let dimension = result(*function, a, b, units)
                     .map_err(|what| ExpressionError::Units { at: at.clone(), what })?;
                 let constants = a.constant.zip(b.constant);
                 Operand {
@@ -45,8 +46,9 @@ where
 }
 
 /// The dimension of the result, or the operands that do not fit.
-fn result(function: Function, a: Operand, b: Operand) -> Result<Dimension, String> {
+fn result(function: Function, a: Operand, b: Operand, units: &Units) -> Result<Dimension, String> {
     let symbol = function.symbol();
+    let name = |dimension: Dimension| units.name(dimension);
     match function {
         Function::Multiply => Ok(a.dimension * b.dimension),
         Function::Divide => Ok(a.dimension / b.dimension),
@@ -54,24 +56,26 @@ fn result(function: Function, a: Operand, b: Operand) -> Result<Dimension, Strin
         Function::Add | Function::Subtract => a
             .dimension
             .checked_add(b.dimension)
-            .map_err(|error| format!("{} {symbol} {}", error.first, error.second)),
-        Function::Minimum | Function::Maximum => a
-            .dimension
-            .checked_add(b.dimension)
-            .map_err(|error| format!("{symbol} of {} and {}", error.first, error.second)),
+            .map_err(|error| format!("{} {symbol} {}", name(error.first), name(error.second))),
+        Function::Minimum | Function::Maximum => {
+            a.dimension.checked_add(b.dimension).map_err(|error| {
+                format!("{symbol} of {} and {}", name(error.first), name(error.second))
+            })
+        }
         Function::Wait if a.dimension != Dimension::NONE => {
-            Err(format!("rate times service time is {}; it must be a number", a.dimension))
+            Err(format!("rate times service time is {}; it must be a number", name(a.dimension)))
         }
         Function::Wait if b.dimension != Dimension::NONE => {
-            Err(format!("the number of servers is {}; it must be a number", b.dimension))
+            Err(format!("the number of servers is {}; it must be a number", name(b.dimension)))
         }
         Function::Wait => Ok(Dimension::NONE),
         Function::Power if b.dimension != Dimension::NONE => {
-            Err(format!("the exponent is {}; it must be a number", b.dimension))
+            Err(format!("the exponent is {}; it must be a number", name(b.dimension)))
         }
-        Function::Power => power(a.dimension, b.constant),
+        Function::Power => power(a.dimension, b.constant, units),
         Function::Root => {
-            a.dimension.sqrt().ok_or_else(|| format!("the root of {} has no unit", a.dimension))
+            let no_unit = || format!("the root of {} has no unit", name(a.dimension));
+            a.dimension.sqrt().ok_or_else(no_unit)
         }
         Function::Exponential
         | Function::Logarithm
@@ -82,21 +86,23 @@ fn result(function: Function, a: Operand, b: Operand) -> Result<Dimension, Strin
         | Function::Cosine => match a.dimension {
             Dimension::NONE => Ok(Dimension::NONE),
             other => {
+                let other = name(other);
                 Err(format!("{symbol} of {other}; divide it by a unit first, as in x / (1 ms)"))
             }
         },
     }
 }
 
-fn power(base: Dimension, exponent: Option<f64>) -> Result<Dimension, String> {
+fn power(base: Dimension, exponent: Option<f64>, units: &Units) -> Result<Dimension, String> {
     if base == Dimension::NONE {
         return Ok(base);
     }
+    let name = units.name(base);
     let Some(exponent) = exponent else {
-        return Err(format!("{base} to a power that is not constant"));
+        return Err(format!("{name} to a power that is not constant"));
     };
     // A half-integer power needs a square root.
-    let no_unit = || format!("{base} to the power of {exponent} has no unit");
+    let no_unit = || format!("{name} to the power of {exponent} has no unit");
     if exponent.abs() > 100.0 || (2.0 * exponent).fract() != 0.0 {
         return Err(no_unit());
     }

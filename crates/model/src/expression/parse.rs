@@ -5,7 +5,7 @@ use std::ops::Range;
 use hemiola_diagnostic::nearest;
 
 use super::{Expression, ExpressionError, Function, Operation, Step};
-use hemiola_quantity::{Quantity, QuantityError, Unit, number_at_start};
+use hemiola_quantity::{Quantity, QuantityError, Units, number_at_start};
 
 /// Deeper than any hand-written formula, and well within the parser's stack.
 const DEPTH_MAX: usize = 64;
@@ -41,8 +41,8 @@ const STEPS_MAX: usize = 100_000;
 
 const OPERAND: &str = "a number, a name or \"(\"";
 
-pub(super) fn parse(text: &str) -> Result<Expression, ExpressionError> {
-    let mut parser = Parser { text, at: 0, end: 0, depth: 0, steps: Vec::new() };
+pub(super) fn parse(text: &str, units: &Units) -> Result<Expression, ExpressionError> {
+    let mut parser = Parser { text, units, at: 0, end: 0, depth: 0, steps: Vec::new() };
     if text.len() > LENGTH_MAX {
         return Err(parser.too_large());
     }
@@ -56,6 +56,8 @@ pub(super) fn parse(text: &str) -> Result<Expression, ExpressionError> {
 
 struct Parser<'t> {
     text: &'t str,
+    /// The units that may follow a number.
+    units: &'t Units,
     /// Where the next token starts.
     at: usize,
     /// Where the last token ended.
@@ -153,14 +155,14 @@ impl Parser<'_> {
         let rest = &self.text[start + length..];
         let blanks = rest.len() - rest.trim_start().len();
         let from = start + length + blanks;
-        let unit =
-            Unit::at_start(&self.text[from..], blanks == 0).map_err(|error| match error {
-                QuantityError::UnknownUnit { at, unit, nearest } => {
-                    let at = from + at.start..from + at.end;
-                    ExpressionError::UnknownUnit { at, unit, nearest }
-                }
-                QuantityError::NoNumber { .. } => self.unexpected(OPERAND),
-            })?;
+        let unit = self.units.unit_at_start(&self.text[from..], blanks == 0);
+        let unit = unit.map_err(|error| match error {
+            QuantityError::UnknownUnit { at, unit, nearest } => {
+                let at = from + at.start..from + at.end;
+                ExpressionError::UnknownUnit { at, unit, nearest }
+            }
+            QuantityError::NoNumber { .. } => self.unexpected(OPERAND),
+        })?;
         let (quantity, length) = match unit {
             Some((unit, taken)) => (Quantity::of(number, &unit), length + blanks + taken),
             None => (Quantity::number(number), length),

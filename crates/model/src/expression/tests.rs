@@ -16,8 +16,9 @@ fn value(text: &str) -> (f64, Dimension) {
         ("n", Dimension::NONE),
         ("cache.hit@load", Dimension::NONE),
     ]);
-    let dimension =
-        expression.dimension(&dimensions).unwrap_or_else(|error| panic!("{text}: {error}"));
+    let dimension = expression
+        .dimension(&dimensions, Units::built_in())
+        .unwrap_or_else(|error| panic!("{text}: {error}"));
     (expression.evaluate(&values).unwrap(), dimension)
 }
 
@@ -68,7 +69,7 @@ fn refused(text: &str) -> String {
         ("count", Dimension::NONE),
     ]);
     let error = match Expression::parse(text) {
-        Ok(expression) => expression.dimension(&known).expect_err(text),
+        Ok(expression) => expression.dimension(&known, Units::built_in()).expect_err(text),
         Err(error) => error,
     };
     let at = error.at();
@@ -266,8 +267,8 @@ proptest! {
         let expression = Expression::parse("a * b").unwrap();
         let known = BTreeMap::from([("a", of(a)), ("b", of(b))]);
         let sum: [i32; 3] = std::array::from_fn(|at| a[at] + b[at]);
-        prop_assert_eq!(expression.dimension(&known), Ok(of(sum)));
+        prop_assert_eq!(expression.dimension(&known, Units::built_in()), Ok(of(sum)));
         let quotient = Expression::parse("a * b / b").unwrap();
-        prop_assert_eq!(quotient.dimension(&known), Ok(of(a)));
+        prop_assert_eq!(quotient.dimension(&known, Units::built_in()), Ok(of(a)));
     }
 }

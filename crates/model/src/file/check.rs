@@ -9,31 +9,33 @@ use hemiola_scenario::document::{At, Declared, Entry, FormulaText, Named, Sectio
 use super::figure::{constant, constant_of, figure, measured, problem, within};
 use super::keys::{
     CacheKeys, CallKeys, ChainKeys, ComponentKeys, CorrelationKeys, ModelKeys, ObservationKeys,
-    OperationKeys, OverheadKeys, RequestsKeys, RequestsWord, SweepKeys,
+    OperationKeys, OverheadKeys, RequestsKeys, RequestsWord, SweepKeys, UnitKeys,
 };
 use super::{
-    Call, Chain, Component, Formula, Measurements, Model, Observation, Operation, Overhead, Sweep,
-    Target, WhatIf, Work,
+    Call, Chain, Component, CostKind, Formula, Measurements, Model, Observation, Operation,
+    Overhead, Resources, Sweep, Target, WhatIf, Work,
 };
 use crate::cache::{Cache, Geometry, Requests};
 use crate::chain::definitions::{Definitions, HitRatio, Piece, chain_name, definitions, physical};
 use crate::chain::tree;
-use crate::expression::Expression;
+use crate::expression::{Expression, ExpressionError};
 use crate::uncertain::{Correlation, Definition, Network, NetworkError};
-use hemiola_quantity::{Dimension, Quantity};
+use hemiola_quantity::{DeclarationError, Dimension, Quantity, Unit, Units};
 
 pub(super) fn check(
     root: Section<'_>,
     measurements: Option<&Measurements>,
 ) -> (Model, Vec<Problem>) {
     let root = &ModelKeys::from_section(root);
-    let mut checker = Checker { measurements, problems: Vec::new() };
-    let model = checker.model(root);
+    let (units, costs, problems) = (Units::default(), Vec::new(), Vec::new());
+    let mut checker = Checker { measurements, units, costs, problems };
+    let mut model = checker.model(root);
     checker.names(root);
     let sound = checker.problems.is_empty();
     checker.references(root, &model);
     // An invalid formula is left out of the model, so the network would report it as missing.
     if sound {
+        model.capacity = capacity_dimension(&model);
         networks(root, &model, &mut checker.problems);
     }
     (model, checker.problems)
@@ -41,6 +43,8 @@ pub(super) fn check(
 
 struct Checker<'m> {
     measurements: Option<&'m Measurements>,
+    units: Units,
+    costs: Vec<CostKind>,
     problems: Vec<Problem>,
 }
 
@@ -50,12 +54,17 @@ impl Checker<'_> {
     }
 
     fn model(&mut self, root: &ModelKeys<'_>) -> Model {
+        self.declare_units(&root.units);
+        self.costs = self.cost_kinds(&root.costs);
         let (measurements, p) = (self.measurements, &mut self.problems);
         let mut figures = Vec::new();
         for (name, keys) in root.figures.items() {
-            figures.extend(figure(name.value, keys, &figures, measurements, p));
+            figures.extend(figure(name.value, keys, &figures, measurements, &self.units, p));
         }
         Model {
+            units: self.units.clone(),
+            costs: self.costs.clone(),
+            capacity: Dimension::RATE,
             title: root.title.text(),
             description: root.description.text(),
             seed: root.seed.value(),
@@ -72,8 +81,96 @@ impl Checker<'_> {
         }
     }
 
+    /// Declares the units of the file, in the order written.
+    fn declare_units(&mut self, keys: &Entry<Named<'_, UnitKeys<'_>>>) {
+        let all = keys.items();
+        for (symbol, keys) in all {
+            let (name, prefixes) = (symbol.value, keys.prefixes.value());
+            if keys.quantity.is_present == keys.value.is_present {
+                let message = format!("the unit {name} has either \"quantity\" or \"value\"");
+                let hint =
+                    "write the quantity that it is the base unit of, or its value in other units";
+                self.wrong(&symbol.at, message, hint);
+            } else if let Some(quantity) = &keys.quantity.stated {
+                let declared = self.units.add_quantity(quantity.value, name, prefixes);
+                let problem = declared.map_err(|error| declaration(&error, symbol, &quantity.at));
+                self.problems.extend(problem.err());
+            } else if let Some(text) = keys.value.get() {
+                let declared = match constant(text, &self.units) {
+                    Ok(one) => self
+                        .units
+                        .add_unit(name, one, prefixes)
+                        .map_err(|error| declaration(&error, symbol, &text.at)),
+                    Err(problem) => Err(self.declared_below(problem, text, all)),
+                };
+                self.problems.extend(declared.err());
+            }
+        }
+    }
+
+    /// The problem of the value of a unit, with the remedy if it is in a unit that the file declares further below.
+    fn declared_below(
+        &self,
+        problem: Problem,
+        text: &FormulaText,
+        all: &[(At<&str>, UnitKeys<'_>)],
+    ) -> Problem {
+        match Expression::parse_with(&text.text, &self.units) {
+            Err(ExpressionError::UnknownUnit { unit, .. })
+                if all.iter().any(|(symbol, _)| symbol.value == unit) =>
+            {
+                problem.hint(format!("declare {unit} above the units that use it"))
+            }
+            _ => problem,
+        }
+    }
+
+    /// The costs besides time, each with the dimension of its unit.
+    fn cost_kinds(&mut self, keys: &Entry<Named<'_, FormulaText>>) -> Vec<CostKind> {
+        let mut kinds = Vec::new();
+        for (name, text) in keys.items() {
+            self.word(name, is_word(name.value));
+            let unit = self.units.unit(&text.text);
+            // A cost with a wrong unit is known, so that its name is not reported, too.
+            let dimension = unit.as_ref().map_or(Dimension::NONE, |unit| unit.dimension());
+            kinds.push(CostKind { name: name.value.to_owned(), dimension });
+            if let Err(error) = unit {
+                let hint = "write the unit of the cost, such as \"J/req\"";
+                self.wrong(&within(&text.at, &error.at()), error.to_string(), hint);
+            }
+        }
+        kinds
+    }
+
+    /// The costs besides time, and the capacity.
+    fn resources(
+        &mut self,
+        costs: &Entry<Named<'_, FormulaText>>,
+        capacity: &Entry<FormulaText>,
+    ) -> Resources {
+        Resources { costs: self.by_kind(costs), capacity: self.formula_of(capacity) }
+    }
+
+    /// Formulas by the names of costs besides time.
+    fn by_kind(&mut self, entry: &Entry<Named<'_, FormulaText>>) -> Vec<(String, Formula)> {
+        let mut found = Vec::new();
+        for (name, text) in entry.items() {
+            if !self.costs.iter().any(|kind| kind.name == name.value) {
+                let known = self.costs.iter().map(|kind| kind.name.as_str());
+                let mut problem = unknown(name.value, &name.at, "cost", known);
+                if problem.hint.is_empty() {
+                    problem.hint =
+                        format!("declare it with its unit: [costs] {} = \"J\"", name.value);
+                }
+                self.problems.push(problem);
+            }
+            found.extend(self.formula(text).map(|formula| (name.value.to_owned(), formula)));
+        }
+        found
+    }
+
     fn formula(&mut self, text: &FormulaText) -> Option<Formula> {
-        let expression = Expression::parse(&text.text);
+        let expression = Expression::parse_with(&text.text, &self.units);
         let expression = expression.map_err(|error| self.problems.push(problem(&text.at, &error)));
         Some(Formula { expression: expression.ok()?, at: text.at.clone() })
     }
@@ -92,6 +189,7 @@ impl Checker<'_> {
         let cost = self.formula_of(&keys.cost);
         let work = Work {
             cost,
+            resources: self.resources(&keys.costs, &keys.capacity),
             calls: self.calls(&keys.calls),
             parallel: keys.parallel.value(),
             at: keys.section.at.clone(),
@@ -105,7 +203,14 @@ impl Checker<'_> {
 
     fn call(&mut self, keys: &CallKeys<'_>) -> Option<Call> {
         let cost = self.formula_of(&keys.cost);
-        let (message, hint) = match (&keys.to.stated, keys.cost.is_present, keys.name.get()) {
+        let resources = self.resources(&keys.costs, &keys.capacity);
+        let has_others = keys.costs.is_present || keys.capacity.is_present;
+        let is_step = keys.cost.is_present || has_others;
+        let (message, hint) = match (&keys.to.stated, is_step, keys.name.get()) {
+            (Some(_), true, _) if has_others => (
+                "a call to an operation has the costs and the capacity of the operation",
+                "state them at the operation",
+            ),
             (Some(_), true, _) => {
                 ("a call has either \"to\" or \"cost\"", "the operation called states its cost")
             }
@@ -126,7 +231,10 @@ impl Checker<'_> {
             ),
             (None, true, None) => ("a step needs a name", "tables list the step under it"),
             (None, true, Some(&name)) => {
-                let target = Target::Step { name: name.to_owned(), cost: cost? };
+                if keys.cost.is_present && cost.is_none() {
+                    return None;
+                }
+                let target = Target::Step { name: name.to_owned(), cost, resources };
                 let at = keys.section.at.clone();
                 return Some(Call { target, times: self.formula_of(&keys.times), at });
             }
@@ -147,6 +255,7 @@ impl Checker<'_> {
             title: keys.title.text(),
             work: Work {
                 cost: None,
+                resources: Resources::default(),
                 calls: self.calls(&keys.calls),
                 parallel: false,
                 at: keys.section.at.clone(),
@@ -154,6 +263,8 @@ impl Checker<'_> {
             deadline: self.formula_of(&keys.deadline),
             probability: self.probability(&keys.probability),
             budget,
+            limits: self.by_kind(&keys.limits),
+            demand: self.formula_of(&keys.demand),
             observations,
         }
     }
@@ -161,10 +272,12 @@ impl Checker<'_> {
     /// A probability between 0 and 1; the upper end of the middle 95 % by default.
     fn probability(&mut self, entry: &Entry<FormulaText>) -> f64 {
         const DEFAULT: f64 = 0.975;
-        let Some(At { value, at }) = constant_of(entry, &mut self.problems) else { return DEFAULT };
+        let constant = constant_of(entry, &self.units, &mut self.problems);
+        let Some(At { value, at }) = constant else { return DEFAULT };
         if value.dimension == Dimension::NONE && 0.0 < value.value && value.value < 1.0 {
             return value.value;
         }
+        let value = self.units.show(value);
         let message = format!("probability is {value}; it must lie between 0 % and 100 %");
         self.wrong(&at, message, "write it as \"99.9 %\"");
         DEFAULT
@@ -172,12 +285,12 @@ impl Checker<'_> {
 
     fn observation(&mut self, keys: &ObservationKeys<'_>) -> Option<Observation> {
         let before = self.problems.len();
-        let own = constant_of(&keys.value, &mut self.problems);
+        let own = constant_of(&keys.value, &self.units, &mut self.problems);
         if let Some(At { value, at }) = &own
             && value.dimension != Dimension::TIME
         {
-            let message =
-                format!("a measured time must be a time, but this is {}", value.dimension);
+            let found = self.units.name(value.dimension);
+            let message = format!("a measured time must be a time, but this is {found}");
             self.problems.push(Problem::new(at.clone(), message));
         } else if let Some(At { value, at }) = &own
             && value.value < 0.0
@@ -191,7 +304,7 @@ impl Checker<'_> {
             self.wrong(&keys.section.at, "a measured time has no value", hint);
         }
         let time = Some(Dimension::TIME);
-        let found = measured(name, self.measurements, time, &mut self.problems);
+        let found = measured(name, self.measurements, &self.units, time, &mut self.problems);
         if self.problems.len() > before {
             return None;
         }
@@ -216,7 +329,8 @@ impl Checker<'_> {
                 index
             });
             let mut value = |(name, text): &(At<&str>, FormulaText)| {
-                let value = constant(text).map_err(|problem| self.problems.push(problem)).ok()?;
+                let value = constant(text, &self.units);
+                let value = value.map_err(|problem| self.problems.push(problem)).ok()?;
                 Some((name.value.to_owned(), value))
             };
             let figures = keys.figures.items().iter().filter_map(&mut value).collect();
@@ -231,9 +345,10 @@ impl Checker<'_> {
     fn sweep(&mut self, keys: &SweepKeys<'_>) -> Sweep {
         let figure = keys.figure.text();
         let step = |text: &FormulaText| {
-            let value = constant(text).map_err(|problem| self.problems.push(problem)).ok()?;
+            let value = constant(text, &self.units);
+            let value = value.map_err(|problem| self.problems.push(problem)).ok()?;
             let what_if = WhatIf {
-                name: value.to_string(),
+                name: self.units.show(value).to_string(),
                 title: String::new(),
                 after: None,
                 figures: vec![(figure.clone(), value)],
@@ -267,6 +382,7 @@ impl Checker<'_> {
         let chunk = if keys.chunk.is_present { self.bytes(&keys.chunk) } else { object };
         let [hit, miss, processing] =
             [&keys.hit, &keys.miss, &keys.processing].map(|entry| self.formula_of(entry));
+        let resources = self.resources(&keys.costs, &keys.capacity);
         let requests = keys.requests.get().and_then(|requests| self.requests(requests));
         let upstream = self.upstream(keys, above);
         let (object, chunk) = (object?, chunk?);
@@ -288,6 +404,7 @@ impl Checker<'_> {
             processing,
             hit: hit?,
             miss: miss?,
+            resources,
             requests,
             before,
             first,
@@ -344,9 +461,13 @@ impl Checker<'_> {
     }
 
     fn bytes(&mut self, entry: &Entry<FormulaText>) -> Option<f64> {
-        let At { value: found, at } = constant_of(entry, &mut self.problems)?;
+        let At { value: found, at } = constant_of(entry, &self.units, &mut self.problems)?;
         let message = if found.dimension != Dimension::INFORMATION {
-            format!("{} is {}; expected a number of bytes", entry.key, found.dimension)
+            format!(
+                "{} is {}; expected a number of bytes",
+                entry.key,
+                self.units.name(found.dimension)
+            )
         } else if found.value <= 0.0 {
             format!("{} must be above zero", entry.key)
         } else {
@@ -370,7 +491,7 @@ impl Checker<'_> {
     fn weights(&mut self, entry: &Entry<Vec<FormulaText>>) -> Option<Vec<f64>> {
         let mut weights = Vec::new();
         for text in entry.items() {
-            match constant(text) {
+            match constant(text, &self.units) {
                 Ok(weight) if weight.dimension == Dimension::NONE && weight.value >= 0.0 => {
                     weights.push(weight.value);
                 }
@@ -396,6 +517,12 @@ impl Checker<'_> {
     fn names(&mut self, root: &ModelKeys<'_>) {
         let mut seen = BTreeMap::new();
         for (name, _) in root.figures.items() {
+            let is_own = self.units.unit(name.value).is_ok() && name.value.parse::<Unit>().is_err();
+            if is_own {
+                let message = format!("\"{}\" is already the name of a unit", name.value);
+                let hint = format!("rename one of them: \"5 ms/{}\" is a unit", name.value);
+                self.wrong(&name.at, message, &hint);
+            }
             self.name(name, "figure", name.value.split('.').all(is_word), &mut seen);
         }
         for (name, keys) in root.components.items() {
@@ -489,7 +616,8 @@ impl Checker<'_> {
             let Some(name) = &keys.figure.stated else { continue };
             if self.is_figure(name, root) {
                 for text in keys.values.items() {
-                    self.replaced(name.value, text, constant(text).ok(), model);
+                    let value = constant(text, &self.units).ok();
+                    self.replaced(name.value, text, value, model);
                 }
             }
         }
@@ -512,11 +640,38 @@ impl Checker<'_> {
         if let (Some(known), Some(value)) = (known, value)
             && known.nominal.dimension != value.dimension
         {
-            let own = known.nominal.dimension;
-            let message = format!("{name} is {own}, but this is {}", value.dimension);
+            let [own, found] =
+                [known.nominal, value].map(|quantity| self.units.name(quantity.dimension));
+            let message = format!("{name} is {own}, but this is {found}");
             self.problems.push(Problem::new(text.at.clone(), message));
         }
     }
+}
+
+/// The problem of a declared unit. `at` is the place of its quantity or its value.
+fn declaration(error: &DeclarationError, symbol: &At<&str>, at: &Range<usize>) -> Problem {
+    use DeclarationError::{Name, Quantity, Symbol, Taken, TooMany, Value};
+    let (at, hint) = match error {
+        Name { .. } => (at, "use letters, digits and \"_\", with a letter first".to_owned()),
+        Symbol { .. } => {
+            let hint =
+                "use up to 16 letters, digits and \"_\", with a letter first; \"2e3\" is a number";
+            (&symbol.at, hint.to_owned())
+        }
+        Quantity { unit, .. } => {
+            (at, format!("give {} a value instead: value = \"1 {unit}\"", symbol.value))
+        }
+        Taken { text, .. } if *text != symbol.value => {
+            (&symbol.at, "choose another symbol, or leave out prefixes".to_owned())
+        }
+        Taken { .. } => (&symbol.at, "choose another symbol".to_owned()),
+        Value { .. } => (at, "write its value in other units, such as \"0.01 EUR\"".to_owned()),
+        TooMany { .. } => {
+            let hint = "a count needs no quantity of its own: write it as a number without a unit";
+            (at, hint.to_owned())
+        }
+    };
+    Problem::new(at.clone(), error.to_string()).hint(hint)
 }
 
 const WORD_HINT: &str = "use letters, digits and \"_\", not a digit first";
@@ -578,11 +733,32 @@ fn absent(root: &ModelKeys<'_>, given: &Measurements) -> Vec<String> {
     figures.chain(chains).collect()
 }
 
+/// The dimension of all capacities and demands: that of the first one, if it is something per time.
+fn capacity_dimension(model: &Model) -> Dimension {
+    let Definitions { inputs, pieces, .. } = definitions(model, &[], &some_ratio);
+    let ought = pieces.iter().map(|piece| (piece.definition.name.as_str(), piece.dimension));
+    let given = inputs.iter().map(|input| (input.name.as_str(), input.nominal.dimension));
+    let dimensions: BTreeMap<&str, Dimension> = ought.chain(given).collect();
+    let mut capacities = pieces.iter().filter(|piece| piece.is_capacity);
+    let first = capacities.find_map(|piece| {
+        let found = piece.definition.expression.dimension(&dimensions, &model.units).ok()?;
+        found.is_per_time().then_some(found)
+    });
+    first.unwrap_or(Dimension::RATE)
+}
+
+/// A hit ratio for checks that do not depend on it.
+fn some_ratio(_: &Cache) -> HitRatio {
+    HitRatio { nominal: 0.5, std: 0.0, systematic: 0.0 }
+}
+
 /// Checks that the formulas fit together, in the model, in every what-if and in every step of a sweep.
 fn networks(root: &ModelKeys<'_>, model: &Model, problems: &mut Vec<Problem>) {
-    // The formulas do not depend on the hit ratio.
-    let some = |_: &Cache| HitRatio { nominal: 0.5, std: 0.0, systematic: 0.0 };
-    problems.extend(network_problems(root, definitions(model, &[], &some), model));
+    let are_known = problems.is_empty();
+    let check = |path: &[&WhatIf]| {
+        network_problems(root, definitions(model, path, &some_ratio), model, are_known)
+    };
+    problems.extend(check(&[]));
     let what_ifs =
         model.what_ifs.iter().enumerate().map(|(index, what_if)| {
             (format!("the what-if \"{}\"", what_if.name), model.path(index))
@@ -593,8 +769,7 @@ fn networks(root: &ModelKeys<'_>, model: &Model, problems: &mut Vec<Problem>) {
         sweep.steps.iter().map(move |(_, step)| (place(step), vec![step]))
     });
     for (place, path) in what_ifs.chain(steps) {
-        let found = network_problems(root, definitions(model, &path, &some), model);
-        for mut problem in found {
+        for mut problem in check(&path) {
             if !problems.iter().any(|known| problem.message.starts_with(&known.message)) {
                 problem.message += &format!(" (in {place})");
                 problems.push(problem);
@@ -606,9 +781,29 @@ fn networks(root: &ModelKeys<'_>, model: &Model, problems: &mut Vec<Problem>) {
     }
     // Without circles every tree is finite.
     if problems.is_empty() {
-        for (chain, (name, _)) in model.chains.iter().zip(root.chains.items()) {
-            if let Err(error) = tree::nodes(model, chain) {
-                problems.push(Problem::new(name.at.clone(), error.to_string()));
+        for (chain, (name, keys)) in model.chains.iter().zip(root.chains.items()) {
+            match tree::nodes(model, &[], chain) {
+                Err(error) => problems.push(Problem::new(name.at.clone(), error.to_string())),
+                Ok(nodes)
+                    if chain.demand.is_some() && !nodes.iter().any(|node| node.has_capacity) =>
+                {
+                    let message = format!("nothing in the chain {} has a capacity", chain.name);
+                    let hint = "state the capacity of an operation or a step, or leave out demand";
+                    problems.push(Problem::new(keys.demand.key_at.clone(), message).hint(hint));
+                }
+                Ok(_) => {}
+            }
+        }
+    }
+    // The capacity of a chain needs the tree of each what-if, too.
+    if problems.is_empty() && model.has_capacity() {
+        for (index, (name, _)) in root.what_if.items().iter().enumerate() {
+            let path = model.path(index);
+            for chain in &model.chains {
+                if let Err(error) = tree::nodes(model, &path, chain) {
+                    let message = format!("in the chain {}: {error}", chain.name);
+                    problems.push(Problem::new(name.at.clone(), message));
+                }
             }
         }
     }
@@ -617,8 +812,7 @@ fn networks(root: &ModelKeys<'_>, model: &Model, problems: &mut Vec<Problem>) {
 /// Caches that are reached at the misses of another one, but with the requests of that one: it takes the popular
 /// requests away.
 fn unfiltered(root: &ModelKeys<'_>, model: &Model) -> Vec<Problem> {
-    let some = |_: &Cache| HitRatio { nominal: 0.5, std: 0.0, systematic: 0.0 };
-    let pieces = definitions(model, &[], &some).pieces;
+    let pieces = definitions(model, &[], &some_ratio).pieces;
     let formula: BTreeMap<&str, &Expression> = pieces
         .iter()
         .map(|piece| (piece.definition.name.as_str(), &piece.definition.expression))
@@ -652,7 +846,13 @@ fn unfiltered(root: &ModelKeys<'_>, model: &Model) -> Vec<Problem> {
     problems
 }
 
-fn network_problems(root: &ModelKeys<'_>, found: Definitions, model: &Model) -> Vec<Problem> {
+/// `are_known` states whether every operation that is called exists.
+fn network_problems(
+    root: &ModelKeys<'_>,
+    found: Definitions,
+    model: &Model,
+    are_known: bool,
+) -> Vec<Problem> {
     let Definitions { inputs, correlations, pieces } = found;
     // Each formula is checked against the expected dimensions of all others, so that one mistake is one problem.
     let ought = pieces.iter().map(|piece| (piece.definition.name.as_str(), piece.dimension));
@@ -660,23 +860,24 @@ fn network_problems(root: &ModelKeys<'_>, found: Definitions, model: &Model) -> 
     let dimensions: BTreeMap<&str, Dimension> = ought.chain(given).collect();
     let mut problems = Vec::new();
     for Piece { definition, at, dimension, .. } in pieces.iter().filter(|piece| piece.written) {
-        match definition.expression.dimension(&dimensions) {
+        match definition.expression.dimension(&dimensions, &model.units) {
             Ok(found) if found == *dimension => {}
             Ok(found) => {
-                let message = format!("this is {found}; expected {dimension}");
+                let [found, expected] = [found, *dimension].map(|of| model.units.name(of));
+                let message = format!("this is {found}; expected {expected}");
                 problems.push(Problem::new(at.clone(), message));
             }
             Err(error) => problems.push(problem(at, &error)),
         }
     }
-    match physical(inputs, &correlations, pieces.clone()) {
-        Ok(network) => problems.extend(impossible(&network, &pieces)),
+    match physical(model, inputs, &correlations, pieces.clone()) {
+        Ok(network) => problems.extend(impossible(&network, &pieces, &model.units)),
         Err(errors) => {
             let found =
                 errors.iter().filter_map(|error| network_problem(root, error, &pieces, model));
             problems.extend(found);
             // Errors of derived formulas matter only if all written ones are sound.
-            if problems.is_empty() {
+            if problems.is_empty() && are_known {
                 problems.extend(errors.iter().map(|error| Problem::new(None, error.to_string())));
             }
         }
@@ -686,7 +887,7 @@ fn network_problems(root: &ModelKeys<'_>, found: Definitions, model: &Model) -> 
 
 /// The first written formula, in the order of dependence, whose value is impossible at the nominal values: negative,
 /// not finite, or with a share or a load above 1.
-fn impossible(network: &Network, pieces: &[Piece]) -> Option<Problem> {
+fn impossible(network: &Network, pieces: &[Piece], units: &Units) -> Option<Problem> {
     let inputs = network.inputs().iter();
     let mut values: BTreeMap<&str, f64> =
         inputs.map(|input| (input.name.as_str(), input.nominal.value)).collect();
@@ -695,10 +896,10 @@ fn impossible(network: &Network, pieces: &[Piece]) -> Option<Problem> {
         let value = *steps.last().expect("a formula has a value");
         let piece = pieces.iter().find(|piece| piece.definition.name == *name && piece.written);
         let found = piece.and_then(|piece| {
-            let shown = Quantity { value, dimension: piece.dimension };
+            let found = Quantity { value, dimension: piece.dimension };
             overload(piece, &steps)
                 .or_else(|| impossible_rest(piece, &steps))
-                .or_else(|| impossible_value(piece, shown))
+                .or_else(|| impossible_value(piece, found, units))
         });
         if found.is_some() {
             return found;
@@ -744,15 +945,15 @@ fn impossible_rest(piece: &Piece, steps: &[f64]) -> Option<Problem> {
 }
 
 /// The problem of a time, a count or a rate that is negative or not finite.
-fn impossible_value(piece: &Piece, shown: Quantity) -> Option<Problem> {
+fn impossible_value(piece: &Piece, found: Quantity, units: &Units) -> Option<Problem> {
     let problem = |message: String| Problem::new(piece.at.clone(), message);
-    if !shown.value.is_finite() {
+    if !found.value.is_finite() {
         let hint =
             "check for a division by zero, and for the root or the logarithm of a negative number";
         return Some(problem("the formula has no finite value".to_owned()).hint(hint));
     }
-    (shown.value < 0.0).then(|| {
-        problem(format!("this is {shown}; it must not be negative"))
+    (found.value < 0.0 && !piece.may_be_negative).then(|| {
+        problem(format!("this is {}; it must not be negative", units.show(found)))
             .hint("times, numbers of calls and rates are at least 0")
     })
 }

@@ -11,7 +11,7 @@ use super::keys::{DistributionWord, FigureKeys};
 use super::{FigureSource, Measured, Measurements, ModelFigure};
 use crate::expression::{Expression, ExpressionError, Interval};
 use crate::uncertain::{Distribution, Input};
-use hemiola_quantity::{Dimension, Quantity, Unit};
+use hemiola_quantity::{Dimension, Quantity, Units};
 
 /// The error of a formula as a problem of the file.
 pub(super) fn problem(at: &Range<usize>, error: &ExpressionError) -> Problem {
@@ -28,16 +28,20 @@ pub(super) fn within(at: &Range<usize>, inner: &Range<usize>) -> Range<usize> {
 ///
 /// # Errors
 /// The formula is invalid, has a name, or has no finite value.
-pub fn constant(text: &FormulaText) -> Result<Quantity, Problem> {
+pub fn constant(text: &FormulaText, units: &Units) -> Result<Quantity, Problem> {
     let refused = |error: ExpressionError| problem(&text.at, &error);
-    let expression = Expression::parse(&text.text).map_err(refused)?;
+    let expression = Expression::parse_with(&text.text, units).map_err(refused)?;
     if let Some((name, at)) = expression.names().next() {
         let at = text.at.start + at.start..text.at.start + at.end;
-        return Err(Problem::new(at, format!("expected a value, found the name \"{name}\""))
-            .hint("write numbers with their units, such as \"80 us\""));
+        let hint = match units.unit(name) {
+            Ok(_) => format!("a unit follows a number: \"1 {name}\""),
+            Err(_) => "write numbers with their units, such as \"80 us\"".to_owned(),
+        };
+        let message = format!("expected a value, found the name \"{name}\"");
+        return Err(Problem::new(at, message).hint(hint));
     }
     let nothing = BTreeMap::<&str, Dimension>::new();
-    let dimension = expression.dimension(&nothing).map_err(refused)?;
+    let dimension = expression.dimension(&nothing, units).map_err(refused)?;
     let value: f64 = expression.evaluate(&BTreeMap::<&str, f64>::new()).map_err(refused)?;
     if !value.is_finite() {
         return Err(Problem::new(text.at.clone(), "the formula has no finite value"));
@@ -48,10 +52,11 @@ pub fn constant(text: &FormulaText) -> Result<Quantity, Problem> {
 /// The constant of an entry, if the entry has one and its formula is valid.
 pub fn constant_of(
     entry: &Entry<FormulaText>,
+    units: &Units,
     problems: &mut Vec<Problem>,
 ) -> Option<At<Quantity>> {
     let text = entry.get()?;
-    let value = constant(text).map_err(|problem| problems.push(problem)).ok()?;
+    let value = constant(text, units).map_err(|problem| problems.push(problem)).ok()?;
     Some(At { value, at: text.at.clone() })
 }
 
@@ -59,12 +64,13 @@ pub fn constant_of(
 pub(super) fn measured(
     name: Option<&At<&str>>,
     measurements: Option<&Measurements>,
+    units: &Units,
     expected: Option<Dimension>,
     problems: &mut Vec<Problem>,
 ) -> Option<(Quantity, Measured)> {
     let name = name?;
     let found = measurements?.get(name.value)?;
-    let Ok(unit) = found.unit.parse::<Unit>() else {
+    let Ok(unit) = units.unit(&found.unit) else {
         let message =
             format!("{} was measured in \"{}\", which is not a unit", found.name, found.unit);
         problems.push(Problem::new(name.at.clone(), message));
@@ -93,11 +99,12 @@ pub(super) fn figure(
     keys: &FigureKeys<'_>,
     earlier: &[ModelFigure],
     measurements: Option<&Measurements>,
+    units: &Units,
     problems: &mut Vec<Problem>,
 ) -> Option<ModelFigure> {
-    let own = stated(name, keys, earlier);
+    let own = stated(name, keys, earlier, units);
     let expected = own.as_ref().ok().and_then(|own| own.as_ref()).map(|own| own.nominal.dimension);
-    let taken = measured(keys.measured.stated.as_ref(), measurements, expected, problems);
+    let taken = measured(keys.measured.stated.as_ref(), measurements, units, expected, problems);
     let stated_source = keys.source.get().copied().unwrap_or(FigureSource::Guess);
     let input = match (&taken, own) {
         (_, Err(found)) => {
@@ -145,19 +152,21 @@ fn stated(
     name: &str,
     keys: &FigureKeys<'_>,
     earlier: &[ModelFigure],
+    units: &Units,
 ) -> Result<Option<Input>, Vec<Problem>> {
     let input = if keys.readings.is_present {
-        one_way(name, keys, &keys.readings.key_at).and_then(|()| readings(name, keys))?
+        one_way(name, keys, &keys.readings.key_at).and_then(|()| readings(name, keys, units))?
     } else if keys.mixture.is_present {
-        one_way(name, keys, &keys.mixture.key_at).and_then(|()| mixture(name, keys, earlier))?
+        one_way(name, keys, &keys.mixture.key_at)
+            .and_then(|()| mixture(name, keys, earlier, units))?
     } else {
         let entries = [&keys.value, &keys.low, &keys.high];
-        let Some(input) = input(name, entries, keys.distribution.stated.as_ref())? else {
+        let Some(input) = input(name, entries, keys.distribution.stated.as_ref(), units)? else {
             return Ok(None);
         };
-        varied(input, keys).map_err(|problem| vec![problem])?
+        varied(input, keys, units).map_err(|problem| vec![problem])?
     };
-    offset(input, keys).map(Some).map_err(|problem| vec![problem])
+    offset(input, keys, units).map(Some).map_err(|problem| vec![problem])
 }
 
 /// Refuses other descriptions of a range beside readings or a mixture.
@@ -175,19 +184,20 @@ fn one_way(name: &str, keys: &FigureKeys<'_>, at: &Range<usize>) -> Result<(), V
 }
 
 /// One of several readings; the value is their median unless stated.
-fn readings(name: &str, keys: &FigureKeys<'_>) -> Result<Input, Vec<Problem>> {
+fn readings(name: &str, keys: &FigureKeys<'_>, units: &Units) -> Result<Input, Vec<Problem>> {
     let mut problems = Vec::new();
     let mut found: Vec<At<Quantity>> = Vec::new();
     for text in keys.readings.items() {
-        match constant(text) {
+        match constant(text, units) {
             Ok(value) => found.push(At { value, at: text.at.clone() }),
             Err(problem) => problems.push(problem),
         }
     }
-    let value = constant_of(&keys.value, &mut problems);
+    let value = constant_of(&keys.value, units, &mut problems);
     let dimension = value.as_ref().or(found.first()).map(|one| one.value.dimension);
     for one in found.iter().filter(|one| Some(one.value.dimension) != dimension) {
-        let message = format!("{name}: this reading is {}, others are not", one.value.dimension);
+        let reading = units.name(one.value.dimension);
+        let message = format!("{name}: this reading is {reading}, others are not");
         problems.push(Problem::new(one.at.clone(), message));
     }
     let values: Vec<f64> = found.iter().map(|one| one.value.value).collect();
@@ -211,11 +221,12 @@ fn mixture(
     name: &str,
     keys: &FigureKeys<'_>,
     earlier: &[ModelFigure],
+    units: &Units,
 ) -> Result<Input, Vec<Problem>> {
     let mut problems = Vec::new();
     let mut parts: Vec<(f64, Input)> = Vec::new();
     for part in keys.mixture.items() {
-        let share = constant_of(&part.share, &mut problems);
+        let share = constant_of(&part.share, units, &mut problems);
         let Some(of) = &part.of.stated else { continue };
         let known = earlier.iter().map(|figure| &figure.input).find(|input| input.name == of.value);
         let Some(known) = known else {
@@ -234,7 +245,7 @@ fn mixture(
             Some(share) => problems.push(
                 Problem::new(
                     share.at,
-                    format!("a share is a number, not {}", share.value.dimension),
+                    format!("a share is a number, not {}", units.name(share.value.dimension)),
                 )
                 .hint("write it as \"90 %\""),
             ),
@@ -244,8 +255,10 @@ fn mixture(
     let dimension = parts.first().map_or(Dimension::NONE, |(_, part)| part.nominal.dimension);
     if let Some((_, other)) = parts.iter().find(|(_, part)| part.nominal.dimension != dimension) {
         let message = format!(
-            "{name}: {} is {}, other parts are {dimension}",
-            other.name, other.nominal.dimension
+            "{name}: {} is {}, other parts are {}",
+            other.name,
+            units.name(other.nominal.dimension),
+            units.name(dimension)
         );
         problems.push(Problem::new(keys.mixture.key_at.clone(), message));
     }
@@ -263,8 +276,8 @@ fn mixture(
 }
 
 /// The input with the variation of the figure.
-fn varied(input: Input, keys: &FigureKeys<'_>) -> Result<Input, Problem> {
-    let stochastic = amount(&keys.stochastic, input.nominal)?;
+fn varied(input: Input, keys: &FigureKeys<'_>, units: &Units) -> Result<Input, Problem> {
+    let stochastic = amount(&keys.stochastic, input.nominal, units)?;
     let again = if stochastic.is_some() { Some(&keys.stochastic.key_at) } else { None };
     let again = again.or(keys.shape.is_present.then_some(&keys.shape.key_at));
     match again {
@@ -279,10 +292,10 @@ fn varied(input: Input, keys: &FigureKeys<'_>) -> Result<Input, Problem> {
 }
 
 /// The input with the offset and the bounds of the figure.
-fn offset(input: Input, keys: &FigureKeys<'_>) -> Result<Input, Problem> {
-    let systematic = amount(&keys.systematic, input.nominal)?.unwrap_or(0.0);
-    let low = bound(&keys.at_least, input.nominal)?.unwrap_or(f64::NEG_INFINITY);
-    let high = bound(&keys.at_most, input.nominal)?.unwrap_or(f64::INFINITY);
+fn offset(input: Input, keys: &FigureKeys<'_>, units: &Units) -> Result<Input, Problem> {
+    let systematic = amount(&keys.systematic, input.nominal, units)?.unwrap_or(0.0);
+    let low = bound(&keys.at_least, input.nominal, units)?.unwrap_or(f64::NEG_INFINITY);
+    let high = bound(&keys.at_most, input.nominal, units)?.unwrap_or(f64::INFINITY);
     if low > high {
         let message = format!("{}: at_most is below at_least", input.name);
         return Err(Problem::new(keys.at_most.key_at.clone(), message).hint("swap the two"));
@@ -291,14 +304,18 @@ fn offset(input: Input, keys: &FigureKeys<'_>) -> Result<Input, Problem> {
 }
 
 /// A bound in the dimension of the value.
-fn bound(entry: &Entry<FormulaText>, nominal: Quantity) -> Result<Option<f64>, Problem> {
+fn bound(
+    entry: &Entry<FormulaText>,
+    nominal: Quantity,
+    units: &Units,
+) -> Result<Option<f64>, Problem> {
     let Some(text) = entry.get() else { return Ok(None) };
-    let found = constant(text)?;
+    let found = constant(text, units)?;
     if found.dimension == nominal.dimension {
         return Ok(Some(found.value));
     }
-    let message =
-        format!("{} is {}, the value is {}", entry.key, found.dimension, nominal.dimension);
+    let [found, own] = [found.dimension, nominal.dimension].map(|of| units.name(of));
+    let message = format!("{} is {found}, the value is {own}", entry.key);
     Err(Problem::new(text.at.clone(), message).hint("write it in the unit of the value"))
 }
 
@@ -372,9 +389,10 @@ pub fn input(
     name: &str,
     entries: [&Entry<FormulaText>; 3],
     word: Option<&At<DistributionWord>>,
+    units: &Units,
 ) -> Result<Option<Input>, Vec<Problem>> {
     let mut problems = Vec::new();
-    let [value, low, high] = entries.map(|entry| constant_of(entry, &mut problems));
+    let [value, low, high] = entries.map(|entry| constant_of(entry, units, &mut problems));
     let unreadable = |entry: &&Entry<FormulaText>| entry.is_present && entry.stated.is_none();
     if !problems.is_empty() || entries.iter().any(unreadable) {
         return Err(problems);
@@ -382,7 +400,7 @@ pub fn input(
     let input = match (value, low, high) {
         (None, None, None) => return Ok(None),
         (Some(value), None, None) => Ok(Input::exact(name, value.value)),
-        (value, Some(low), Some(high)) => between(name, value, low, high, word),
+        (value, Some(low), Some(high)) => between(name, value, [low, high], word, units),
         (_, Some(one), None) | (_, None, Some(one)) => {
             Err(Problem::new(one.at, format!("{name}: its range has only one end"))
                 .hint("low and high go together"))
@@ -394,9 +412,9 @@ pub fn input(
 fn between(
     name: &str,
     value: Option<At<Quantity>>,
-    low: At<Quantity>,
-    high: At<Quantity>,
+    [low, high]: [At<Quantity>; 2],
     stated: Option<&At<DistributionWord>>,
+    units: &Units,
 ) -> Result<Input, Problem> {
     use DistributionWord::{
         Exact, LogNormal, Normal, Pareto, SplitNormal, Triangular, Uniform, Weibull,
@@ -407,7 +425,7 @@ fn between(
     let word = stated.map_or(Uniform, |word| word.value);
     let dimension = low.value.dimension;
     if let Some(other) = value.iter().chain([&high]).find(|one| one.value.dimension != dimension) {
-        let message = format!("its low end is {dimension}, but this is not");
+        let message = format!("its low end is {}, but this is not", units.name(dimension));
         return wrong(&other.at, &message, "write all of them in units of the same dimension");
     }
     let (low_at, low, high_at, high) = (low.at, low.value.value, high.at, high.value.value);
@@ -497,16 +515,21 @@ fn pareto(low: f64, high: f64) -> (f64, f64) {
 }
 
 /// A width in the unit of the value, or in % of it where it has a unit.
-fn amount(entry: &Entry<FormulaText>, nominal: Quantity) -> Result<Option<f64>, Problem> {
+fn amount(
+    entry: &Entry<FormulaText>,
+    nominal: Quantity,
+    units: &Units,
+) -> Result<Option<f64>, Problem> {
     let Some(text) = entry.get() else { return Ok(None) };
-    let (key, Quantity { value, dimension }) = (entry.key, constant(text)?);
+    let (key, Quantity { value, dimension }) = (entry.key, constant(text, units)?);
     let wrong = |message: String, hint| Err(Problem::new(text.at.clone(), message).hint(hint));
     let size = if dimension == nominal.dimension {
         value
     } else if dimension == Dimension::NONE {
         value * nominal.value.abs()
     } else {
-        let message = format!("{key} is {dimension}, the value is {}", nominal.dimension);
+        let [found, own] = [dimension, nominal.dimension].map(|of| units.name(of));
+        let message = format!("{key} is {found}, the value is {own}");
         return wrong(message, "write it in the unit of the value, or in %");
     };
     if size < 0.0 {

@@ -17,6 +17,8 @@ const WHAT_IFS_MAX: usize = 100;
 const CACHES_MAX: usize = 20;
 const TABLES_MAX: usize = 50;
 const PARTS_MAX: usize = 20;
+const UNITS_MAX: usize = 100;
+const COSTS_MAX: usize = 20;
 /// Values of a sweep. Each takes as many samples as the model itself.
 const STEPS_MAX: usize = 50;
 /// Readings of a figure.
@@ -35,10 +37,14 @@ sections! {
         may seed: u64 = 1, Shape::Whole(0, i64::MAX), "Seed of all randomness.";
         may samples: usize = 100_000, Shape::Whole(SAMPLES_MIN as i64, SAMPLES_MAX as i64),
             "Samples of a Monte Carlo propagation.";
+        may units: Named<'s, UnitKeys<'s>>, Shape::Named(UnitKeys::TABLE, UNITS_MAX),
+            "Units of the model's own, such as EUR or req, by symbol.";
         may figures: Named<'s, FigureKeys<'s>>, Shape::Named(FigureKeys::TABLE, FIGURES_MAX),
             "The values that formulas use.";
         may correlation: Vec<CorrelationKeys<'s>>, Shape::Many(CorrelationKeys::TABLE, TABLES_MAX),
             "Figures that vary together.";
+        may costs: Named<'s, FormulaText>, Shape::NamedFormulas(COSTS_MAX),
+            "The costs of operations besides time, each with its unit instead of a formula: energy = \"J/req\".";
         may components: Named<'s, ComponentKeys<'s>>, Shape::Named(ComponentKeys::TABLE, COMPONENTS_MAX),
             "The parts of the system.";
         may caches: Named<'s, CacheKeys<'s>>, Shape::Named(CacheKeys::TABLE, CACHES_MAX),
@@ -48,6 +54,17 @@ sections! {
         may sweep: Vec<SweepKeys<'s>>, Shape::Many(SweepKeys::TABLE, TABLES_MAX), "A figure over several values.";
         may overhead: Vec<OverheadKeys<'s>>, Shape::Many(OverheadKeys::TABLE, TABLES_MAX),
             "Tables of rates against costs.";
+    }
+
+    /// `[units.SYMBOL]`
+    pub(super) struct UnitKeys<'s> = "a unit" {
+        may title: &'s str, Shape::Text, "One line for lists.";
+        may quantity: &'s str, Shape::Text,
+            "The name of a quantity of the model's own, such as \"money\", whose base unit this is.";
+        may value: FormulaText, Shape::Formula,
+            "Instead of quantity: its value in built-in units or those above it, such as \"0.01 EUR\".";
+        may prefixes: bool = false, Shape::Boolean,
+            "Whether it takes the prefixes f p n µ u m c k M G T. Results are then shown with them, too.";
     }
 
     /// `[figures.NAME]`
@@ -107,6 +124,9 @@ sections! {
     pub(super) struct OperationKeys<'s> = "an operation" {
         may title: &'s str, Shape::Text, "One line for tables.";
         may cost: FormulaText, Shape::Formula, "Its own time, without its calls.";
+        may costs: Named<'s, FormulaText>, Shape::NamedFormulas(COSTS_MAX),
+            "What one call costs besides time, without its calls, by the names in [costs].";
+        may capacity: FormulaText, Shape::Formula, "The most calls that it can carry in a time, such as \"500 req/s\".";
         may calls: Vec<CallKeys<'s>>, Shape::Many(CallKeys::TABLE, CALLS_MAX), "The operations that it calls.";
         may parallel: bool = false, Shape::Boolean,
             "Whether the calls run at the same time: the longest counts. Repeated calls (times) follow each other.";
@@ -116,6 +136,9 @@ sections! {
     pub(super) struct CallKeys<'s> = "a call" {
         may to: &'s str, Shape::Text, "The operation, as \"component.operation\" or \"cache.request\".";
         may cost: FormulaText, Shape::Formula, "Instead of to: the time of a step that is not an operation.";
+        may costs: Named<'s, FormulaText>, Shape::NamedFormulas(COSTS_MAX),
+            "What such a step costs besides time, as for an operation.";
+        may capacity: FormulaText, Shape::Formula, "The capacity of such a step, as of an operation.";
         may name: &'s str, Shape::Text, "The name of such a step.";
         may times: FormulaText, Shape::Formula, else "1", "Number of calls.";
     }
@@ -127,8 +150,12 @@ sections! {
         may deadline: FormulaText, Shape::Formula, "Time within which the chain should end.";
         may budget: Named<'s, FormulaText>, Shape::NamedFormulas(OPERATIONS_MAX),
             "The most time of an operation in the chain, over all its calls.";
+        may limits: Named<'s, FormulaText>, Shape::NamedFormulas(COSTS_MAX),
+            "The most that the chain may cost besides time, by the names in [costs].";
+        may demand: FormulaText, Shape::Formula,
+            "How often the chain has to run in a time, such as \"150 req/s\"; needs an operation with a capacity.";
         may probability: FormulaText, Shape::Formula, else "97.5 %",
-            "The probability with which deadline and budget must be kept, for any systematic offset.";
+            "The probability with which deadline, budget, limits and demand must be kept, for any systematic offset.";
         may measured: Vec<ObservationKeys<'s>>, Shape::Many(ObservationKeys::TABLE, TABLES_MAX),
             "Measured times of the chain.";
     }
@@ -173,6 +200,9 @@ sections! {
             "Time to process an object: at every request if stored raw, at a miss if stored processed.";
         must hit: FormulaText, Shape::Formula, "Time to get a cached chunk.";
         must miss: FormulaText, Shape::Formula, "Time to get a chunk that is not cached.";
+        may costs: Named<'s, FormulaText>, Shape::NamedFormulas(COSTS_MAX),
+            "What one request costs besides time, on average over hits and misses, by the names in [costs].";
+        may capacity: FormulaText, Shape::Formula, "The most requests in a time that it can carry.";
         may requests: RequestsKeys<'s>, Shape::One(RequestsKeys::TABLE),
             "The distribution of requests over objects. Requests are independent of each other.";
         may behind: &'s str, Shape::Text,

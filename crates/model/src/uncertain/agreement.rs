@@ -28,7 +28,8 @@ pub(super) fn warnings(
     violations: &[usize],
 ) -> Vec<String> {
     let samples = found.predicted.central.count();
-    let shown = |value: f64| Quantity { value, dimension: found.dimension }.to_string();
+    let shown =
+        |value: f64| network.show(Quantity { value, dimension: found.dimension }).to_string();
     // The part of a difference that chance alone explains.
     let chance = 4.0 / (samples as f64).sqrt();
     // Smaller differences are rounding.

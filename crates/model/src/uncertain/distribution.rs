@@ -6,7 +6,7 @@ use statrs::function::erf::{erfc, erfc_inv};
 use statrs::function::gamma::gamma;
 
 use crate::expression::Interval;
-use hemiola_quantity::{Dimension, Quantity};
+use hemiola_quantity::{Dimension, Quantity, Units};
 
 /// The score that bounds the worst case of an unbounded distribution: 99.7 % of a normal one lie within.
 const SCORE_WORST: f64 = 3.0;
@@ -259,7 +259,7 @@ impl Input {
     }
 
     /// Everything that is wrong with this input, one sentence each.
-    pub(super) fn problems(&self) -> Vec<String> {
+    pub(super) fn problems(&self, units: &Units) -> Vec<String> {
         let mut found = Vec::new();
         let nominal = self.nominal.value;
         let mut reject = |wrong: bool, problem: String| found.extend(wrong.then_some(problem));
@@ -272,16 +272,16 @@ impl Input {
             let wrong = freedom.is_nan() || freedom < 1.0;
             reject(wrong, format!("{freedom} degrees of freedom; there must be at least 1"));
         }
-        found.extend(self.distribution.problem(nominal));
+        found.extend(self.distribution.problem(nominal, units));
         if found.is_empty() {
-            found.extend(self.contradiction());
+            found.extend(self.contradiction(units));
         }
         found
     }
 
     /// A contradiction between the bounds and the rest, if there is one.
-    fn contradiction(&self) -> Option<String> {
-        let show = |value: f64| Quantity { value, ..self.nominal }.to_string();
+    fn contradiction(&self, units: &Units) -> Option<String> {
+        let show = |value: f64| units.show(Quantity { value, ..self.nominal }).to_string();
         let Interval { low, high } = self.bounds;
         let nominal = self.nominal.value;
         if !self.bounds.holds(nominal) {
@@ -558,7 +558,7 @@ impl Distribution {
     }
 
     /// Why this is not a distribution around the nominal value.
-    fn problem(&self, nominal: f64) -> Option<String> {
+    fn problem(&self, nominal: f64, units: &Units) -> Option<String> {
         let positive = |what: &str| {
             (nominal <= 0.0).then(|| {
                 format!("the nominal value is {nominal}; a {what} value is greater than 0")
@@ -596,7 +596,7 @@ impl Distribution {
             }
             Self::Mixture(parts) => parts
                 .iter()
-                .find_map(|(_, part)| part.problems().into_iter().next())
+                .find_map(|(_, part)| part.problems(units).into_iter().next())
                 .or_else(|| {
                     let sum: f64 = parts.iter().map(|(share, _)| *share).sum();
                     let wrong =
@@ -721,7 +721,7 @@ mod tests {
 
     #[test]
     fn impossible_inputs_are_rejected() {
-        let rejected = |input: Input| input.problems().join("; ");
+        let rejected = |input: Input| input.problems(Units::built_in()).join("; ");
         for (input, expected) in [
             (
                 of(1.0, Distribution::Normal { std: -2.0 }),

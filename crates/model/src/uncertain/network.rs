@@ -11,7 +11,7 @@ use super::program::Program;
 use super::{Correlation, CorrelationError, Estimate, Input, Predicted, Propagation};
 use super::{agreement, first_order, monte_carlo};
 use crate::expression::{Expression, ExpressionError, Interval};
-use hemiola_quantity::{Dimension, did_you_mean};
+use hemiola_quantity::{Dimension, Quantity, ShownQuantity, Units, did_you_mean};
 
 /// The fewest samples that estimate the ends of a 95 % range.
 pub const SAMPLES_MIN: usize = 100;
@@ -38,6 +38,8 @@ pub struct Network {
     correlated: Correlated,
     /// For each definition, whether its value and the shares in it cannot be negative.
     physical: Vec<bool>,
+    /// The units of messages.
+    units: Units,
 }
 
 /// Why a network is invalid.
@@ -111,6 +113,19 @@ impl Network {
     /// # Errors
     /// All errors, but only the first of several circles.
     pub fn new(
+        inputs: Vec<Input>,
+        correlations: &[Correlation],
+        definitions: Vec<Definition>,
+    ) -> Result<Self, Vec<NetworkError>> {
+        Self::with_units(Units::default(), inputs, correlations, definitions)
+    }
+
+    /// Like [`Network::new`], with values in `units`.
+    ///
+    /// # Errors
+    /// All errors, but only the first of several circles.
+    pub fn with_units(
+        units: Units,
         mut inputs: Vec<Input>,
         correlations: &[Correlation],
         definitions: Vec<Definition>,
@@ -128,7 +143,7 @@ impl Network {
         for input in &mut inputs {
             let name = &input.name;
             let rejected = |problem| NetworkError::Input { name: name.clone(), problem };
-            errors.extend(input.problems().into_iter().map(rejected));
+            errors.extend(input.problems(&units).into_iter().map(rejected));
             input.distribution.sort();
         }
         let correlated = correlated(&inputs, correlations).map_err(|found| errors.extend(found));
@@ -147,11 +162,11 @@ impl Network {
         }
         let definitions: Vec<Definition> =
             order.iter().map(|at| definitions[*at].clone()).collect();
-        let dimensions = dimensions(&inputs, &definitions, &mut errors);
+        let dimensions = dimensions(&inputs, &definitions, &units, &mut errors);
         match correlated {
             Ok(correlated) if errors.is_empty() => {
                 let physical = vec![false; definitions.len()];
-                Ok(Self { inputs, definitions, index, dimensions, correlated, physical })
+                Ok(Self { inputs, definitions, index, dimensions, correlated, physical, units })
             }
             _ => Err(errors),
         }
@@ -294,6 +309,11 @@ impl Network {
         self.index.get(name).copied()
     }
 
+    /// A value as text.
+    pub(super) fn show(&self, quantity: Quantity) -> ShownQuantity<'_> {
+        self.units.show(quantity)
+    }
+
     pub(super) fn correlated(&self) -> &Correlated {
         &self.correlated
     }
@@ -421,6 +441,7 @@ fn order(
 fn dimensions(
     inputs: &[Input],
     definitions: &[Definition],
+    units: &Units,
     errors: &mut Vec<NetworkError>,
 ) -> Vec<Dimension> {
     let mut known: BTreeMap<&str, Dimension> =
@@ -428,7 +449,7 @@ fn dimensions(
     let mut dimensions: Vec<Dimension> =
         inputs.iter().map(|input| input.nominal.dimension).collect();
     for Definition { name, expression } in definitions {
-        match expression.dimension(&known) {
+        match expression.dimension(&known, units) {
             Ok(dimension) => {
                 known.insert(name, dimension);
                 dimensions.push(dimension);

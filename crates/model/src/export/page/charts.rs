@@ -1,7 +1,6 @@
 //! The charts of a model: for each chain where its time goes, how likely each time is, its budget, which input matters
 //! and what changes and sweeps would bring; for each cache its hit ratio over its size.
 
-use hemiola_quantity::Quantity;
 use hemiola_report::charts::{
     Along, Bin, Effect, Group, Histogram, Lines, Marker, Point, Ranged, Series, SideBySide, Step,
     Tornado, Waterfall,
@@ -12,7 +11,7 @@ use hemiola_report::text::size;
 use hemiola_scenario::document::Word;
 
 use crate::budget::{BudgetLine, time};
-use crate::chain::{Expected, OwnTime, Swing, UpTo};
+use crate::chain::{Amount, Capacity, Carrier, Expected, OtherCost, OwnCost, OwnTime, Swing, UpTo};
 use crate::export::tables::SWINGS_MAX;
 use crate::summary::{CacheSummary, ChainSummary, Summary, SweepCost, SweepStep, percent, words};
 
@@ -20,8 +19,15 @@ pub(super) fn figures(summary: &Summary) -> Vec<Figure> {
     let of_chain: [fn(&ChainSummary) -> Option<Figure>; 5] =
         [where_time_goes, how_likely, budget, which_input_matters, what_ifs];
     let chains = summary.chains.iter().flat_map(|chain| {
-        let own = of_chain.into_iter().filter_map(move |figure| figure(chain));
-        own.chain(chain.sweeps.iter().map(move |sweep| swept(chain, sweep)))
+        let is_timed = chain.takes_time();
+        let own = of_chain.into_iter().filter(move |_| is_timed);
+        let own = own.filter_map(move |figure| figure(chain));
+        let swept = chain.sweeps.iter().filter(move |_| is_timed);
+        let swept = swept.map(move |sweep| swept_chart(summary, chain, sweep));
+        let others = chain.costs.iter().filter_map(move |cost| where_it_goes(summary, chain, cost));
+        let carriers =
+            chain.capacity.iter().map(move |capacity| carriers(summary, chain, capacity));
+        own.chain(swept).chain(others).chain(carriers)
     });
     chains.chain(summary.caches.iter().filter_map(hit_ratio)).collect()
 }
@@ -173,9 +179,59 @@ fn what_ifs(chain: &ChainSummary) -> Option<Figure> {
     })
 }
 
-fn swept(chain: &ChainSummary, sweep: &SweepCost) -> Figure {
+/// Where a cost besides time goes.
+fn where_it_goes(summary: &Summary, chain: &ChainSummary, cost: &OtherCost) -> Option<Figure> {
     let name = name_of(chain);
-    let value = |value: f64| Quantity { value, dimension: sweep.dimension }.to_string();
+    let show = |value: f64| summary.show(value, cost.dimension);
+    let Amount { mean, low, high, .. } = cost.expected;
+    let whole = Ranged { value: mean, ends: Some([low, high]) };
+    let step = |part: &OwnCost| Step { name: part.name.clone(), value: part.own.into() };
+    let waterfall = Waterfall {
+        description: &format!("Where the {} of {name} goes", cost.name),
+        parts: cost.parts.iter().map(step).collect(),
+        wholes: vec![Step { name: "mean".to_owned(), value: whole }],
+        limit: cost.limit.map(|limit| Marker { at: limit.limit, name: "limit".to_owned() }),
+        show: &show,
+    };
+    (!cost.parts.is_empty()).then(|| Figure {
+        title: format!("Where the {} goes: {name}", cost.name),
+        caption: "Each part starts where the previous one ends and shows its own cost over all its calls. The interval \
+                  at the sum contains 95 % of the samples."
+            .to_owned(),
+        svg: vec![waterfall.draw()],
+    })
+}
+
+/// How often each part lets a chain run.
+fn carriers(summary: &Summary, chain: &ChainSummary, capacity: &Capacity) -> Figure {
+    let name = name_of(chain);
+    let show = |value: f64| summary.show(value, chain.capacity_dimension);
+    let called = capacity.parts.iter().filter(|part| part.chain.is_finite());
+    let part = |part: &Carrier| Step { name: part.name.clone(), value: part.chain.into() };
+    let Amount { mean, low, high, .. } = capacity.expected;
+    let whole = Ranged { value: mean, ends: Some([low, high]) };
+    let chart = Waterfall {
+        description: &format!("How often each part lets {name} run"),
+        parts: Vec::new(),
+        wholes: called
+            .map(part)
+            .chain([Step { name: "the chain, mean".to_owned(), value: whole }])
+            .collect(),
+        limit: capacity.demand.map(|demand| Marker { at: demand.limit, name: "demand".to_owned() }),
+        show: &show,
+    };
+    Figure {
+        title: format!("Capacity: {name}"),
+        caption: "How often each part lets the chain run, the tightest first, and the chain itself with 95 % of the \
+                  samples."
+            .to_owned(),
+        svg: vec![chart.draw()],
+    }
+}
+
+fn swept_chart(summary: &Summary, chain: &ChainSummary, sweep: &SweepCost) -> Figure {
+    let name = name_of(chain);
+    let value = |value: f64| summary.show(value, sweep.dimension);
     let point = |step: &SweepStep| Point { x: step.value, y: mean(&step.cost.cost) };
     let mut points: Vec<Point> = sweep.steps.iter().map(point).collect();
     points.sort_by(|a, b| a.x.total_cmp(&b.x));

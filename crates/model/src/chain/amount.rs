@@ -1,0 +1,72 @@
+//! A quantity of a chain that is not a time: a cost besides time, or a capacity.
+
+use serde::Serialize;
+
+use super::NETWORK;
+use crate::file::Model;
+use crate::uncertain::{Chance, Network, Predicted};
+
+/// A value with its expected range, in base units of its dimension. As JSON, a value that is not finite is null.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Amount {
+    /// The value at the nominal values of all figures.
+    pub nominal: f64,
+    /// Its mean.
+    pub mean: f64,
+    /// Lower end of the range that contains it with 95 % probability, for any systematic offset.
+    pub low: f64,
+    /// Its upper end.
+    pub high: f64,
+    /// Standard deviation of its stochastic part.
+    pub std: f64,
+    /// Half width of its systematic part.
+    pub systematic: f64,
+}
+
+impl Amount {
+    /// The value of this name, and the warnings about it if they are wanted.
+    pub(crate) fn of(
+        network: &Network,
+        model: &Model,
+        name: &str,
+        with_warnings: bool,
+    ) -> (Self, Vec<String>) {
+        let (samples, seed) = (model.samples, model.seed);
+        if with_warnings {
+            let found = network.propagate(name, samples, seed).expect(NETWORK);
+            return (Self::of_samples(&found.predicted), found.warnings);
+        }
+        (Self::of_samples(&network.predict(name, samples, seed).expect(NETWORK)), Vec::new())
+    }
+
+    pub(crate) fn of_samples(predicted: &Predicted) -> Self {
+        Self {
+            nominal: predicted.nominal,
+            mean: predicted.central.mean(),
+            low: predicted.low(),
+            high: predicted.high(),
+            std: predicted.central.std(),
+            systematic: predicted.systematic,
+        }
+    }
+}
+
+/// Whether a limit is kept or a demand is met, and by how much.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Judged {
+    /// The limit or the demand, in base units.
+    pub limit: f64,
+    /// The probability of keeping it.
+    pub probability: Chance,
+    /// The rest of the limit, or the capacity beyond the demand, with the required probability, in base units, for any
+    /// systematic offset; `None` if it is not determined.
+    pub margin: Option<f64>,
+    /// Whether it is kept with the required probability.
+    pub is_kept: bool,
+}
+
+impl Judged {
+    pub(crate) fn of(limit: f64, probability: Chance, margin: f64, is_kept: bool) -> Self {
+        Self { limit, probability, margin: margin.is_finite().then_some(margin), is_kept }
+    }
+}

@@ -1,0 +1,97 @@
+//! The costs of a chain besides time: energy, money, or whatever a model declares.
+
+use serde::Serialize;
+
+use super::amount::{Amount, Judged};
+use super::definitions::{chain_name, cost_name, limit_name, own_cost_name};
+use super::tree::Node;
+use super::{NETWORK, ROUNDING};
+use crate::file::{Chain, CostKind, Model};
+use crate::uncertain::Network;
+use hemiola_quantity::Dimension;
+
+/// A cost of a chain besides time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OtherCost {
+    /// Its name.
+    pub name: String,
+    /// Its unit, such as `J/req`; all values below are in it.
+    pub unit: String,
+    /// Its dimension.
+    #[serde(skip)]
+    pub dimension: Dimension,
+    /// The cost of all calls.
+    pub expected: Amount,
+    /// The most that it may be, and whether it is kept.
+    pub limit: Option<Judged>,
+    /// The own cost of each part that has any, in the order of the first calls.
+    pub parts: Vec<OwnCost>,
+    /// Where the three propagations disagree.
+    pub warnings: Vec<String>,
+}
+
+/// The own cost of an operation or a step over all places it is called from, at nominal values.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OwnCost {
+    /// The operation or step.
+    pub name: String,
+    /// Its own cost, without that of calls.
+    pub own: f64,
+    /// Its share of the chain; 0 if the chain costs nothing.
+    pub share: f64,
+}
+
+/// The costs of a chain with this tree besides time. Only the model as it is has `warnings` and parts.
+pub(crate) fn costs(
+    network: &Network,
+    model: &Model,
+    chain: &Chain,
+    nodes: Option<&[Node]>,
+) -> Vec<OtherCost> {
+    let cost = |kind: &CostKind| {
+        let name = cost_name(&chain_name(&chain.name), &kind.name);
+        let (expected, warnings) = Amount::of(network, model, &name, nodes.is_some());
+        let limit = chain.limits.iter().find(|(of, _)| *of == kind.name).map(|(of, _)| {
+            let limit = network.nominal(&limit_name(&chain.name, of)).expect(NETWORK);
+            let predicted = network.predict(&name, model.samples, model.seed).expect(NETWORK);
+            let rounded = limit + limit.abs() * ROUNDING;
+            let most = predicted.limit(chain.probability);
+            Judged::of(limit, predicted.at_most(rounded), limit - most, most <= rounded)
+        });
+        OtherCost {
+            name: kind.name.clone(),
+            unit: model.units.base_unit(kind.dimension),
+            dimension: kind.dimension,
+            expected,
+            limit,
+            parts: parts(network, nodes.unwrap_or_default(), &kind.name),
+            warnings,
+        }
+    };
+    model.costs.iter().map(cost).collect()
+}
+
+fn parts(network: &Network, nodes: &[Node], kind: &str) -> Vec<OwnCost> {
+    let mut parts: Vec<OwnCost> = Vec::new();
+    for node in nodes {
+        let of_call = match node.calls_others {
+            true => own_cost_name(&node.target, kind),
+            false => cost_name(&node.target, kind),
+        };
+        let nominal = |name: &str| network.nominal(name).expect(NETWORK);
+        let own = nominal(&of_call);
+        if own == 0.0 {
+            continue;
+        }
+        let own = own * nominal(&node.times);
+        match parts.iter_mut().find(|part| part.name == node.name) {
+            Some(part) => part.own += own,
+            None => parts.push(OwnCost { name: node.name.clone(), own, share: 0.0 }),
+        }
+    }
+    let total: f64 = parts.iter().map(|part| part.own).sum();
+    for part in &mut parts {
+        part.share = if total == 0.0 { 0.0 } else { part.own / total };
+    }
+    parts
+}
