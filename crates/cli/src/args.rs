@@ -373,7 +373,7 @@ pub(crate) struct Model {
     /// Take measured figures from this machine.toml, or from a summary.json with figures
     #[arg(long, value_name = "FILE")]
     pub(crate) machine: Option<PathBuf>,
-    /// Exit with 1 if a deadline or budget is not kept, or a measurement is outside the expected range
+    /// Exit with 1 if a deadline, budget, limit or demand is not kept, or a measurement is outside the expected range
     #[arg(long)]
     pub(crate) gate: bool,
 }

@@ -12,7 +12,7 @@ pub(crate) mod costs;
 pub(crate) mod definitions;
 pub(crate) mod tree;
 
-pub use amount::{Amount, Judged};
+pub use amount::{Amount, InputEffect, Judged};
 pub use capacity::{Capacity, Carrier};
 pub use costs::{OtherCost, OwnCost};
 

@@ -169,9 +169,9 @@ pub struct WhatIfCost {
     pub factor: f64,
     /// Whether it keeps the deadline, which may have changed too.
     pub deadline: Option<Margin>,
-    /// The chain's costs besides time; without their parts.
+    /// The chain's costs besides time; without their parts and inputs.
     pub costs: Vec<OtherCost>,
-    /// How often the chain can run.
+    /// How often the chain can run; without inputs.
     pub capacity: Option<Capacity>,
     /// Warnings about its figures.
     pub problems: Vec<String>,
@@ -253,7 +253,7 @@ pub fn analyze(model: &Model, measurements_of: Option<&str>) -> Summary {
     for (index, (chain, nodes)) in model.chains.iter().zip(&trees).enumerate() {
         let (cost, predicted) = chain::cost(&base, model, chain);
         let costs = chain::costs::costs(&base, model, chain, Some(nodes));
-        let capacity = chain::capacity::capacity(&base, model, chain, nodes, true);
+        let capacity = chain::capacity::capacity(&base, model, chain, nodes, false);
         let (budget, tree) = budget::budget(&base, model, chain, nodes, &predicted);
         let warnings = cost.warnings.iter().map(|warning| format!("{}: {warning}", chain.name));
         problems.extend(warnings);
@@ -454,7 +454,7 @@ fn what_ifs(model: &Model, index: usize, own: &Cost, variants: &[Variant<'_>]) -
             deadline,
             costs: chain::costs::costs(network, model, chain, None),
             capacity: nodes
-                .and_then(|nodes| chain::capacity::capacity(network, model, chain, nodes, false)),
+                .and_then(|nodes| chain::capacity::capacity(network, model, chain, nodes, true)),
             problems: cost.warnings.into_iter().filter(new).collect(),
         });
     }

@@ -97,6 +97,7 @@ fn a_chain_has_the_energy_the_money_and_the_bottleneck_of_a_calculation_by_hand(
         energy.parts.iter().map(|part| (part.name.as_str(), part.own)).collect();
     assert_eq!(parts, [("web.page", 0.5), ("db.query", 0.8)]);
     is(energy.parts[1].share, 0.8 / 1.3);
+    assert_eq!(money.parts.len(), 2);
     let limit = energy.limit.unwrap();
     assert!(limit.is_kept && money.limit.is_none());
     is(limit.margin.unwrap(), 0.2);
@@ -194,6 +195,33 @@ fn tables_page_and_json_show_the_model_s_own_units() {
 }
 
 #[test]
+fn a_capacity_in_a_what_if_alone_has_a_column() {
+    let source = with_units(
+        &[],
+        "[components.a.operations]\nb = { cost = \"1 ms\" }\n[chains.c]\ncalls = [{ to = \"a.b\", times = 2 }]\n\
+         [what_if.limited]\noperations.\"a.b\" = { cost = \"1 ms\", capacity = \"30 req/s\" }\n",
+    );
+    let summary = summary(&source);
+    let found = tables(&summary);
+    let table = found.iter().find(|table| table.title.starts_with("What if, costs")).unwrap();
+    let rows: Vec<String> = table.rows.iter().map(|row| row.join(" | ")).collect();
+    assert_eq!(rows, ["the model as it is | – | – | –", "limited | 15 req/s | a.b | –"]);
+    assert_eq!(table.columns.len(), 4);
+    // Three levels of calls with two each: 1 + 2 + 4 calls.
+    let nested = with_units(
+        &[],
+        "[costs]\nenergy = \"J\"\n[components.a.operations]\n\
+         one = { costs.energy = \"1 J\", capacity = \"70/s\" }\n\
+         two = { costs.energy = \"1 J\", calls = [{ to = \"a.one\" }, { to = \"a.one\" }], parallel = true }\n\
+         three = { costs.energy = \"1 J\", calls = [{ to = \"a.two\", times = 2 }] }\n\
+         [chains.c]\ncalls = [{ to = \"a.three\" }, { to = \"a.one\", times = 3 }]\n",
+    );
+    let chain = &self::summary(&nested).chains[0];
+    is(chain.costs[0].expected.mean, 10.0);
+    is(chain.capacity.as_ref().unwrap().expected.mean, 10.0);
+}
+
+#[test]
 fn a_limit_and_a_demand_that_are_not_kept_are_failures() {
     let source = shop()
         .replace("energy = \"1.5 J/req\"", "energy = \"1.2 J/req\"")
@@ -235,6 +263,11 @@ fn verdicts_on_costs_and_capacity_come_from_the_distribution() {
     let chain = &found.chains[0];
     assert!(chain.costs[0].limit.unwrap().is_kept);
     assert!(chain.capacity.as_ref().unwrap().demand.unwrap().is_kept);
+    let inputs = &found.chains[0].costs[0].inputs;
+    assert_eq!((inputs.len(), inputs[0].input.as_str(), inputs[0].share), (1, "energy", 1.0));
+    assert!((inputs[0].at_high - 1.196).abs() < 1e-3, "{inputs:?}");
+    let inputs = &chain.capacity.as_ref().unwrap().inputs;
+    assert_eq!(inputs.iter().map(|one| &*one.input).collect::<Vec<_>>(), ["rate"]);
     // A chain that nothing of this kind costs has no row for it.
     let free = source("1.3 J/req", "102 req/s")
         + "[chains.free]\ncalls = [{ name = \"s\", cost = \"1 ms\" }]\n";
@@ -451,6 +484,7 @@ fn costs_and_capacities_that_do_not_fit_are_refused() {
         (energy, step, "limits = { energy = \"1 s\" }", "this is time; expected energy/requests"),
         (energy, step, "limits = { money = \"1 s\" }", "no cost is called \"money\""),
         (energy, "to = \"a.b\"", "demand = \"3/s\"", "nothing in the chain c has a capacity"),
+        (energy, "to = \"a.b\"", "demand = \"3 req/s\"", "nothing in the chain c has a capacity"),
         (
             energy,
             "to = \"a.b\", costs = { energy = \"1 J/req\" }",

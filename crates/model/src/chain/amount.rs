@@ -3,8 +3,7 @@
 use serde::Serialize;
 
 use super::NETWORK;
-use crate::file::Model;
-use crate::uncertain::{Chance, Network, Predicted};
+use crate::uncertain::{Chance, Contribution, Network, Predicted};
 
 /// A value with its expected range, in base units of its dimension. As JSON, a value that is not finite is null.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -24,22 +23,7 @@ pub struct Amount {
 }
 
 impl Amount {
-    /// The value of this name, and the warnings about it if they are wanted.
-    pub(crate) fn of(
-        network: &Network,
-        model: &Model,
-        name: &str,
-        with_warnings: bool,
-    ) -> (Self, Vec<String>) {
-        let (samples, seed) = (model.samples, model.seed);
-        if with_warnings {
-            let found = network.propagate(name, samples, seed).expect(NETWORK);
-            return (Self::of_samples(&found.predicted), found.warnings);
-        }
-        (Self::of_samples(&network.predict(name, samples, seed).expect(NETWORK)), Vec::new())
-    }
-
-    pub(crate) fn of_samples(predicted: &Predicted) -> Self {
+    pub(crate) fn of(predicted: &Predicted) -> Self {
         Self {
             nominal: predicted.nominal,
             mean: predicted.central.mean(),
@@ -49,6 +33,29 @@ impl Amount {
             systematic: predicted.systematic,
         }
     }
+}
+
+/// The effect of one input on a cost besides time or a capacity, to first order.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct InputEffect {
+    /// The input.
+    pub input: String,
+    /// The value with the input alone at the lower end of its range.
+    pub at_low: f64,
+    /// The same at the upper end.
+    pub at_high: f64,
+    /// Its share of the variance.
+    pub share: f64,
+}
+
+/// The effect of each input on the value of this name, the largest first.
+pub(crate) fn effects(network: &Network, name: &str) -> Vec<InputEffect> {
+    let effect = |one: Contribution| {
+        let Contribution { input, at_low, at_high, share, .. } = one;
+        InputEffect { input, at_low, at_high, share }
+    };
+    let found = network.first_order(name).expect(NETWORK);
+    found.contributions.into_iter().map(effect).collect()
 }
 
 /// Whether a limit is kept or a demand is met, and by how much.

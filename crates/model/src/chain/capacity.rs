@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::amount::{Amount, Judged};
+use super::amount::{Amount, InputEffect, Judged, effects};
 use super::definitions::{Piece, capacity_name, chain_name, demand_name, made};
 use super::tree::Node;
 use super::{NETWORK, ROUNDING};
@@ -28,7 +28,9 @@ pub struct Capacity {
     pub demand: Option<Judged>,
     /// The parts with a capacity, the tightest first.
     pub parts: Vec<Carrier>,
-    /// Where the three propagations disagree.
+    /// The effect of each input, the largest first.
+    pub inputs: Vec<InputEffect>,
+    /// Warnings about the samples.
     pub warnings: Vec<String>,
 }
 
@@ -103,13 +105,14 @@ pub(crate) fn pieces(model: &Model, chain: &Chain, nodes: &[Node]) -> Vec<Piece>
     pieces
 }
 
-/// The capacity of a chain with this tree; `None` if no part states any. Only the model as it is has `warnings`.
+/// The capacity of a chain with this tree; `None` if no part states any. A variation `is_plain`: it has neither inputs
+/// nor warnings.
 pub(crate) fn capacity(
     network: &Network,
     model: &Model,
     chain: &Chain,
     nodes: &[Node],
-    with_warnings: bool,
+    is_plain: bool,
 ) -> Option<Capacity> {
     let nominal = |name: &str| network.nominal(name).expect(NETWORK);
     let demand = chain.demand.as_ref().map(|_| nominal(&demand_name(&chain.name)));
@@ -127,7 +130,8 @@ pub(crate) fn capacity(
     parts.sort_by(|a, b| a.chain.total_cmp(&b.chain));
     let bottleneck = parts.first()?.name.clone();
     let name = capacity_name(&chain_name(&chain.name));
-    let (expected, warnings) = Amount::of(network, model, &name, with_warnings);
+    let found = network.predict_and_check(&name, model.samples, model.seed);
+    let (predicted, warnings) = found.expect(NETWORK);
     let demand = demand.map(|demand| {
         let load = network.predict(&load_name(&chain.name), model.samples, model.seed);
         let load = load.expect(NETWORK);
@@ -137,5 +141,13 @@ pub(crate) fn capacity(
         Judged::of(demand, chance, demand / most - demand, is_kept)
     });
     let unit = model.units.base_unit(model.capacity);
-    Some(Capacity { unit, expected, bottleneck, demand, parts, warnings })
+    Some(Capacity {
+        unit,
+        expected: Amount::of(&predicted),
+        bottleneck,
+        demand,
+        parts,
+        inputs: if is_plain { Vec::new() } else { effects(network, &name) },
+        warnings: if is_plain { Vec::new() } else { warnings },
+    })
 }

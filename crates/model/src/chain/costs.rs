@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::amount::{Amount, Judged};
+use super::amount::{Amount, InputEffect, Judged, effects};
 use super::definitions::{chain_name, cost_name, limit_name, own_cost_name};
 use super::tree::Node;
 use super::{NETWORK, ROUNDING};
@@ -26,7 +26,9 @@ pub struct OtherCost {
     pub limit: Option<Judged>,
     /// The own cost of each part that has any, in the order of the first calls.
     pub parts: Vec<OwnCost>,
-    /// Where the three propagations disagree.
+    /// The effect of each input, the largest first.
+    pub inputs: Vec<InputEffect>,
+    /// Warnings about the samples.
     pub warnings: Vec<String>,
 }
 
@@ -41,7 +43,7 @@ pub struct OwnCost {
     pub share: f64,
 }
 
-/// The costs of a chain with this tree besides time. Only the model as it is has `warnings` and parts.
+/// The costs of a chain with this tree besides time. A variation has no tree, and neither parts, inputs nor warnings.
 pub(crate) fn costs(
     network: &Network,
     model: &Model,
@@ -50,10 +52,10 @@ pub(crate) fn costs(
 ) -> Vec<OtherCost> {
     let cost = |kind: &CostKind| {
         let name = cost_name(&chain_name(&chain.name), &kind.name);
-        let (expected, warnings) = Amount::of(network, model, &name, nodes.is_some());
+        let found = network.predict_and_check(&name, model.samples, model.seed);
+        let (predicted, warnings) = found.expect(NETWORK);
         let limit = chain.limits.iter().find(|(of, _)| *of == kind.name).map(|(of, _)| {
             let limit = network.nominal(&limit_name(&chain.name, of)).expect(NETWORK);
-            let predicted = network.predict(&name, model.samples, model.seed).expect(NETWORK);
             let rounded = limit + limit.abs() * ROUNDING;
             let most = predicted.limit(chain.probability);
             Judged::of(limit, predicted.at_most(rounded), limit - most, most <= rounded)
@@ -62,10 +64,11 @@ pub(crate) fn costs(
             name: kind.name.clone(),
             unit: model.units.base_unit(kind.dimension),
             dimension: kind.dimension,
-            expected,
+            expected: Amount::of(&predicted),
             limit,
             parts: parts(network, nodes.unwrap_or_default(), &kind.name),
-            warnings,
+            inputs: nodes.map_or_else(Vec::new, |_| effects(network, &name)),
+            warnings: nodes.map_or_else(Vec::new, |_| warnings),
         }
     };
     model.costs.iter().map(cost).collect()
@@ -78,12 +81,9 @@ fn parts(network: &Network, nodes: &[Node], kind: &str) -> Vec<OwnCost> {
             true => own_cost_name(&node.target, kind),
             false => cost_name(&node.target, kind),
         };
-        let nominal = |name: &str| network.nominal(name).expect(NETWORK);
-        let own = nominal(&of_call);
-        if own == 0.0 {
-            continue;
-        }
-        let own = own * nominal(&node.times);
+        // A step has no formula for a cost that it does not state.
+        let Some(own) = network.nominal(&of_call).ok().filter(|own| *own != 0.0) else { continue };
+        let own = own * network.nominal(&node.times).expect(NETWORK);
         match parts.iter_mut().find(|part| part.name == node.name) {
             Some(part) => part.own += own,
             None => parts.push(OwnCost { name: node.name.clone(), own, share: 0.0 }),

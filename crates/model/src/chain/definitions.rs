@@ -24,7 +24,7 @@ pub(crate) struct Piece {
     pub(crate) written: bool,
     /// Whether a value below zero has a meaning: money that is earned.
     pub(crate) may_be_negative: bool,
-    /// Whether it is the capacity of an operation, a step or a cache.
+    /// Whether it is the capacity of an operation, a step or a cache, or the demand of a chain.
     pub(crate) is_capacity: bool,
     pub(crate) dimension: Dimension,
 }
@@ -75,7 +75,8 @@ pub(crate) fn definitions<'m>(
         inputs.push(ratio);
         inputs.push(Input::exact(format!("{name}.chunks"), Quantity::number(chunks)));
         cache_pieces(cache, &mut pieces);
-        own_pieces(&format!("{name}.request"), "", &cache.resources, &cache.at, model, &mut pieces);
+        let request = format!("{name}.request");
+        own_pieces(&request, "", true, &cache.resources, &cache.at, model, &mut pieces);
     }
     for chain in &model.chains {
         work_pieces(&chain_name(&chain.name), &chain.work, &mut pieces);
@@ -260,15 +261,20 @@ pub(crate) fn demand_name(chain: &str) -> String {
 /// `name.costs.KIND` = own cost + Σ times × called, for each cost besides time. Calls that run at the same time add up,
 /// too. Beside them the capacities of the operation and its steps.
 fn resource_pieces(name: &str, work: &Work, model: &Model, pieces: &mut Vec<Piece>) {
-    own_pieces(name, ".own", &work.resources, &work.at, model, pieces);
+    own_pieces(name, ".own", true, &work.resources, &work.at, model, pieces);
     for (index, call) in work.calls.iter().enumerate() {
         if let Some(resources) = call.target.resources() {
-            own_pieces(&target_name(name, index, call), "", resources, &call.at, model, pieces);
+            let target = target_name(name, index, call);
+            own_pieces(&target, "", false, resources, &call.at, model, pieces);
         }
     }
     for kind in &model.costs {
         let mut sum = own_cost_name(name, &kind.name);
         for (index, call) in work.calls.iter().enumerate() {
+            let is_free = |resources: &Resources| resources.cost(&kind.name).is_none();
+            if call.target.resources().is_some_and(is_free) {
+                continue;
+            }
             let times = times_name(name, index, call);
             let target = cost_name(&target_name(name, index, call), &kind.name);
             let next = format!("{}.sum_{index}", cost_name(name, &kind.name));
@@ -280,10 +286,12 @@ fn resource_pieces(name: &str, work: &Work, model: &Model, pieces: &mut Vec<Piec
     }
 }
 
-/// The own costs besides time, each under its name with this `ending`, and the capacity if there is one.
+/// The own costs besides time, each under its name with this `ending`, and the capacity if there is one. With `all`,
+/// costs that are not stated have a formula, too: 0.
 fn own_pieces(
     name: &str,
     ending: &str,
+    all: bool,
     resources: &Resources,
     at: &Range<usize>,
     model: &Model,
@@ -291,16 +299,13 @@ fn own_pieces(
 ) {
     for kind in &model.costs {
         let own = format!("{}{ending}", cost_name(name, &kind.name));
-        pieces.push(match resources.cost(&kind.name) {
-            Some(formula) => {
-                let piece = written(own, formula, kind.dimension);
-                Piece { may_be_negative: true, ..piece }
-            }
-            None => {
-                let zero = Quantity { value: 0.0, dimension: kind.dimension };
-                generated(own, Expression::constant("0", zero), at, kind.dimension)
-            }
-        });
+        if let Some(formula) = resources.cost(&kind.name) {
+            let piece = written(own, formula, kind.dimension);
+            pieces.push(Piece { may_be_negative: true, ..piece });
+        } else if all {
+            let zero = Quantity { value: 0.0, dimension: kind.dimension };
+            pieces.push(generated(own, Expression::constant("0", zero), at, kind.dimension));
+        }
     }
     let capacity = resources.capacity.as_ref();
     pieces.extend(capacity.map(|formula| {
@@ -318,7 +323,10 @@ fn limit_pieces(chain: &Chain, model: &Model, pieces: &mut Vec<Piece>) {
         }
     }
     let demand = chain.demand.as_ref();
-    pieces.extend(demand.map(|formula| written(demand_name(&chain.name), formula, model.capacity)));
+    pieces.extend(demand.map(|formula| {
+        let piece = written(demand_name(&chain.name), formula, model.capacity);
+        Piece { is_capacity: true, ..piece }
+    }));
 }
 
 fn cache_pieces(cache: &Cache, pieces: &mut Vec<Piece>) {

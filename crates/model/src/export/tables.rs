@@ -7,7 +7,7 @@ use hemiola_scenario::document::Word;
 
 use crate::budget::time;
 use crate::cache::robustness::Variation;
-use crate::chain::{Amount, Bounds, Capacity, Expected, Judged, Margin, OtherCost};
+use crate::chain::{Amount, Bounds, Capacity, Expected, InputEffect, Judged, Margin, OtherCost};
 use crate::file::Model;
 use crate::overhead::OverheadTable;
 use crate::summary::{
@@ -36,8 +36,15 @@ pub fn tables(summary: &Summary) -> Vec<Table> {
             tables.extend(chain.sweeps.iter().map(|sweep| swept(chain, sweep)));
             tables.push(held(chain));
         }
-        tables.extend(chain.costs.iter().map(|cost| parts(summary, chain, cost)));
-        tables.extend(chain.capacity.iter().map(|capacity| carriers(summary, chain, capacity)));
+        for cost in &chain.costs {
+            tables.push(parts(summary, chain, cost));
+            tables.push(effects(summary, chain, &cost.name, &cost.inputs, cost.dimension));
+        }
+        if let Some(capacity) = &chain.capacity {
+            let of = chain.capacity_dimension;
+            tables.push(carriers(summary, chain, capacity));
+            tables.push(effects(summary, chain, "capacity", &capacity.inputs, of));
+        }
         tables.extend(other_variations(summary, chain));
     }
     for cache in &summary.caches {
@@ -221,6 +228,23 @@ fn parts(summary: &Summary, chain: &ChainSummary, cost: &OtherCost) -> Table {
         .with_note("Own cost at the best single values, over all calls.")
 }
 
+/// The inputs that a cost besides time or the capacity depends on.
+fn effects(
+    summary: &Summary,
+    chain: &ChainSummary,
+    what: &str,
+    inputs: &[InputEffect],
+    of: Dimension,
+) -> Table {
+    let row = |effect: &InputEffect| {
+        let [low, high] = [effect.at_low, effect.at_high].map(|end| summary.show(end, of));
+        vec![effect.input.clone(), low, high, percent(effect.share)]
+    };
+    let rows = inputs.iter().take(SWINGS_MAX).map(row).collect();
+    let title = format!("Which input matters for the {what}: {}", heading(chain));
+    Table::new(title, ["Input", "At its low end", "At its high end", "Share of variance"], rows)
+}
+
 /// The parts of a chain with a capacity, the tightest first.
 fn carriers(summary: &Summary, chain: &ChainSummary, capacity: &Capacity) -> Table {
     let of = chain.capacity_dimension;
@@ -244,7 +268,10 @@ fn carriers(summary: &Summary, chain: &ChainSummary, capacity: &Capacity) -> Tab
 /// The costs besides time and the capacity of a chain in its what-ifs and over each sweep.
 fn other_variations(summary: &Summary, chain: &ChainSummary) -> Vec<Table> {
     let shown = chain.other_costs();
-    if shown.is_empty() && chain.capacity.is_none() {
+    let swept = chain.sweeps.iter().flat_map(|sweep| &sweep.steps).map(|step| &step.cost);
+    let has_capacity = chain.capacity.is_some()
+        || chain.what_ifs.iter().chain(swept).any(|variant| variant.capacity.is_some());
+    if shown.is_empty() && !has_capacity {
         return Vec::new();
     }
     let cells = |costs: &[OtherCost], capacity: Option<&Capacity>| {
@@ -255,7 +282,7 @@ fn other_variations(summary: &Summary, chain: &ChainSummary) -> Vec<Table> {
         if let Some(capacity) = capacity {
             row.push(summary.show(capacity.expected.mean, chain.capacity_dimension));
             row.push(capacity.bottleneck.clone());
-        } else if chain.capacity.is_some() {
+        } else if has_capacity {
             row.extend([NONE, NONE].map(str::to_owned));
         }
         let limits = costs.iter().filter_map(|cost| cost.limit.map(|limit| (&*cost.name, limit)));
@@ -278,7 +305,7 @@ fn other_variations(summary: &Summary, chain: &ChainSummary) -> Vec<Table> {
     let heads = |first: &str| {
         let mut heads = vec![first.to_owned()];
         heads.extend(shown.iter().map(|at| format!("{}, mean", chain.costs[*at].name)));
-        if chain.capacity.is_some() {
+        if has_capacity {
             heads.extend(["Capacity, mean", "Bottleneck"].map(str::to_owned));
         }
         heads.push("Limits".to_owned());
@@ -287,7 +314,7 @@ fn other_variations(summary: &Summary, chain: &ChainSummary) -> Vec<Table> {
     let table = |title: String, first: &str, rows: Vec<Vec<String>>| {
         let heads = heads(first);
         let last = heads.len() - 1;
-        let prose = if chain.capacity.is_some() { vec![last - 1, last] } else { vec![last] };
+        let prose = if has_capacity { vec![last - 1, last] } else { vec![last] };
         Table::new(title, heads, rows).with_prose(&prose)
     };
     let mut tables = Vec::new();

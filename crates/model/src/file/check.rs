@@ -35,7 +35,9 @@ pub(super) fn check(
     checker.references(root, &model);
     // An invalid formula is left out of the model, so the network would report it as missing.
     if sound {
-        model.capacity = capacity_dimension(&model);
+        if model.has_capacity() || model.chains.iter().any(|chain| chain.demand.is_some()) {
+            model.capacity = capacity_dimension(&model);
+        }
         networks(root, &model, &mut checker.problems);
     }
     (model, checker.problems)
@@ -733,18 +735,22 @@ fn absent(root: &ModelKeys<'_>, given: &Measurements) -> Vec<String> {
     figures.chain(chains).collect()
 }
 
-/// The dimension of all capacities and demands: that of the first one, if it is something per time.
+/// The dimension of all capacities and demands: that of the first one that is something per time, in the model or in a
+/// what-if.
 fn capacity_dimension(model: &Model) -> Dimension {
-    let Definitions { inputs, pieces, .. } = definitions(model, &[], &some_ratio);
-    let ought = pieces.iter().map(|piece| (piece.definition.name.as_str(), piece.dimension));
-    let given = inputs.iter().map(|input| (input.name.as_str(), input.nominal.dimension));
-    let dimensions: BTreeMap<&str, Dimension> = ought.chain(given).collect();
-    let mut capacities = pieces.iter().filter(|piece| piece.is_capacity);
-    let first = capacities.find_map(|piece| {
-        let found = piece.definition.expression.dimension(&dimensions, &model.units).ok()?;
-        found.is_per_time().then_some(found)
+    let what_ifs = (0..model.what_ifs.len()).map(|index| model.path(index));
+    let found = std::iter::once(Vec::new()).chain(what_ifs).find_map(|path| {
+        let Definitions { inputs, pieces, .. } = definitions(model, &path, &some_ratio);
+        let ought = pieces.iter().map(|piece| (piece.definition.name.as_str(), piece.dimension));
+        let given = inputs.iter().map(|input| (input.name.as_str(), input.nominal.dimension));
+        let dimensions: BTreeMap<&str, Dimension> = ought.chain(given).collect();
+        let stated = pieces.iter().filter(|piece| piece.is_capacity);
+        let mut found = stated.filter_map(|piece| {
+            piece.definition.expression.dimension(&dimensions, &model.units).ok()
+        });
+        found.find(|dimension| dimension.is_per_time())
     });
-    first.unwrap_or(Dimension::RATE)
+    found.unwrap_or(Dimension::RATE)
 }
 
 /// A hit ratio for checks that do not depend on it.

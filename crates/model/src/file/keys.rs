@@ -18,7 +18,7 @@ const CACHES_MAX: usize = 20;
 const TABLES_MAX: usize = 50;
 const PARTS_MAX: usize = 20;
 const UNITS_MAX: usize = 100;
-const COSTS_MAX: usize = 20;
+const COSTS_MAX: usize = 10;
 /// Values of a sweep. Each takes as many samples as the model itself.
 const STEPS_MAX: usize = 50;
 /// Readings of a figure.
@@ -58,7 +58,6 @@ sections! {
 
     /// `[units.SYMBOL]`
     pub(super) struct UnitKeys<'s> = "a unit" {
-        may title: &'s str, Shape::Text, "One line for lists.";
         may quantity: &'s str, Shape::Text,
             "The name of a quantity of the model's own, such as \"money\", whose base unit this is.";
         may value: FormulaText, Shape::Formula,

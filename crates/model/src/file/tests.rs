@@ -82,6 +82,8 @@ fn unknown_names_come_with_the_nearest_one() {
          [what_if.w]\nfigures = { b = 1 }\nafter = \"v\"\n",
     ));
     assert!(text.contains("did you mean \"disk.read\"?"), "{text}");
+    // Not a second time as a name of a generated formula.
+    assert_eq!(text.matches("disk.raed").count(), 2, "{text}");
     assert!(
         text.contains("no figure is called \"b\"") && text.contains("no what-if before"),
         "{text}"
@@ -318,10 +320,18 @@ fn any_text_is_refused_or_read() {
         "rates = [1, \"2/s\"]\n",
         "}",
         "cost = \"1 +\"\n",
+        "[units]\n",
+        "u = { quantity = \"q\", prefixes = true }\n",
+        "v = { value = \"3 u\" }\n",
+        "[costs]\n",
+        "e = \"J/u\"\n",
+        "costs.e = \"-2 J/v\"\n",
+        "capacity = \"5 u/s\"\n",
+        "demand = \"2 u/s\"\n",
         "µ",
     ]);
     let mut runner = proptest::test_runner::TestRunner::deterministic();
-    let sources = prop::collection::vec(pieces, 0..14).prop_map(|pieces| pieces.concat());
+    let sources = prop::collection::vec(pieces, 0..20).prop_map(|pieces| pieces.concat());
     runner
         .run(&sources, |source| {
             match read(&source, None) {

@@ -1,8 +1,8 @@
 //! The comparison of the three propagation methods, as warnings.
 
-use super::Propagation;
 use super::network::Network;
 use super::program::Program;
+use super::{Predicted, Propagation};
 use crate::expression::{Function, Interval};
 use hemiola_quantity::Quantity;
 
@@ -34,9 +34,7 @@ pub(super) fn warnings(
     let chance = 4.0 / (samples as f64).sqrt();
     // Smaller differences are rounding.
     let still = found.first_order.nominal.abs() * 1e-12;
-    let mut warnings = undefined(found, samples);
-    warnings.extend(impossible(network, program, violations, samples));
-    warnings.extend(divisions(network, program));
+    let mut warnings = about_samples(network, program, &found.predicted, violations);
     warnings.extend(offsets(found, still, shown));
     if found.monte_carlo.std > still {
         warnings.extend(spread(found, chance, still, shown));
@@ -44,6 +42,20 @@ pub(super) fn warnings(
         warnings.extend(ends(found, chance, shown));
     }
     warnings.extend(dependency(network, program, found, shown));
+    warnings
+}
+
+/// The warnings about the samples themselves, whatever the other methods find.
+pub(super) fn about_samples(
+    network: &Network,
+    program: &Program,
+    predicted: &Predicted,
+    violations: &[usize],
+) -> Vec<String> {
+    let samples = predicted.central.count();
+    let mut warnings = undefined(predicted, samples);
+    warnings.extend(impossible(network, program, violations, samples));
+    warnings.extend(divisions(network, program));
     warnings
 }
 
@@ -109,15 +121,15 @@ fn ends(found: &Propagation, chance: f64, shown: impl Fn(f64) -> String) -> Opti
 }
 
 /// Warns about undefined results.
-fn undefined(found: &Propagation, samples: usize) -> Vec<String> {
+fn undefined(predicted: &Predicted, samples: usize) -> Vec<String> {
     let mut warnings = Vec::new();
-    if !found.first_order.nominal.is_finite() {
+    if !predicted.nominal.is_finite() {
         warnings.push(
             "at the nominal values of its inputs it has no finite value; check the inputs"
                 .to_owned(),
         );
     }
-    let undefined = found.monte_carlo.undefined;
+    let undefined = predicted.central.undefined();
     if undefined > 0 {
         warnings.push(format!(
             "{undefined} of {samples} samples have no valid value (a division by zero, the root or logarithm of a \

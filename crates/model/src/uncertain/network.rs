@@ -304,6 +304,24 @@ impl Network {
         Ok(monte_carlo::sample(self, &program, samples, &mut random).predicted)
     }
 
+    /// As [`Network::predict`], with the warnings about the samples.
+    ///
+    /// # Errors
+    /// As for [`Network::monte_carlo`].
+    pub(crate) fn predict_and_check(
+        &self,
+        name: &str,
+        samples: usize,
+        seed: u64,
+    ) -> Result<(Predicted, Vec<String>), PropagateError> {
+        let program = Program::of(self, self.sampled(name, samples)?);
+        let mut random = Random::from_seed(seed);
+        let sampling = monte_carlo::sample(self, &program, samples, &mut random);
+        let (predicted, violations) = (sampling.predicted, sampling.violations);
+        let warnings = agreement::about_samples(self, &program, &predicted, &violations);
+        Ok((predicted, warnings))
+    }
+
     /// The index of a name: inputs first, then definitions in order.
     pub(super) fn index(&self, name: &str) -> Option<usize> {
         self.index.get(name).copied()
