@@ -1,5 +1,5 @@
-//! Analyses a recording of any supported format and prints the figures as JSON: `figures FILE`. It measures the analysis
-//! without the rest of the command.
+//! Analyses a recording of any supported format and prints the figures as JSON: `figures FILE`. It shows what the
+//! analysis costs without the rest of the command.
 
 #![expect(clippy::disallowed_methods, reason = "its output is the report")]
 

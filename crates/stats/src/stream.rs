@@ -189,7 +189,7 @@ impl Stream {
             moments.push(value);
             batches.push(value);
         }
-        // What is negative as a signed number is largest.
+        // Numbers that are negative with a sign are the largest without one.
         let (largest, others) = sorted.split_at(sorted.partition_point(|value| *value < 0));
         let rising = others.iter().chain(largest).map(|value| (*value as u64, 1));
         Some(Distribution {

@@ -4,7 +4,8 @@ use super::CULPRITS_MAX;
 use super::report::DelayKind;
 use super::tally::{Code, Counted, Taken, Tally};
 
-/// Counts the delays of all jobs of a thread: at most [`CULPRITS_MAX`] entries and one of [`Code::OTHERS`] for each way.
+/// Counts the delays of all jobs of a thread: at most [`CULPRITS_MAX`] entries, and one of [`Code::OTHERS`] for each
+/// way.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Culprits {
     entries: Tally<CULPRITS_MAX, Sum>,

@@ -64,7 +64,7 @@ struct Log {
 
 /// Where a block of observations is, and its length; the length is 0 if there is none.
 ///
-/// A block begins with these two of the block before it, in little-endian order, so that only the last one need be known.
+/// A block begins with these two of the block before it, in little-endian order, so only the last one need be known.
 #[derive(Clone, Copy, Debug, Default)]
 struct Block {
     offset: u64,

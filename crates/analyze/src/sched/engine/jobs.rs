@@ -241,8 +241,9 @@ impl Engine<'_> {
     }
 }
 
-/// Adds the times of the jobs of an invocation, but for the intervals between them. Only the first release and the last finish were seen: the jobs share
-/// the execution time equally, and all but the last took longer than a period, or the thread would have slept.
+/// Adds the times of the jobs of an invocation, but for the intervals between them. Only the first release and the last
+/// finish were seen: the jobs share the execution time equally, and all but the last took longer than a period, or the
+/// thread would have slept.
 fn push_jobs(
     streams: &mut Streams,
     long: &mut Option<LongSeries>,
