@@ -56,8 +56,8 @@ pub(crate) struct Cells<T> {
     starts: Vec<u32>,
     /// By row, where there is no array: its cell and its number.
     sorted: Vec<(Cell, u32)>,
-    /// Memory of [`Self::fill`]: the cells of the rows, in the order of their numbers.
-    cells: Vec<Cell>,
+    /// Memory of [`Self::count`]: the places of the rows, in the order of their numbers.
+    places: Vec<u32>,
 }
 
 /// A position and the number of its row.
@@ -70,8 +70,8 @@ struct Row<T> {
 /// Cells are numbered up to here; the outermost ones contain all that is farther away.
 const CELL_MAX: f64 = 1_000_000_000.0;
 
-/// No cell: that of a position that is not a number.
-const NOWHERE: Cell = [i32::MIN; 3];
+/// No place: that of a position that is not a number.
+const NOWHERE: u32 = u32::MAX;
 
 /// More than this many lines of cells are no faster than a look at all rows.
 const LINES_MAX: u64 = 4_096;
@@ -83,61 +83,91 @@ impl<T: Real> Cells<T> {
     /// Takes so many rows by the positions of their numbers. A position that is not a number has no neighbour.
     pub(crate) fn fill(&mut self, edge: f64, count: u32, position: impl Fn(u32) -> Point<T>) {
         self.per_edge = 1.0 / edge;
-        (self.low, self.high) = ([i32::MAX; 3], [i32::MIN; 3]);
-        let mut cells = std::mem::take(&mut self.cells);
-        cells.clear();
-        cells.extend((0..count).map(|number| self.noted(position(number))));
-        self.size = std::array::from_fn(|axis| distance(self.low[axis], self.high[axis]));
+        self.find_range((0..count).map(&position));
         let size = self.size.iter().fold(1, |cells: u64, size| cells.saturating_mul(*size));
         if (1..=CELLS_PER_ROW * u64::from(count)).contains(&size) {
-            self.count(&cells, size as usize, position);
+            self.count(count, size as usize, position);
         } else {
-            self.sort(&cells, position);
+            self.sort(count, position);
         }
-        self.cells = cells;
     }
 
-    /// The cell of a position, which is noted as one that has a row; [`NOWHERE`] if it is not a number.
-    fn noted(&mut self, position: Point<T>) -> Cell {
-        if is_nan(&position) {
+    /// Finds the first and the last cell that has a row: those of the least and of the greatest coordinate.
+    fn find_range(&mut self, positions: impl Iterator<Item = Point<T>>) {
+        let mut range: Option<(Point<T>, Point<T>)> = None;
+        for position in positions.filter(|position| !is_nan(position)) {
+            let (low, high) = range.get_or_insert((position, position));
+            for (axis, x) in position.into_iter().enumerate() {
+                low[axis] = if x < low[axis] { x } else { low[axis] };
+                high[axis] = if x > high[axis] { x } else { high[axis] };
+            }
+        }
+        (self.low, self.high) = match range {
+            Some((low, high)) => (self.cell_of(&low), self.cell_of(&high)),
+            None => ([i32::MAX; 3], [i32::MIN; 3]),
+        };
+        self.size = std::array::from_fn(|axis| distance(self.low[axis], self.high[axis]));
+    }
+
+    fn cell_of(&self, position: &Point<T>) -> Cell {
+        position.map(|x| self.cell(x.into()))
+    }
+
+    /// The place of a position in the array; [`NOWHERE`] if it is not a number.
+    fn place_of(&self, position: &Point<T>) -> u32 {
+        if is_nan(position) {
             return NOWHERE;
         }
-        let cell = position.map(|x| self.cell(x.into()));
-        self.low = std::array::from_fn(|axis| self.low[axis].min(cell[axis]));
-        self.high = std::array::from_fn(|axis| self.high[axis].max(cell[axis]));
-        cell
+        // Along many an axis, there is one cell.
+        let at = |axis: usize| match self.size[axis] {
+            1 => 0,
+            _ => (self.cell(position[axis].into()) - self.low[axis]) as usize,
+        };
+        ((at(0) * self.size[1] as usize + at(1)) * self.size[2] as usize + at(2)) as u32
     }
 
     /// Counts the rows into an array of so many cells.
-    fn count(&mut self, cells: &[Cell], size: usize, position: impl Fn(u32) -> Point<T>) {
-        let mut starts = std::mem::take(&mut self.starts);
+    fn count(&mut self, count: u32, size: usize, position: impl Fn(u32) -> Point<T>) {
+        let (mut starts, mut places) =
+            (std::mem::take(&mut self.starts), std::mem::take(&mut self.places));
         starts.clear();
         starts.resize(size + 1, 0);
-        let known = || (0..).zip(cells).filter(|(_, cell)| **cell != NOWHERE);
-        known().for_each(|(_, cell)| starts[self.place(*cell) + 1] += 1);
+        places.clear();
+        places.extend((0..count).map(|number| {
+            let place = self.place_of(&position(number));
+            if let Some(rows) = starts.get_mut((place as usize).wrapping_add(1)) {
+                *rows += 1;
+            }
+            place
+        }));
         let mut start = 0;
         for next in &mut starts[1..] {
             start += std::mem::replace(next, start);
         }
         // Each row is written to its place. The start of a cell moves to its end, where the next one starts.
         self.rows.resize(start as usize, Row { position: Point::default(), number: 0 });
-        for (number, cell) in known() {
-            let next = &mut starts[self.place(*cell) + 1];
-            self.rows[*next as usize] = Row { position: position(number), number };
-            *next += 1;
+        for (number, place) in (0..).zip(&places) {
+            if let Some(next) = starts.get_mut((*place as usize).wrapping_add(1)) {
+                self.rows[*next as usize] = Row { position: position(number), number };
+                *next += 1;
+            }
         }
-        self.starts = starts;
+        (self.starts, self.places) = (starts, places);
     }
 
     /// Sorts the rows by their cells.
-    fn sort(&mut self, cells: &[Cell], position: impl Fn(u32) -> Point<T>) {
+    fn sort(&mut self, count: u32, position: impl Fn(u32) -> Point<T>) {
+        let mut sorted = std::mem::take(&mut self.sorted);
         self.starts.clear();
-        self.sorted.clear();
-        self.sorted.extend(cells.iter().copied().zip(0..).filter(|(cell, _)| *cell != NOWHERE));
-        self.sorted.sort_unstable();
-        let numbers = self.sorted.iter().map(|(_, number)| *number);
+        sorted.clear();
+        let positions = (0..count).map(|number| (position(number), number));
+        let known = positions.filter(|(position, _)| !is_nan(position));
+        sorted.extend(known.map(|(position, number)| (self.cell_of(&position), number)));
+        sorted.sort_unstable();
+        let numbers = sorted.iter().map(|(_, number)| *number);
         self.rows.clear();
         self.rows.extend(numbers.map(|number| Row { position: position(number), number }));
+        self.sorted = sorted;
     }
 
     /// The place of a cell in the array.
