@@ -82,12 +82,17 @@ fn unknown_names_come_with_the_nearest_one() {
          [what_if.w]\nfigures = { b = 1 }\nafter = \"v\"\n",
     ));
     assert!(text.contains("did you mean \"disk.read\"?"), "{text}");
-    // Not a second time as a name of a generated formula.
-    assert_eq!(text.matches("disk.raed").count(), 2, "{text}");
     assert!(
         text.contains("no figure is called \"b\"") && text.contains("no what-if before"),
         "{text}"
     );
+}
+
+#[test]
+fn an_unknown_operation_is_reported_once() {
+    let text = problems_of(&with_figure("[chains.c]\ncalls = [{ to = \"disk.read\" }]\n"));
+    // Not a second time as a name of a generated formula.
+    assert_eq!(text.matches("error:").count(), 1, "{text}");
 }
 
 #[test]
