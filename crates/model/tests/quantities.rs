@@ -120,6 +120,25 @@ fn a_chain_has_the_energy_the_money_and_the_bottleneck_of_a_calculation_by_hand(
 }
 
 #[test]
+fn the_example_of_the_reference_has_the_results_that_it_states() {
+    let reference = include_str!("../../../docs/reference/model.md");
+    let block = |start: &str| {
+        let blocks = reference.split("```toml\n").skip(1);
+        let mut blocks = blocks.map(|rest| rest.split("```").next().unwrap());
+        blocks.find(|block| block.starts_with(start)).unwrap()
+    };
+    let source = format!("title = \"t\"\n{}{}", block("[units]"), block("[costs]"));
+    let summary = summary(&source);
+    let chain = &summary.chains[0];
+    is(chain.costs[0].expected.mean, 1.3);
+    is(chain.costs[1].expected.mean, 140e-6);
+    let capacity = chain.capacity.as_ref().unwrap();
+    is(capacity.expected.mean, 500.0);
+    assert_eq!(capacity.bottleneck, "database.query");
+    assert_eq!(summary.failures, Vec::<String>::new());
+}
+
+#[test]
 fn what_ifs_and_sweeps_have_other_costs_and_another_bottleneck() {
     let summary = summary(&shop());
     let chain = &summary.chains[0];
