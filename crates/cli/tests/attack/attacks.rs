@@ -172,6 +172,15 @@ pub(crate) fn attacker(orders: &Orders) {
     }
 }
 
+/// Returns the note of an attack that is made of many parts, some of which the RTI may refuse: it may defend itself. If
+/// it refuses all, or more than half fail, the rest is not the attack.
+pub(crate) fn made(done: usize, of: usize, why: Option<&str>, note: String) -> Outcome {
+    if 2 * done >= of {
+        return Ok(note);
+    }
+    Err(format!("only {done} of {of}: {}", why.unwrap_or("no reason is known")))
+}
+
 /// Returns an error as text.
 pub(crate) fn text(error: impl std::fmt::Display) -> String {
     error.to_string()

@@ -7,7 +7,7 @@ use hemiola_federate::{Error, Options};
 use hemiola_units::{Bytes, RtiAddress};
 
 use super::federation::Member;
-use super::process::{Orders, Process, is_over, report};
+use super::process::{Finished, Orders, PATIENCE, Process, give_up, is_over, report};
 use super::round::Transport;
 use super::rti::Rti;
 
@@ -27,7 +27,9 @@ const CLOSED_WITHIN: Duration = Duration::from_secs(10);
 pub(crate) fn visitor(orders: &Orders) {
     let (address, mut visits) = (orders.address("rti"), 0_u64);
     while !is_over() {
-        visit(&address).expect("the RTI has room for eight federates");
+        if let Err(error) = visit(&address) {
+            give_up(format_args!("after {visits} visits: {error}"));
+        }
         visits += 1;
     }
     report(visits);
@@ -50,6 +52,8 @@ pub(crate) struct Outcome {
     /// The figures.
     pub(crate) line: String,
     visits: u64,
+    /// Visitors that did not visit until the end, and an RTI that did not serve until then.
+    faults: Vec<String>,
     /// The memory after a tenth of the time, and at its end.
     memory: [Bytes; 2],
     /// The descriptors before the first visit, and after the last one.
@@ -69,54 +73,107 @@ impl Outcome {
         let [before, after] = self.descriptors;
         let unvisited = (self.visits == 0).then(|| "no visit ended".to_owned());
         let open = (after > before).then(|| format!("{} descriptors stay open", after - before));
-        unvisited.into_iter().chain(open).collect()
+        self.faults.iter().cloned().chain(unvisited).chain(open).collect()
     }
 }
 
-/// Runs eight visitors for a time, which share these transports.
+/// What befalls the first visitor in a test of the harness.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mishap {
+    /// It is given an address at which nobody listens.
+    WrongAddress,
+    /// It is killed after a tenth of the time.
+    Killed,
+}
+
+/// A process that visits, and what to call it.
+struct Visitor {
+    name: String,
+    process: Process,
+}
+
+impl Visitor {
+    fn start(number: usize, address: &RtiAddress) -> Self {
+        let process = Process::start("visitor", &[format!("rti={address}")]);
+        Self { name: format!("visitor {number} at {address}"), process }
+    }
+
+    fn has_ended(&mut self) -> bool {
+        self.process.ended_within(Duration::ZERO).is_some()
+    }
+
+    /// Asks it to end. Returns how often it visited, or why it did not visit until now.
+    fn finish(mut self) -> Result<u64, String> {
+        let is_early = self.has_ended();
+        let Finished { mut lines, failure } = self.process.finish(PATIENCE);
+        let visits = lines.pop().and_then(|line| line.parse().ok());
+        let reason = match (failure, visits) {
+            (None, Some(visits)) if !is_early => return Ok(visits),
+            (Some(failure), _) => failure.to_string(),
+            (None, Some(_)) => "it ended before it was asked to".into(),
+            (None, None) => "it does not say how often it visited".into(),
+        };
+        Err(format!("{}: {reason}", self.name))
+    }
+}
+
+/// Runs eight visitors for a time, which share these transports. If one of them ends earlier, so do the others.
 ///
 /// # Errors
-/// The RTI ends, or does not end when asked.
+/// The RTI does not start.
 pub(crate) fn run(
     program: &str,
     transports: &[Transport],
     time: Duration,
+    mishap: Option<Mishap>,
 ) -> Result<Outcome, String> {
     let local = format!("churn-{}", std::process::id());
-    let rti = Rti::start(program, &["--local".into(), local], None);
+    let rti = Rti::start(program, &["--local".into(), local], None)?;
     let idle = rti.descriptors();
-    let visitor = |transport: &Transport| {
-        Process::start("visitor", &[format!("rti={}", rti.address(*transport))])
-    };
-    let visitors: Vec<Process> = transports.iter().cycle().take(FEDERATES).map(visitor).collect();
+    let addresses = transports.iter().cycle().map(|transport| rti.address(*transport).clone());
+    let addresses = addresses.enumerate().map(|(at, address)| match mishap {
+        Some(Mishap::WrongAddress) if at == 0 => RtiAddress::SharedMemory("nobody".into()),
+        _ => address,
+    });
+    let mut visitors: Vec<Visitor> = (1..=FEDERATES)
+        .zip(addresses)
+        .map(|(number, address)| Visitor::start(number, &address))
+        .collect();
     let began = Instant::now();
     let pause = |until: Duration| std::thread::sleep(until.saturating_sub(began.elapsed()));
     pause(time / 10);
+    if mishap == Some(Mishap::Killed) {
+        // Without success, it goes on visiting, and the test fails.
+        let _ = visitors[0].process.child.kill();
+    }
     let (first, descriptors) = (rti.memory().0, rti.descriptors());
     let mut most = descriptors;
-    while began.elapsed() < time {
+    while began.elapsed() < time && !visitors.iter_mut().any(Visitor::has_ended) {
         pause(began.elapsed() + (time / 100));
         most = most.max(rti.descriptors());
     }
-    let last = rti.memory().0;
-    let visits: u64 = visitors
-        .into_iter()
-        .filter_map(|visitor| visitor.finish(Duration::from_secs(20)).last()?.parse::<u64>().ok())
-        .sum();
+    let (last, took) = (rti.memory().0, began.elapsed());
+    let (mut visits, mut faults) = (0, Vec::new());
+    for visitor in visitors {
+        match visitor.finish() {
+            Ok(count) => visits += count,
+            Err(fault) => faults.push(format!("{fault} (found after {} s)", took.as_secs())),
+        }
+    }
     let closed_by = Instant::now() + CLOSED_WITHIN;
     while rti.descriptors() > idle && Instant::now() < closed_by {
         std::thread::sleep(Duration::from_millis(10));
     }
     let remaining = rti.descriptors();
-    rti.stop()?;
+    faults.extend(rti.stop().err());
     let over: Vec<&str> = transports.iter().map(|one| one.word()).collect();
     let line = format!(
         "churn over {}: {visits} visits in {} s; RSS {} KiB after a tenth, {} KiB at the end; {idle} descriptors \
          before, {descriptors} after a tenth, at most {most}, {remaining} without federates",
         over.join(" and "),
-        began.elapsed().as_secs(),
+        took.as_secs(),
         first.0 >> 10,
         last.0 >> 10,
     );
-    Ok(Outcome { line, visits, memory: [first, last], descriptors: [idle, remaining] })
+    Ok(Outcome { line, visits, faults, memory: [first, last], descriptors: [idle, remaining] })
 }

@@ -7,10 +7,10 @@ use hemiola_federate::hla::data::FomModule;
 use hemiola_federate::hla::{
     AttributeHandle, Exception, ObjectClassHandle, ObjectInstanceHandle, TimeImplementation,
 };
-use hemiola_federate::{Calls, Error, Federate, Joining, Options, Span};
+use hemiola_federate::{Calls, Error, Federate, Joining, Options};
 use hemiola_units::RtiAddress;
 
-use super::process::{Orders, report};
+use super::process::{Orders, give_up, report};
 
 /// The federation of the healthy pair.
 pub(crate) const HEALTHY: &str = "Healthy";
@@ -101,7 +101,7 @@ pub(crate) fn janitor(orders: &Orders) {
     let patience = if orders.has("full") { DEPARTURES_MAX } else { Duration::ZERO };
     match destroy_empty(&orders.address("rti"), patience) {
         Ok(count) => report(count),
-        Err(error) => report(error),
+        Err(error) => give_up(error),
     }
 }
 
@@ -125,13 +125,10 @@ fn destroy_empty(address: &RtiAddress, patience: Duration) -> Result<usize, Erro
 /// Lists the federations but the healthy one.
 fn others(federate: &mut Federate) -> Result<Vec<String>, Error> {
     federate.list_federation_executions()?;
-    let mut names = Vec::new();
-    while let Some(callback) = federate.evoke(Span::from_millis(1000))? {
-        if let Callback::ReportFederationExecutions { report } = callback {
-            names = report.into_iter().map(|one| one.federation_name).collect();
-            break;
-        }
-    }
-    names.retain(|name| name != HEALTHY);
-    Ok(names)
+    let report = federate.handle_until(|_, callback| match callback {
+        Callback::ReportFederationExecutions { report } => Ok(Some(report)),
+        _ => Ok(None),
+    })?;
+    let names = report.into_iter().map(|one| one.federation_name);
+    Ok(names.filter(|name| name != HEALTHY).collect())
 }

@@ -16,6 +16,7 @@ mod federation;
 #[path = "../host.rs"]
 mod host;
 mod newcomer;
+mod noticed;
 mod pair;
 mod process;
 mod raw;
@@ -43,13 +44,15 @@ fn program(orders: &Orders) -> &str {
 /// The word for the federates that join and leave at full speed, and for how many minutes they do by default.
 const CHURN: &str = "churn";
 const CHURN_MINUTES: u64 = 10;
+/// The word for the tests of the harness itself, which the short form makes, too.
+const HARNESS: &str = "harness";
 /// How long they do in the tests, which tells whether descriptors stay open.
 const SHORT_CHURN: Duration = Duration::from_secs(2);
 
 /// The name of a role and the function that plays it.
 type Role = (&'static str, fn(&Orders));
 
-const ROLES: [Role; 9] = [
+const ROLES: [Role; 10] = [
     ("publisher", pair::publisher),
     ("subscriber", pair::subscriber),
     ("timer", timer::bare_timer),
@@ -59,6 +62,7 @@ const ROLES: [Role; 9] = [
     ("janitor", federation::janitor),
     ("visitor", churn::visitor),
     ("starter", rti::starter),
+    ("careless", noticed::careless),
 ];
 
 fn main() -> ExitCode {
@@ -69,11 +73,13 @@ fn main() -> ExitCode {
         play(&orders);
         return ExitCode::SUCCESS;
     }
-    let known = |word: &&str| *word == CHURN || ATTACKS.iter().any(|attack| attack.name == *word);
+    let known = |word: &&str| {
+        [CHURN, HARNESS].contains(word) || ATTACKS.iter().any(|attack| attack.name == *word)
+    };
     if let Some(word) = orders.words().find(|word| !known(word)) {
         let names: Vec<&str> = ATTACKS.iter().map(|attack| attack.name).collect();
         eprintln!(
-            "error: no attack is called {word}\nhint: the attacks are {}, {CHURN}",
+            "error: no attack is called {word}\nhint: the attacks are {}, {CHURN}; {HARNESS} tests the harness",
             names.join(", ")
         );
         return ExitCode::from(2);
@@ -102,11 +108,12 @@ fn transports(orders: &Orders) -> Vec<Transport> {
     Transport::ALL.into_iter().filter(is_named).collect()
 }
 
-/// Prints the result of a test, and the rules that were broken.
-fn report(name: &str, broken: &[String]) {
+/// Prints the result of a test, and the rules that were broken. True if none was.
+fn report(name: &str, broken: &[String]) -> bool {
     let verdict = if broken.is_empty() { "ok" } else { "FAILED" };
     println!("test {name} ... {verdict}");
     broken.iter().for_each(|what| println!("    {what}"));
+    broken.is_empty()
 }
 
 fn is_churn_asked(orders: &Orders) -> bool {
@@ -115,19 +122,26 @@ fn is_churn_asked(orders: &Orders) -> bool {
 
 /// Runs the short form, and reports like any test.
 fn test(orders: &Orders) -> bool {
-    let selected = selected(orders);
-    println!("\nrunning {} tests", selected.len());
-    let (mut count, mut failed) = (selected.len(), 0);
-    for (attack, transport) in &selected {
-        let broken = round::run(program(orders), attack, *transport, SHORT).broken_rules();
-        report(&format!("{}_{}", attack.name, transport.word()), &broken);
-        failed += usize::from(!broken.is_empty());
+    let is_asked =
+        |word: &str| orders.words().next().is_none() || orders.words().any(|asked| asked == word);
+    let (selected, is_churn_tested) = (selected(orders), is_asked(CHURN));
+    let tests_of_harness = if is_asked(HARNESS) { &noticed::TESTS[..] } else { &[] };
+    let count = selected.len() + usize::from(is_churn_tested) + tests_of_harness.len();
+    println!("\nrunning {count} tests");
+    let mut failed = 0;
+    for (attack, transport) in selected {
+        let record = round::run(program(orders), attack, transport, SHORT);
+        let broken = record.map_or_else(|error| vec![error], |record| record.broken_rules());
+        let name = format!("{}_{}", attack.name, transport.word());
+        failed += usize::from(!report(&name, &broken));
     }
-    if orders.words().next().is_none() || is_churn_asked(orders) {
-        let outcome = churn::run(program(orders), &transports(orders), SHORT_CHURN);
+    if is_churn_tested {
+        let outcome = churn::run(program(orders), &transports(orders), SHORT_CHURN, None);
         let broken = outcome.map_or_else(|error| vec![error], |outcome| outcome.broken_rules());
-        report("churn", &broken);
-        (count, failed) = (count + 1, failed + usize::from(!broken.is_empty()));
+        failed += usize::from(!report("churn", &broken));
+    }
+    for (name, test) in tests_of_harness {
+        failed += usize::from(!report(name, test(program(orders)).err().as_slice()));
     }
     let result = if failed == 0 { "ok" } else { "FAILED" };
     println!("\ntest result: {result}. {} passed; {failed} failed\n", count - failed);
@@ -156,18 +170,26 @@ fn measure(orders: &Orders) -> bool {
             at + 1,
             began.elapsed().as_secs()
         );
-        let record = round::run(program(orders), attack, transport, FULL);
-        output.line(&record.row());
-        eprintln!("{} over {over}: {}", record.name, record.note);
-        held += usize::from(record.failures().is_empty());
+        match round::run(program(orders), attack, transport, FULL) {
+            Ok(record) => {
+                output.line(&record.row());
+                eprintln!("{} over {over}: {}", record.name, record.note);
+                held += usize::from(record.failures().is_empty());
+            }
+            Err(reason) => {
+                output.line(&table::row_without_figures(attack.what, transport, &reason));
+            }
+        }
     }
     if count > 0 {
         output.line(&format!("\n{held} of {count} rows hold; {} s", began.elapsed().as_secs()));
     }
     let asked = is_churn_asked(orders).then_some(CHURN_MINUTES);
-    let Some(minutes) = orders.number("churn-minutes").or(asked) else { return held == count };
-    let outcome =
-        churn::run(program(orders), &transports(orders), Duration::from_secs(60 * minutes));
+    let Some(minutes) = orders.number("churn-minutes").or(asked) else {
+        return held == count && output.is_complete;
+    };
+    let time = Duration::from_secs(60 * minutes);
+    let outcome = churn::run(program(orders), &transports(orders), time, None);
     let failures = match outcome {
         Ok(outcome) => {
             output.line(&outcome.line);
@@ -176,24 +198,29 @@ fn measure(orders: &Orders) -> bool {
         Err(error) => vec![error],
     };
     failures.iter().for_each(|failure| output.line(failure));
-    failures.is_empty() && held == count
+    failures.is_empty() && held == count && output.is_complete
 }
 
 /// Where the table goes: to standard output, and to a file if one is named.
-struct Output(Option<File>);
+struct Output {
+    file: Option<File>,
+    /// Whether the file has everything.
+    is_complete: bool,
+}
 
 impl Output {
     fn new(path: Option<&str>) -> std::io::Result<Self> {
-        path.map(File::create).transpose().map(Self)
+        let file = path.map(File::create).transpose()?;
+        Ok(Self { file, is_complete: true })
     }
 
     fn line(&mut self, line: &str) {
         println!("{line}");
-        if let Some(file) = &mut self.0
+        if let Some(file) = &mut self.file
             && let Err(error) = writeln!(file, "{line}")
         {
             eprintln!("error: the file of the table cannot be written: {error}");
-            self.0 = None;
+            (self.file, self.is_complete) = (None, false);
         }
     }
 }

@@ -6,7 +6,7 @@ use hemiola_rt::sys::timer;
 use hemiola_units::{Instant, Span};
 
 use super::federation::create;
-use super::process::{Orders, Process, is_over, next_order, report};
+use super::process::{Failure, Finished, Orders, Process, is_over, next_order, report};
 
 /// The pause between two attempts.
 const EVERY: Span = Span::from_millis(100);
@@ -36,8 +36,10 @@ pub(crate) fn newcomer(orders: &Orders) {
             (Ok(()), creator) => {
                 report(format_args!("done {}", now.nanos()));
                 // The next newcomer finds the room of this one free.
-                if let Some(federate) = creator {
-                    let _ = federate.destroy_federation_execution(&name);
+                if let Some(federate) = creator
+                    && let Err(error) = federate.destroy_federation_execution(&name)
+                {
+                    report(format_args!("failed {error}"));
                 }
             }
             (Err(error), _) => report(format_args!("failed {error}")),
@@ -54,6 +56,8 @@ pub(crate) struct Reception {
     pub(crate) failed: u32,
     /// The first failure.
     pub(crate) failure: Option<String>,
+    /// Why newcomers did not come until the end.
+    pub(crate) fault: Option<String>,
 }
 
 /// Running newcomers.
@@ -61,12 +65,15 @@ pub(crate) struct Newcomers(Process);
 
 impl Newcomers {
     /// Prepares newcomers of one kind; they begin with [`start`](Self::start).
-    pub(crate) fn prepare(orders: &[String], creates: bool) -> Self {
+    ///
+    /// # Errors
+    /// The RTI does not serve the one who creates federations.
+    pub(crate) fn prepare(orders: &[String], creates: bool) -> Result<Self, String> {
         let mut orders = orders.to_vec();
         orders.extend(creates.then(|| "creates".to_owned()));
-        let process = Process::start("newcomer", &orders);
-        process.says("ready");
-        Self(process)
+        let mut process = Process::start("newcomer", &orders);
+        process.says("ready")?;
+        Ok(Self(process))
     }
 
     pub(crate) fn start(&mut self) {
@@ -78,7 +85,8 @@ impl Newcomers {
         let mut reception = Reception::default();
         let mut begun = None;
         let instant = |text: &str| Instant::from_nanos(text.parse().expect("an instant"));
-        for line in self.0.finish(patience) {
+        let Finished { lines, failure } = self.0.finish(patience);
+        for line in lines {
             match (line.split_once(' '), begun) {
                 (Some(("begin", at)), _) => begun = Some(instant(at)),
                 (Some(("done", at)), Some(from)) => {
@@ -97,6 +105,13 @@ impl Newcomers {
             reception.worst = reception.worst.max(MonotonicClock.now() - from);
             reception.fail("still waiting");
         }
+        reception.fault = match failure {
+            // An attempt under way is counted above, and without patience all may be late.
+            Some(Failure::Late(_)) if begun.is_some() || patience.is_zero() => None,
+            Some(failure) => Some(failure.to_string()),
+            None if reception.served + reception.failed == 0 => Some("no newcomer came".into()),
+            None => None,
+        };
         reception
     }
 }

@@ -10,7 +10,7 @@ use hemiola_rt::sys::timer;
 use hemiola_units::{Instant, Span};
 
 use super::federation::{HEALTHY, Member, waiting};
-use super::process::{Orders, PATIENCE, Process, is_over, next_order, report};
+use super::process::{Finished, Orders, PATIENCE, Process, is_over, next_order, report};
 
 /// The period of the updates.
 const PERIOD: Span = Span::from_millis(5);
@@ -113,31 +113,37 @@ pub(crate) struct Course {
 
 impl Pair {
     /// Joins the healthy federation and starts the updates.
-    pub(crate) fn start(orders: &[String]) -> Self {
+    ///
+    /// # Errors
+    /// One of them does not join.
+    pub(crate) fn start(orders: &[String]) -> Result<Self, String> {
         let mut publisher = Process::start("publisher", orders);
-        publisher.says("joined");
-        let subscriber = Process::start("subscriber", orders);
-        subscriber.says("joined");
+        publisher.says("joined")?;
+        let mut subscriber = Process::start("subscriber", orders);
+        subscriber.says("joined")?;
         publisher.tell("start");
-        let first = publisher.line(PATIENCE).and_then(|line| line.parse().ok());
-        let first = Instant::from_nanos(first.expect("the publisher reports its first release"));
-        Self { publisher, subscriber, first }
+        let first = publisher.line(PATIENCE)?;
+        let first = first.parse().map_err(|_| format!("the publisher does not begin: {first}"))?;
+        Ok(Self { publisher, subscriber, first: Instant::from_nanos(first) })
     }
 
     /// Ends the updates, waits for those under way, and collects what happened.
     pub(crate) fn finish(mut self) -> Course {
         let mut faults = Vec::new();
-        let mut lines = self.publisher.finish(PATIENCE);
+        let Finished { mut lines, failure } = self.publisher.finish(PATIENCE);
         let sent = lines.pop().and_then(|line| line.parse().ok());
         faults.extend(lines.into_iter().map(|line| format!("publisher {line}")));
-        if sent.is_none() {
-            faults.push("the publisher is stuck".into());
+        if failure.is_none() && sent.is_none() {
+            faults.push("the publisher does not say how much it sent".into());
         }
+        faults.extend(failure.map(String::from));
         let sent = sent.unwrap_or(0);
         self.subscriber.tell(&sent.to_string());
         let mut latencies = BTreeMap::new();
         let mut expected = 0;
-        for line in self.subscriber.finish(PATIENCE) {
+        let Finished { lines, failure } = self.subscriber.finish(PATIENCE);
+        faults.extend(failure.map(String::from));
+        for line in lines {
             let sample = line.split_once(' ').and_then(|(number, latency)| {
                 Some((number.parse::<u64>().ok()?, latency.parse::<i64>().ok()?))
             });

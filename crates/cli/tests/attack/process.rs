@@ -1,19 +1,23 @@
 //! The processes of the harness: this program again, each in a role. None outlives the process that started it.
 
-use std::env;
 use std::fmt::Display;
 use std::io::{BufRead, BufReader, Write, stdin, stdout};
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::LazyLock;
-use std::sync::mpsc::{self, Receiver};
+use std::panic::set_hook;
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::{Arc, LazyLock, OnceLock};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+use std::{env, fmt};
 
 use hemiola_rt::sys::process::{Signal, set_parent_death_signal};
 use hemiola_rt::sys::sched;
 use hemiola_units::{Policy, Priority, RtiAddress};
 
 pub(crate) const ROLE: &str = "--role=";
+
+/// How the line begins with which a process in a role says why it ends.
+const GIVES_UP: &str = "gives up: ";
 
 /// The time within which a process of the harness answers, on a busy machine too.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
@@ -57,8 +61,9 @@ impl Orders {
         self.text(key).expect("the parent passes it").parse().expect("it is an address")
     }
 
-    /// Ends with the parent, and takes the ordered priority.
+    /// Ends with the parent and with a panic of any thread, and takes the ordered priority.
     pub(crate) fn settle_in(&self) {
+        end_at_panics();
         set_parent_death_signal(Signal::KILL).expect("prctl(2) knows it");
         if let Some(priority) = self.number("fifo") {
             let priority = Priority::try_from(priority as u8).expect("a priority");
@@ -67,12 +72,46 @@ impl Orders {
     }
 }
 
+/// Why a process of the harness is of no more use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Failure {
+    /// It says nothing, or does not end, within its time.
+    Late(String),
+    /// It has ended, although nobody asked it to, or with an error.
+    Ended(String),
+}
+
+impl Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::Late(what) | Self::Ended(what)) = self;
+        f.write_str(what)
+    }
+}
+
+impl From<Failure> for String {
+    fn from(failure: Failure) -> Self {
+        failure.to_string()
+    }
+}
+
 /// A process in a role. It is killed when dropped.
 #[derive(Debug)]
 pub(crate) struct Process {
+    /// Its name in messages.
+    name: String,
     pub(crate) child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<String>,
+    /// Why it has given up, once it says so.
+    reason: Arc<OnceLock<String>>,
+}
+
+/// What a process said after it was asked to end.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    pub(crate) lines: Vec<String>,
+    /// Why it did not end as it should.
+    pub(crate) failure: Option<Failure>,
 }
 
 impl Process {
@@ -80,11 +119,11 @@ impl Process {
     pub(crate) fn start(role: &str, orders: &[String]) -> Self {
         let mut command = Command::new(env::current_exe().expect("a running program has a path"));
         command.arg(format!("{ROLE}{role}")).args(orders);
-        Self::run(command)
+        Self::run(role, command)
     }
 
-    /// Starts a command and collects the lines that it prints.
-    pub(crate) fn run(mut command: Command) -> Self {
+    /// Starts a command and collects the lines that it prints. The name is for messages.
+    pub(crate) fn run(name: &str, mut command: Command) -> Self {
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -92,22 +131,45 @@ impl Process {
             .unwrap_or_else(|error| panic!("{command:?}: {error}"));
         let (stdin, stdout) = (child.stdin.take(), child.stdout.take().expect("it is piped"));
         let (sender, lines) = mpsc::channel();
+        let reason = Arc::new(OnceLock::new());
+        let gave_up = Arc::clone(&reason);
         std::thread::spawn(move || {
-            let lines = BufReader::new(stdout).lines().map_while(Result::ok);
-            lines.take_while(|line| sender.send(line.clone()).is_ok()).for_each(drop);
+            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                if let Some(why) = line.strip_prefix(GIVES_UP) {
+                    // The first reason is the cause.
+                    let _ = gave_up.set(why.to_owned());
+                } else if sender.send(line).is_err() {
+                    break;
+                }
+            }
         });
-        Self { child, stdin, lines }
+        Self { name: name.to_owned(), child, stdin, lines, reason }
     }
 
-    /// Returns the next line of its output; `None` if none arrives in time.
-    pub(crate) fn line(&self, within: Duration) -> Option<String> {
-        self.lines.recv_timeout(within).ok()
+    /// Returns the next line of its output.
+    ///
+    /// # Errors
+    /// None arrives within this time, or before its end.
+    pub(crate) fn line(&mut self, within: Duration) -> Result<String, Failure> {
+        match self.lines.recv_timeout(within) {
+            Ok(line) => Ok(line),
+            Err(RecvTimeoutError::Timeout) => Err(self.late("says nothing", within)),
+            Err(RecvTimeoutError::Disconnected) => {
+                let status = self.ended_within(PATIENCE);
+                let status = status.ok_or_else(|| self.late("does not end", PATIENCE))?;
+                Err(self.ended(status))
+            }
+        }
     }
 
     /// Waits for a line with this content.
-    pub(crate) fn says(&self, what: &str) {
-        let line = self.line(PATIENCE);
-        assert_eq!(line.as_deref(), Some(what), "see the error output of the process");
+    ///
+    /// # Errors
+    /// Another line arrives, or none.
+    pub(crate) fn says(&mut self, what: &str) -> Result<(), String> {
+        let line = self.line(PATIENCE)?;
+        let refused = || format!("the {} says {line:?} in place of {what:?}", self.name);
+        if line == what { Ok(()) } else { Err(refused()) }
     }
 
     /// Sends a line.
@@ -120,20 +182,43 @@ impl Process {
 
     /// Closes its standard input, which asks it to end, and returns the rest of its output. It is killed if it does not
     /// end in time.
-    pub(crate) fn finish(mut self, within: Duration) -> Vec<String> {
+    pub(crate) fn finish(mut self, within: Duration) -> Finished {
         drop(self.stdin.take());
-        let until = std::time::Instant::now() + within;
-        let mut all = Vec::new();
-        while let Some(line) = self.line(until.saturating_duration_since(std::time::Instant::now()))
+        let until = Instant::now() + within;
+        let mut lines = Vec::new();
+        while let Ok(line) =
+            self.lines.recv_timeout(until.saturating_duration_since(Instant::now()))
         {
-            all.push(line);
+            lines.push(line);
         }
-        all
+        let status = self.ended_within(until.saturating_duration_since(Instant::now()));
+        let failure = match status {
+            None => Some(self.late("does not end", within)),
+            Some(status) => (!status.success()).then(|| self.ended(status)),
+        };
+        Finished { lines, failure }
     }
 
-    /// Whether it has ended.
-    pub(crate) fn has_ended(&mut self) -> bool {
-        matches!(self.child.try_wait(), Ok(Some(_)) | Err(_))
+    /// Returns its status, once it has ended and within this time.
+    pub(crate) fn ended_within(&mut self, within: Duration) -> Option<ExitStatus> {
+        let until = Instant::now() + within;
+        loop {
+            let status = self.child.try_wait().expect("it is a child");
+            if status.is_some() || Instant::now() >= until {
+                return status;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    fn late(&self, what: &str, within: Duration) -> Failure {
+        Failure::Late(format!("the {} {what} within {} ms", self.name, within.as_millis()))
+    }
+
+    /// Why it has ended, with the reason that it gave if it could.
+    fn ended(&self, status: ExitStatus) -> Failure {
+        let reason = self.reason.get().cloned().unwrap_or_else(|| status.to_string());
+        Failure::Ended(format!("the {} ended: {reason}", self.name))
     }
 }
 
@@ -149,6 +234,22 @@ pub(crate) fn report(what: impl Display) {
     let mut out = stdout().lock();
     // Without a parent this process ends, too.
     let _ = writeln!(out, "{what}").and_then(|()| out.flush());
+}
+
+/// In a role: ends the process, and tells the parent why.
+pub(crate) fn give_up(why: impl Display) -> ! {
+    report(format_args!("{GIVES_UP}{}", why.to_string().lines().collect::<Vec<_>>().join("; ")));
+    std::process::exit(1)
+}
+
+/// In a role: a panic of any thread ends the process. Otherwise a thread could end unnoticed, and with it a part of
+/// what the process is for.
+fn end_at_panics() {
+    set_hook(Box::new(|panic| {
+        let message = panic.payload_as_str().unwrap_or("a panic");
+        let place = panic.location().map(|place| format!(" ({}:{})", place.file(), place.line()));
+        give_up(format_args!("{message}{}", place.unwrap_or_default()))
+    }));
 }
 
 /// In a role: returns the parent's next line; `None` once it asks to end.

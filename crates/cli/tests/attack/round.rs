@@ -9,7 +9,7 @@ use hemiola_units::{Bytes, Span};
 use super::attacks::Attack;
 use super::newcomer::{Newcomers, Reception};
 use super::pair::Pair;
-use super::process::Process;
+use super::process::{Failure, Finished, PATIENCE, Process};
 use super::rti::Rti;
 use super::timer::BareTimer;
 
@@ -107,7 +107,7 @@ pub(crate) struct Record {
     pub(crate) after: Latency,
     /// The worst lateness of the bare timer during the attack.
     pub(crate) bare: Span,
-    /// The longest turn of the RTI's loop.
+    /// The longest turn of the RTI's loop; the maximum if it does not say.
     pub(crate) turn: Span,
     pub(crate) memory: Memory,
     pub(crate) sessions: Reception,
@@ -119,18 +119,26 @@ pub(crate) struct Record {
 }
 
 /// Runs one round.
-pub(crate) fn run(program: &str, attack: &Attack, transport: Transport, form: Form) -> Record {
-    let mut rti = Rti::start(program, &options(attack, transport, form), attack.address_space);
+///
+/// # Errors
+/// The RTI does not start, or a process of the harness that measures fails: then there are no figures.
+pub(crate) fn run(
+    program: &str,
+    attack: &Attack,
+    transport: Transport,
+    form: Form,
+) -> Result<Record, String> {
+    let mut rti = Rti::start(program, &options(attack, transport, form), attack.address_space)?;
     let rti_order = format!("rti={}", rti.address(transport));
     let shm_order = format!("shm={}", rti.shm);
     let healthy = with_priority(form, FEDERATES, &rti_order);
     let mut timer = BareTimer::start(&with_priority(form, TIMER, &rti_order));
-    let pair = Pair::start(&healthy);
-    let mut newcomers = [false, true].map(|creates| Newcomers::prepare(&healthy, creates));
+    let pair = Pair::start(&healthy)?;
+    let mut newcomers = [Newcomers::prepare(&healthy, false)?, Newcomers::prepare(&healthy, true)?];
     let quiet_from = MonotonicClock.now();
     sleep(form.quiet);
     let present = rti.memory_before();
-    timer.worst();
+    timer.worst()?;
     newcomers.iter_mut().for_each(Newcomers::start);
     let attack_from = MonotonicClock.now();
     let mut orders = vec![rti_order, shm_order, format!("attack={}", attack.name)];
@@ -138,10 +146,10 @@ pub(crate) fn run(program: &str, attack: &Attack, transport: Transport, form: Fo
     let note = attack_within(form.attack_max, &orders);
     let attack_ended = Instant::now();
     sleep(form.aftermath);
-    let (bare, attack_to) = (timer.worst(), MonotonicClock.now());
+    let (bare, attack_to) = (timer.worst()?, MonotonicClock.now());
     let patience = if rti.end().is_some() { Duration::ZERO } else { Duration::from_secs(5) };
     let [sessions, creates] = newcomers.map(|newcomers| newcomers.finish(patience));
-    tidy_up(&rti.tcp.to_string(), form);
+    let tidied = tidy_up(&rti.tcp.to_string(), form);
     if form.is_full {
         sleep(attack.keeps_for.saturating_sub(attack_ended.elapsed()));
     }
@@ -154,8 +162,10 @@ pub(crate) fn run(program: &str, attack: &Attack, transport: Transport, form: Fo
     let mut faults = course.faults.clone();
     faults.extend(rti.stop().err());
     faults.extend(note.clone().err());
+    faults.extend(tidied.err());
+    faults.extend(turn.clone().err());
     let limit = attack.memory_mib.map_or(MEMORY_MAX, |mib| Bytes(mib << 20));
-    Record {
+    Ok(Record {
         name: attack.name,
         what: attack.what,
         transport,
@@ -163,21 +173,22 @@ pub(crate) fn run(program: &str, attack: &Attack, transport: Transport, form: Fo
         during: Latency::of(&course.within(attack_from, attack_to)),
         after: Latency::of(&course.within(recovery_from, recovery_to)),
         bare,
-        turn,
+        turn: turn.unwrap_or(Span::MAX),
         memory: Memory { limit, before: present, peak, after },
         sessions,
         creates,
         note: note.unwrap_or_default(),
         faults,
-    }
+    })
 }
 
 /// Destroys the federations that the attack has left, which would rightly occupy memory.
-fn tidy_up(rti: &str, form: Form) {
+fn tidy_up(rti: &str, form: Form) -> Result<(), String> {
     let mut orders = vec![format!("rti={rti}")];
     orders.extend(form.is_full.then(|| "full".to_owned()));
-    let janitor = Process::start("janitor", &orders);
-    janitor.line(Duration::from_secs(5));
+    let mut janitor = Process::start("janitor", &orders);
+    janitor.line(PATIENCE)?;
+    janitor.finish(PATIENCE).failure.map_or(Ok(()), |failure| Err(failure.into()))
 }
 
 /// Returns the options of the RTI.
@@ -202,17 +213,19 @@ fn with_priority(form: Form, priority: u8, order: &str) -> Vec<String> {
 }
 
 /// Lets the attacker work, and kills it if it takes too long. Returns its note, or why the attack was not made.
-fn attack_within(limit: Duration, orders: &[String]) -> Result<String, String> {
+pub(crate) fn attack_within(limit: Duration, orders: &[String]) -> Result<String, String> {
     let mut attacker = Process::start("attacker", orders);
     let until = Instant::now() + limit;
-    let line = attacker.line(limit);
-    while line.is_some() && !attacker.has_ended() && Instant::now() < until {
-        sleep(Duration::from_millis(1));
-    }
-    match line.as_deref().map(|line| line.split_once(' ').unwrap_or((line, ""))) {
-        Some(("note", note)) => Ok(note.to_owned()),
-        Some((_, reason)) => Err(format!("the attack is not made: {reason}")),
-        None if attacker.has_ended() => Err("the attacker panics".into()),
-        None => Ok(format!("ended after {} s", limit.as_secs())),
+    let line = match attacker.line(limit) {
+        Ok(line) => line,
+        Err(Failure::Late(_)) => return Ok(format!("ended after {} s", limit.as_secs())),
+        Err(Failure::Ended(reason)) => return Err(format!("the attack is not made: {reason}")),
+    };
+    let Finished { failure, .. } = attacker.finish(until.saturating_duration_since(Instant::now()));
+    match (line.split_once(' ').unwrap_or((&line, "")), failure) {
+        // Its sessions and federates may take long to close.
+        (("note", note), None | Some(Failure::Late(_))) => Ok(note.to_owned()),
+        (("note", note), Some(Failure::Ended(reason))) => Err(format!("{note}, then: {reason}")),
+        ((_, reason), _) => Err(format!("the attack is not made: {reason}")),
     }
 }

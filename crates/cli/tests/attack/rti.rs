@@ -3,9 +3,9 @@
 use std::fs;
 use std::io::Read;
 use std::os::unix::process::CommandExt;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hemiola_rt::sys::process::PidFd;
 use hemiola_rt::sys::process::Signal;
@@ -47,14 +47,21 @@ pub(crate) struct Rti {
 
 impl Rti {
     /// Starts the RTI with these options on a port that the system chooses.
-    pub(crate) fn start(program: &str, options: &[String], address_space: Option<Bytes>) -> Self {
+    ///
+    /// # Errors
+    /// It ends, or prints no addresses.
+    pub(crate) fn start(
+        program: &str,
+        options: &[String],
+        address_space: Option<Bytes>,
+    ) -> Result<Self, String> {
         let exe = std::env::current_exe().expect("a running program has a path");
         let mut command = Command::new(exe);
         command.arg(format!("{ROLE}starter")).arg(format!("program={program}"));
         command.args(address_space.map(|Bytes(len)| format!("address-space={len}")));
         command.args(["--", "--listen", "127.0.0.1:0", "--log", "error"]).args(options);
         command.stderr(Stdio::piped());
-        let mut process = Process::run(command);
+        let mut process = Process::run("RTI", command);
         let mut stderr = process.child.stderr.take().expect("it is piped");
         let log = std::thread::spawn(move || {
             let mut text = String::new();
@@ -62,12 +69,12 @@ impl Rti {
             let _ = stderr.read_to_string(&mut text);
             text
         });
-        let address = || {
-            let line = process.line(PATIENCE).expect("the RTI prints its addresses");
-            line.parse().expect("the RTI prints addresses")
+        let mut address = || {
+            let line = process.line(PATIENCE)?;
+            line.parse().map_err(|error| format!("the RTI prints no address: {error}"))
         };
-        let (tcp, shm) = (address(), address());
-        Self { process, log, tcp, shm, code_max: CODE_MAX }
+        let (tcp, shm) = (address()?, address()?);
+        Ok(Self { process, log, tcp, shm, code_max: CODE_MAX })
     }
 
     /// Returns its address over a transport.
@@ -80,7 +87,7 @@ impl Rti {
 
     /// Returns why it has ended, if it has.
     pub(crate) fn end(&mut self) -> Option<String> {
-        let status = self.process.child.try_wait().expect("it is a child")?;
+        let status = self.process.ended_within(Duration::ZERO)?;
         Some(format!("the RTI ended: {status}"))
     }
 
@@ -110,14 +117,22 @@ impl Rti {
         }
     }
 
-    /// Returns the longest turn of its loop so far; the maximum if it does not say.
-    pub(crate) fn longest_turn(&self, program: &str) -> Span {
-        let status = Command::new(program)
-            .args(["rti", "status", "--json"])
-            .arg(self.shm.to_string())
-            .output();
-        let report = status.ok().and_then(|out| serde_json::from_slice::<Report>(&out.stdout).ok());
-        report.map_or(Span::MAX, |report| report.work.longest_turn)
+    /// Returns the longest turn of its loop so far.
+    ///
+    /// # Errors
+    /// `hemiola rti status` fails.
+    pub(crate) fn longest_turn(&self, program: &str) -> Result<Span, String> {
+        let mut command = Command::new(program);
+        command.args(["rti", "status", "--json"]).arg(self.shm.to_string());
+        let output = command.output().map_err(|error| format!("{program}: {error}"))?;
+        if !output.status.success() {
+            let message = String::from_utf8_lossy(&output.stderr);
+            let message = message.lines().next().unwrap_or("no message");
+            return Err(format!("`rti status` ended: {}: {message}", output.status));
+        }
+        let report = serde_json::from_slice::<Report>(&output.stdout);
+        let report = report.map_err(|error| format!("`rti status` prints no report: {error}"))?;
+        Ok(report.work.longest_turn)
     }
 
     /// Returns how many descriptors it has open.
@@ -125,7 +140,8 @@ impl Rti {
         fs::read_dir(format!("/proc/{}/fd", self.process.child.id())).map_or(0, Iterator::count)
     }
 
-    /// Ends it with SIGTERM, which must succeed in time.
+    /// Ends it with SIGTERM, which must succeed in time. None of its threads may have panicked, not even one that only
+    /// reads an object model.
     pub(crate) fn stop(mut self) -> Result<(), String> {
         if let Some(end) = self.end() {
             let log = self.log.join().unwrap_or_default();
@@ -133,23 +149,13 @@ impl Rti {
         }
         let pidfd = PidFd::open(self.process.child.id()).map_err(|error| error.to_string())?;
         pidfd.send_signal(Signal::TERM).map_err(|error| error.to_string())?;
-        match self.ended_within(END_MAX) {
-            Some(status) if status.success() => Ok(()),
-            Some(status) => Err(format!("after SIGTERM the RTI ended: {status}")),
-            None => Err(format!("the RTI runs {END_MAX:?} after SIGTERM")),
+        match self.process.ended_within(END_MAX) {
+            Some(status) if status.success() => {}
+            Some(status) => return Err(format!("after SIGTERM the RTI ended: {status}")),
+            None => return Err(format!("the RTI runs {END_MAX:?} after SIGTERM")),
         }
-    }
-
-    fn ended_within(&mut self, within: Duration) -> Option<ExitStatus> {
-        let until = Instant::now() + within;
-        loop {
-            if let Some(status) = self.process.child.try_wait().expect("it is a child") {
-                return Some(status);
-            }
-            if Instant::now() >= until {
-                return None;
-            }
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        let log = self.log.join().unwrap_or_default();
+        let panicked = log.lines().find(|line| line.contains("panicked"));
+        panicked.map_or(Ok(()), |line| Err(format!("a thread of the RTI: {line}")))
     }
 }

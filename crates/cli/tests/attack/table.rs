@@ -2,7 +2,7 @@
 
 use hemiola_units::{Bytes, Span};
 
-use super::round::{MEMORY_BESIDES, Record};
+use super::round::{MEMORY_BESIDES, Record, Transport};
 
 /// The limit of the pair's worst latency, or twice the worst of the bare timer if that is longer.
 const WORST_MAX: Span = Span::from_millis(5);
@@ -33,6 +33,11 @@ fn ms(span: Span) -> String {
     }
     let ms = span.secs_f64() * 1e3;
     if ms < 10.0 { format!("{ms:.2}") } else { format!("{ms:.0}") }
+}
+
+/// Returns the row of a round without figures, because the harness failed in it.
+pub(crate) fn row_without_figures(what: &str, transport: Transport, reason: &str) -> String {
+    format!("| {what} | {} |{} {reason} |", transport.word(), " – |".repeat(11))
 }
 
 fn mib(Bytes(len): Bytes) -> u64 {
@@ -72,6 +77,7 @@ impl Record {
     /// Returns what must not happen on any machine, however slow: the rules that the tests check.
     pub(crate) fn broken_rules(&self) -> Vec<String> {
         let mut found = self.faults.clone();
+        found.extend([&self.sessions, &self.creates].into_iter().flat_map(|one| one.fault.clone()));
         let memory_max = Bytes(self.memory.limit.0 + MEMORY_BESIDES.0);
         if self.memory.peak > memory_max {
             found.push(format!("RSS > {} MiB", mib(memory_max)));

@@ -1,9 +1,10 @@
-//! The bare timer: a process that only sleeps on each processor, with a higher priority than all others.
+//! The bare timer: a process that only sleeps, on each processor that it may use, with a higher priority than all
+//! others.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use hemiola_rt::clock::{Clock, MonotonicClock};
-use hemiola_rt::sys::{cpu, sched, timer};
+use hemiola_rt::sys::{sched, timer};
 use hemiola_units::{CpuSet, Span};
 
 use super::process::{Orders, PATIENCE, Process, next_order, report};
@@ -17,7 +18,7 @@ static WORST: AtomicI64 = AtomicI64::new(0);
 /// The role: upon an order, reports the worst lateness in nanoseconds since the previous order. A timer runs on each
 /// processor, because the pair and the RTI use all of them.
 pub(crate) fn bare_timer(_: &Orders) {
-    for processor in cpu::online().iter() {
+    for processor in sched::affinity(None).expect("it concerns this thread").iter() {
         std::thread::spawn(move || tick(processor));
     }
     while next_order().is_some() {
@@ -26,8 +27,8 @@ pub(crate) fn bare_timer(_: &Orders) {
 }
 
 fn tick(processor: u16) {
-    let processor = CpuSet::one(processor).expect("it is online");
-    sched::set_affinity(None, &processor).expect("it is online");
+    let processor = CpuSet::one(processor).expect("it is one of a set");
+    sched::set_affinity(None, &processor).expect("this process may use it");
     let mut release = MonotonicClock.now();
     loop {
         release += PERIOD;
@@ -49,9 +50,13 @@ impl BareTimer {
     }
 
     /// Returns its worst lateness since the previous call.
-    pub(crate) fn worst(&mut self) -> Span {
+    ///
+    /// # Errors
+    /// It does not run any more.
+    pub(crate) fn worst(&mut self) -> Result<Span, String> {
         self.0.tell("worst");
-        let worst = self.0.line(PATIENCE).and_then(|line| line.parse().ok());
-        Span::from_nanos(worst.expect("the timer runs"))
+        let worst = self.0.line(PATIENCE)?;
+        let worst = worst.parse().map_err(|_| format!("the timer says {worst}"))?;
+        Ok(Span::from_nanos(worst))
     }
 }

@@ -25,8 +25,8 @@ pub(crate) fn regulator(orders: &Orders) {
 
 /// A constrained federate waits for a regulating one, which is killed.
 pub(super) fn regulated(to: &Target) -> Outcome {
-    let regulator = Process::start("regulator", &[format!("rti={}", to.rti)]);
-    regulator.says("regulates");
+    let mut regulator = Process::start("regulator", &[format!("rti={}", to.rti)]);
+    regulator.says("regulates")?;
     let member = Member::join(&to.rti, FEDERATION, "Body", Options::default()).map_err(text)?;
     let mut federate = member.federate;
     federate.enable_time_constrained_and_wait().map_err(text)?;

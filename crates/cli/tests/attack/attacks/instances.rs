@@ -14,6 +14,9 @@ use super::{Outcome, Target, text};
 
 const FEDERATION: &str = "Many";
 
+/// An error of a federate, or too few callbacks.
+type Failure = Box<dyn std::error::Error>;
+
 /// How long a receiver waits for the next callback.
 const CALLBACK_MAX: Span = Span::from_millis(5000);
 
@@ -29,18 +32,18 @@ fn owner(to: &Target) -> Result<(Member, usize), Error> {
     Ok((owner, count))
 }
 
-/// Evokes callbacks until this many of one kind have arrived; returns how many did.
+/// Evokes callbacks until this many of one kind have arrived; returns how many.
 fn receive(
     member: &mut Member,
     count: usize,
     is_one: fn(&Callback) -> bool,
-) -> Result<usize, Error> {
+) -> Result<usize, Failure> {
     let mut received = 0;
     while received < count {
-        match member.federate.evoke(CALLBACK_MAX)? {
-            Some(callback) => received += usize::from(is_one(&callback)),
-            None => break,
-        }
+        let Some(callback) = member.federate.evoke(CALLBACK_MAX)? else {
+            return Err(format!("of {count} callbacks, {received} arrive").into());
+        };
+        received += usize::from(is_one(&callback));
     }
     Ok(received)
 }
@@ -56,7 +59,7 @@ fn subscriber(to: &Target) -> Result<Member, Error> {
 
 /// A federate subscribes to a class with 200,000 instances.
 pub(super) fn subscribe(to: &Target) -> Outcome {
-    let attack = || {
+    let attack = || -> Result<usize, Failure> {
         let (_owner, count) = owner(to)?;
         let mut subscriber = subscriber(to)?;
         subscriber.subscribe()?;
@@ -67,7 +70,7 @@ pub(super) fn subscribe(to: &Target) -> Outcome {
 
 /// A federate requests the values of a class with 200,000 instances.
 pub(super) fn request(to: &Target) -> Outcome {
-    let attack = || {
+    let attack = || -> Result<usize, Failure> {
         let (mut owner, count) = owner(to)?;
         let mut other = subscriber(to)?;
         let (class, values) = (other.class, [other.value]);
@@ -84,7 +87,7 @@ pub(super) fn request(to: &Target) -> Outcome {
 
 /// The owner of 200,000 instances resigns and deletes them, and a subscriber is told of each.
 pub(super) fn resign(to: &Target) -> Outcome {
-    let attack = || {
+    let attack = || -> Result<usize, Failure> {
         let (mut owner, count) = owner(to)?;
         let mut subscriber = subscriber(to)?;
         subscriber.subscribe()?;
@@ -101,7 +104,7 @@ fn removes(callback: &Callback) -> bool {
 
 /// The owner of 200,000 instances ends its session without resigning, and its directive deletes them.
 pub(super) fn lost_owner(to: &Target) -> Outcome {
-    let attack = || {
+    let attack = || -> Result<usize, Failure> {
         let (mut owner, count) = owner(to)?;
         owner.federate.set_automatic_resign_directive(ResignAction::DeleteObjects)?;
         owner.federate.confirm()?;
@@ -117,7 +120,7 @@ pub(super) fn lost_owner(to: &Target) -> Outcome {
 /// One grant releases 300,000 messages.
 pub(super) fn release(to: &Target) -> Outcome {
     let count = to.count(300_000);
-    let attack = || {
+    let attack = || -> Result<usize, Failure> {
         let options = Options { callbacks_max: Bytes(1 << 30), ..Options::default() };
         let mut receiver = Member::join(&to.rti, FEDERATION, "Stamped", options)?;
         receiver.subscribe()?;
@@ -134,12 +137,15 @@ pub(super) fn release(to: &Target) -> Outcome {
         let mut received = 0;
         receiver.federate.advance(LogicalTime::integer(50)?, |_, callback| {
             received +=
-                u64::from(matches!(callback, Callback::ReflectAttributeValuesWithTime { .. }));
+                usize::from(matches!(callback, Callback::ReflectAttributeValuesWithTime { .. }));
             Ok(())
         })?;
+        if received < count {
+            return Err(format!("of {count} messages, {received} are released").into());
+        }
         Ok(received)
     };
-    attack().map(|received| format!("{received} released")).map_err(|error: Error| text(error))
+    attack().map(|received| format!("{received} released")).map_err(text)
 }
 
 /// Bytes of a large update.
@@ -157,18 +163,24 @@ pub(super) fn large_updates(to: &Target) -> Outcome {
     for _ in 0..rounds {
         publisher.federate.update_attribute_values(object, &values, "").map_err(text)?;
     }
-    let received: usize = readers.into_iter().map(|thread| thread.join().unwrap_or(0)).sum();
+    let mut received = 0;
+    for reader in readers {
+        received += reader.join().map_err(|_| "a reader panics")??;
+    }
     let rate = received as f64 * 15.0 / began.elapsed().max(Duration::from_millis(1)).as_secs_f64();
-    Ok(format!("{received} of {} received, {rate:.0} MB/s", 4 * rounds))
+    Ok(format!("{received} received, {rate:.0} MB/s"))
 }
 
+/// The thread of a subscriber, which returns how many updates it has received.
+type Reader = std::thread::JoinHandle<Result<usize, String>>;
+
 /// Starts a subscriber that receives this many updates.
-fn reader(to: &Target, rounds: usize) -> Result<std::thread::JoinHandle<usize>, Error> {
+fn reader(to: &Target, rounds: usize) -> Result<Reader, Error> {
     let options = Options { callbacks_max: Bytes(1 << 30), ..Options::default() };
     let mut member = Member::join(&to.rti, FEDERATION, "Loud", options)?;
     member.subscribe()?;
     Ok(std::thread::spawn(move || {
         let reflects = |one: &Callback| matches!(one, Callback::ReflectAttributeValues { .. });
-        receive(&mut member, rounds, reflects).unwrap_or(0)
+        receive(&mut member, rounds, reflects).map_err(text)
     }))
 }

@@ -12,7 +12,7 @@ use hemiola_units::{Random, RtiAddress};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
 use super::super::raw::offered;
-use super::{Outcome, Target, text};
+use super::{Outcome, Target, made, text};
 
 /// A frame that requests a new session.
 const NEW_SESSION: [u8; 28] =
@@ -71,27 +71,35 @@ pub(super) fn counts(to: &Target) -> Outcome {
     Ok(String::new())
 }
 
-/// Connections in one wave.
+/// Connections in one wave, and waves.
 const WAVE: usize = 4096;
+const WAVES: usize = 2;
 
 /// Two waves of connections that never say what they want.
 pub(super) fn half_open(to: &Target) -> Outcome {
-    let mut opened = 0;
-    for _ in 0..2 {
-        let wave: Vec<OwnedFd> = (0..to.count(WAVE)).filter_map(|_| connect(&to.rti)).collect();
+    let (mut opened, mut refusal) = (0, None);
+    for _ in 0..WAVES {
+        let mut wave = Vec::new();
+        for _ in 0..to.count(WAVE) {
+            match connect(&to.rti) {
+                Ok(connection) => wave.push(connection),
+                Err(error) => drop(refusal.get_or_insert_with(|| error.to_string())),
+            }
+        }
         opened += wave.len();
         std::thread::sleep(to.time(HELD));
     }
-    Ok(format!("{opened} opened"))
+    let why = refusal.as_ref().map_or_else(String::new, |why| format!("; {why}"));
+    made(opened, WAVES * to.count(WAVE), refusal.as_deref(), format!("{opened} opened{why}"))
 }
 
-fn connect(to: &RtiAddress) -> Option<OwnedFd> {
+fn connect(to: &RtiAddress) -> std::io::Result<OwnedFd> {
     match to {
         RtiAddress::Tcp { host, port } => {
-            TcpStream::connect((host.as_str(), *port)).ok().map(OwnedFd::from)
+            TcpStream::connect((host.as_str(), *port)).map(OwnedFd::from)
         }
         RtiAddress::SharedMemory(name) => {
-            local::connect(&RtiAddress::socket_name(name)).ok().map(OwnedFd::from)
+            local::connect(&RtiAddress::socket_name(name)).map(OwnedFd::from)
         }
     }
 }

@@ -3,14 +3,14 @@
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-use hemiola_federate::{Federate, Options};
+use hemiola_federate::{Error, Federate, Options};
 use hemiola_hla::call::FederationCall;
 use hemiola_hla::data::FomModule;
 
 use super::super::federation::create;
 use super::super::raw::Raw;
 use super::super::zip;
-use super::{Outcome, Target, text};
+use super::{Outcome, Target, made, text};
 
 /// The largest module that fits into a frame of the protocol.
 const MODULE_LEN: usize = 15_800_000;
@@ -68,6 +68,9 @@ pub(super) fn large_creates(to: &Target) -> Outcome {
             std::thread::sleep(Duration::from_millis(1));
         }
     }
+    if answered == 0 {
+        return Err("none of the creates is answered".into());
+    }
     let ended = all.iter().filter(|(raw, _)| raw.is_closed()).count();
     Ok(format!("{answered} of {} answered, {ended} sessions ended", sessions * creates))
 }
@@ -84,32 +87,42 @@ pub(super) fn classes(to: &Target) -> Outcome {
     let began = Instant::now();
     let outcome = match federate.call(call) {
         Ok(_) => "created".to_owned(),
-        Err(error) => error.to_string(),
+        Err(error) if error.exception().is_some() => error.to_string(),
+        Err(error) => return Err(text(error)),
     };
     Ok(format!("{outcome} after {:.1} s", began.elapsed().as_secs_f64()))
 }
+
+/// Federates that join at once.
+const JOINING: usize = 6;
 
 /// Six federates join one federation at once, each with a module of 100,000 classes.
 pub(super) fn joins(to: &Target) -> Outcome {
     let mut creator = Federate::connect(&to.rti, Options::default()).map_err(text)?;
     create(&mut creator, "Joined").map_err(text)?;
-    let joining = (0..6).map(|number| {
+    let joining = (0..JOINING).map(|number| {
         let (address, module) =
             (to.rti.clone(), classes_named(&format!("J{number}x"), to.count(100_000)));
         std::thread::spawn(move || {
-            let mut federate = Federate::connect(&address, Options::default()).map_err(text)?;
+            let mut federate = Federate::connect(&address, Options::default())?;
             let call = FederationCall::JoinFederationExecutionWithModules {
                 federate_type: "Large".into(),
                 federation_name: "Joined".into(),
                 additional_fom_modules: vec![file(module)],
             };
-            federate.call(call).map_err(text)?;
-            Ok::<_, String>(federate)
+            federate.call(call)?;
+            Ok::<_, Error>(federate)
         })
     });
     let joining: Vec<_> = joining.collect();
-    let outcomes: Vec<_> = joining.into_iter().filter_map(|thread| thread.join().ok()).collect();
-    let joined = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
-    let refusal = outcomes.iter().find_map(|outcome| outcome.as_ref().err());
-    Ok(format!("{joined} joined{}", refusal.map_or_else(String::new, |why| format!("; {why}"))))
+    let (mut joined, mut refusal) = (Vec::new(), None);
+    for thread in joining {
+        match thread.join().map_err(|_| "a thread panics")? {
+            Ok(federate) => joined.push(federate),
+            Err(error) if error.exception().is_some() => refusal = Some(text(error)),
+            Err(error) => return Err(text(error)),
+        }
+    }
+    let why = refusal.as_ref().map_or_else(String::new, |why| format!("; {why}"));
+    made(joined.len(), JOINING, refusal.as_deref(), format!("{} joined{why}", joined.len()))
 }

@@ -32,9 +32,12 @@ pub(super) fn slow(to: &Target, class: &'static str, bytes_per_s: usize) -> Outc
     let until = Instant::now() + to.time(FLOOD);
     let sent = Arc::new(AtomicU64::new(0));
     let count = Arc::clone(&sent);
-    std::thread::spawn(move || {
+    let flood = std::thread::spawn(move || {
         let values = [(flooder.value, vec![7; VALUE_LEN].into())];
-        while flooder.federate.update_attribute_values(object, &values, "").is_ok() {
+        loop {
+            if let Err(error) = flooder.federate.update_attribute_values(object, &values, "") {
+                return error.to_string();
+            }
             count.fetch_add(1, Ordering::Relaxed);
         }
     });
@@ -48,10 +51,19 @@ pub(super) fn slow(to: &Target, class: &'static str, bytes_per_s: usize) -> Outc
         }
         std::thread::sleep(READ_EVERY);
     }
+    // The viewer may be ended, but not one who publishes to it.
+    if flood.is_finished() {
+        let reason = flood.join().unwrap_or_default();
+        return Err(format!("the flood ends: {reason}"));
+    }
     let end = if viewer.is_closed() { "was ended" } else { "stayed" };
+    let sent = sent.load(Ordering::Relaxed);
+    if sent == 0 {
+        return Err("the flooder sends nothing".into());
+    }
     Ok(format!(
         "flood of {} MiB, viewer read {} KiB and {end}",
-        (sent.load(Ordering::Relaxed) * VALUE_LEN as u64) >> 20,
+        (sent * VALUE_LEN as u64) >> 20,
         read >> 10
     ))
 }

@@ -8,17 +8,27 @@ use hemiola_hla::call::FederationCall;
 
 use super::super::federation::create;
 use super::super::raw::Raw;
-use super::{Outcome, Target, text};
+use super::{Outcome, Target, made, text};
+
+/// Federations in a list. One session may have fewer.
+const FEDERATIONS: usize = 200;
 
 /// Sessions pipeline requests with long replies for a second and never read; then they close all at once.
 pub(super) fn lists(to: &Target, sessions: usize) -> Outcome {
     let mut creator = Federate::connect(&to.rti, Options::default()).map_err(text)?;
     let mut created = 0;
-    for number in 0..200 {
-        created += usize::from(create(&mut creator, &format!("{number:0>250}")).is_ok());
+    for number in 0..FEDERATIONS {
+        match create(&mut creator, &format!("{number:0>250}")) {
+            Ok(()) => created += 1,
+            // It has its share of them.
+            Err(error) if error.exception().is_some() && 2 * created >= FEDERATIONS => break,
+            Err(error) => return Err(format!("only {created} federations: {error}")),
+        }
     }
-    let mut all: Vec<Raw> = (0..sessions).filter_map(|_| Raw::connect(&to.rti).ok()).collect();
-    let opened = all.len();
+    let mut all = Vec::new();
+    for _ in 0..sessions {
+        all.push(Raw::connect(&to.rti)?);
+    }
     for raw in &mut all {
         for _ in 0..to.count(3000) {
             raw.send(FederationCall::ListFederationExecutions);
@@ -30,16 +40,16 @@ pub(super) fn lists(to: &Target, sessions: usize) -> Outcome {
             std::thread::sleep(Duration::from_millis(1));
         }
     }
-    Ok(format!("{created} federations, {opened} sessions"))
+    let open = all.iter().filter(|raw| !raw.is_closed()).count();
+    Ok(format!("{created} federations, {open} of {sessions} sessions still open"))
 }
 
 /// Makes this many attempts; notes how many failed, and why the first one did.
 fn attempts(count: usize, mut attempt: impl FnMut() -> Result<(), &'static str>) -> Outcome {
     let failures: Vec<&str> = (0..count).filter_map(|_| attempt().err()).collect();
-    Ok(match failures.first() {
-        Some(first) => format!("{} of {count} refused: {first}", failures.len()),
-        None => String::new(),
-    })
+    let first = failures.first().copied();
+    let note = first.map(|first| format!("{} of {count} refused: {first}", failures.len()));
+    made(count - failures.len(), count, first, note.unwrap_or_default())
 }
 
 /// Opens sessions and closes each at once.
@@ -78,7 +88,8 @@ pub(super) fn empty_federations(to: &Target) -> Outcome {
     let count = to.count(256);
     for number in 0..count {
         if let Err(error) = create(&mut creator, &format!("Empty {number}")) {
-            return Ok(format!("{number} created, then: {error}"));
+            let why = error.to_string();
+            return made(number, count, Some(&why), format!("{number} created, then: {why}"));
         }
     }
     Ok(format!("{count} created"))
