@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use hemiola_report::text::{count, duration};
+use hemiola_report::text::{count, duration, printable, size};
 use hemiola_rt::profile;
 use hemiola_rt::sys::memory::{self, MemoryLimit};
 use hemiola_rtid::{
@@ -17,6 +17,7 @@ use hemiola_rtid::{
     memory_that_fits,
 };
 use hemiola_units::{Bytes, Policy, Priority, Profile};
+use tracing::level_filters::LevelFilter;
 
 use super::credentials;
 use super::log::Log;
@@ -44,6 +45,7 @@ pub(super) fn serve(args: &RtiServe) -> Result<ExitCode, Failure> {
     hemiola_rt::privilege::grow_descriptor_table(connections.saturating_mul(DESCRIPTORS));
     let (memory_max, limited_by) =
         (Bytes(options.settings.memory_max as u64), options.memory_limited_by.clone());
+    let sessions_max = options.settings.sessions_max;
     let server = Server::bind(options).map_err(|error| cannot_serve(&error))?;
     // Started before the profile is applied, so that this thread keeps ordinary scheduling.
     stop_at_signals(server.stopper())?;
@@ -51,6 +53,9 @@ pub(super) fn serve(args: &RtiServe) -> Result<ExitCode, Failure> {
     let addresses = server.addresses();
     let metrics = metrics.map(|listener| listener.serve(server.stopper())).transpose()?;
     announce(&addresses, metrics);
+    if LevelFilter::from(args.log) >= LevelFilter::INFO {
+        log.print(&introduction(args, &addresses, sessions_max, memory_max));
+    }
     if let Some(limit) = limited_by {
         tracing::info!(%limit, "the memory limit was lowered to {memory_max}");
     }
@@ -309,6 +314,38 @@ fn announce(addresses: &Addresses, metrics: Option<SocketAddr>) {
     lines.extend(addresses.local.iter().map(|name| format!("shm:{name}\n")));
     lines.extend(metrics.iter().map(|address| format!("http://{address}/metrics\n")));
     print!("{}", lines.concat());
+}
+
+/// Returns the first lines of the log, for a person: the version and the process, their limits and directories, and how
+/// to look at the RTI and end it.
+fn introduction(
+    args: &RtiServe,
+    addresses: &Addresses,
+    sessions_max: usize,
+    memory_max: Bytes,
+) -> String {
+    let pid = std::process::id();
+    let mut text = format!(
+        "started: version {}, process {pid}, for at most {} sessions and {} of memory",
+        env!("CARGO_PKG_VERSION"),
+        count(sessions_max as u64),
+        size(memory_max.0 as f64),
+    );
+    let places = [
+        ("admits federates with credentials of", &args.credentials),
+        ("saves in", &args.saves),
+        ("service reports in", &args.reports),
+        ("long queues in", &args.spool),
+    ];
+    for (what, place) in places {
+        if let Some(place) = place {
+            text += &format!("; {what} {}", printable(&place.display().to_string()));
+        }
+    }
+    let address = addresses.local.iter().map(|name| format!(" shm:{name}")).collect::<String>();
+    text + &format!(
+        "\nhint: `hemiola rti status{address}` shows who has joined; Ctrl-C or `kill {pid}` ends the RTI"
+    )
 }
 
 const UNPROTECTED: &str = "password or encryption";

@@ -4,7 +4,7 @@ use hemiola_rt::sys::process::{Signal, signal_group};
 use hemiola_rtid::Report;
 
 use super::peer::{Peer, connect};
-use super::scene::{Rti, Scene};
+use super::scene::{Rti, Scene, Scratch};
 use crate::command::PROGRAM;
 use crate::machine::Machine;
 
@@ -80,6 +80,38 @@ fn one_of_two_rtis_must_be_named_and_a_name_belongs_to_one_rti() {
     assert!(taken.stderr.contains("another RTI has this name"), "{}", taken.stderr);
     first.stop();
     second.stop();
+    machine.nothing_is_left();
+}
+
+#[test]
+fn an_rti_says_what_it_is_and_how_to_look_at_it_beside_its_addresses() {
+    let machine = Machine::take("introduction");
+    let name = format!("introduced-{}", std::process::id());
+    let saves = Scratch::new("introduction");
+    let options = ["--local", &name, "--sessions-max", "12", "--memory-max", "64MiB"];
+    let rti = Rti::start(&machine, &[&options[..], &["--saves", saves.option()]].concat());
+    rti.says("hint: ", 1);
+    // Scripts read only addresses from standard output.
+    assert!(rti.addresses.iter().all(|line| line.starts_with("tcp:") || line.starts_with("shm:")));
+    let (pid, directory) = (rti.pid(), saves.option());
+    let expected = format!(
+        "started: version {}, process {pid}, for at most 12 sessions and 64 MiB of memory; saves in {directory}\n",
+        env!("CARGO_PKG_VERSION")
+    );
+    let log = rti.log();
+    assert!(log.starts_with(&expected), "{log}");
+    // The command of the hint is one that works.
+    let hint = log.lines().nth(1).unwrap();
+    let command = hint.strip_prefix("hint: `hemiola ").unwrap().split('`').next().unwrap();
+    let words: Vec<&str> = command.split(' ').collect();
+    let status = machine.hemiola(&words).with_code(0).stdout;
+    assert!(status.contains(&format!("process {pid}")), "{status}");
+    assert!(hint.contains(&format!("`kill {pid}` ends")), "{hint}");
+    rti.stop();
+
+    let quiet = Rti::start(&machine, &["--log", "warn"]);
+    let log = quiet.stop();
+    assert!(log.starts_with("stopped: "), "{log}");
     machine.nothing_is_left();
 }
 
