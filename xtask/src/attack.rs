@@ -25,7 +25,20 @@ pub(crate) fn words(given: &[&str]) -> Option<Vec<String>> {
 pub(crate) fn run(root: &Path, words: &[String]) -> bool {
     let mut command = Command::new(crate::ci::cargo_program());
     command.args(HARNESS.split(' ')).args(words).current_dir(root);
+    command.args(commit(root).map(|commit| format!("commit={commit}")));
     crate::succeeds(&mut command)
+}
+
+/// Returns what is measured, for the table: the commit, and whether files differ from it. `None` outside a repository.
+fn commit(root: &Path) -> Option<String> {
+    let git = |words: &[&str]| {
+        let output = Command::new("git").args(words).current_dir(root).output().ok()?;
+        let text = String::from_utf8(output.stdout).ok().filter(|_| output.status.success())?;
+        Some(text.trim().to_owned())
+    };
+    let commit = git(&["rev-parse", "--short=8", "HEAD"])?;
+    let is_changed = !git(&["status", "--porcelain", "--untracked-files=no"])?.is_empty();
+    Some(if is_changed { format!("{commit} with changes") } else { commit })
 }
 
 #[cfg(test)]

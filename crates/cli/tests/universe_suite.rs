@@ -93,6 +93,8 @@ fn measured() {
 /// The properties of the machine and the build on which the figures depend.
 fn conditions() -> String {
     let build = if cfg!(debug_assertions) { "debug" } else { "release" };
-    let machine = host::conditions();
-    format!("{machine}; {build} build, functions of worlds interpreted by one thread\n")
+    let (machine, load) = (host::machine(), host::load());
+    format!(
+        "Measured on {machine}, load {load}; {build} build, functions of worlds interpreted by one thread\n"
+    )
 }

@@ -49,18 +49,34 @@ fn visit(address: &RtiAddress) -> Result<(), Error> {
 
 /// What churn left behind.
 pub(crate) struct Outcome {
-    /// The figures.
-    pub(crate) line: String,
+    over: Vec<&'static str>,
+    took: Duration,
     visits: u64,
     /// Visitors that did not visit until the end, and an RTI that did not serve until then.
     faults: Vec<String>,
     /// The memory after a tenth of the time, and at its end.
     memory: [Bytes; 2],
-    /// The descriptors before the first visit, and after the last one.
+    /// The descriptors before the first visit, and after the last one, and the most meanwhile.
     descriptors: [usize; 2],
+    descriptors_max: usize,
 }
 
 impl Outcome {
+    /// The figures as sentences.
+    pub(crate) fn line(&self) -> String {
+        let [first, last] = self.memory.map(|Bytes(len)| len >> 10);
+        let [before, after] = self.descriptors;
+        format!(
+            "{FEDERATES} federates that come and go over {} for {} s make {} visits. The RTI has {first} KiB after a \
+             tenth of that and {last} KiB at its end, and {before} descriptors before it, at most {} meanwhile and \
+             {after} without federates.",
+            self.over.join(" and "),
+            self.took.as_secs(),
+            self.visits,
+            self.descriptors_max,
+        )
+    }
+
     /// Returns every limit that is not kept.
     pub(crate) fn failures(&self) -> Vec<String> {
         let [first, last] = self.memory;
@@ -146,11 +162,10 @@ pub(crate) fn run(
         // Without success, it goes on visiting, and the test fails.
         let _ = visitors[0].process.child.kill();
     }
-    let (first, descriptors) = (rti.memory().0, rti.descriptors());
-    let mut most = descriptors;
+    let (first, mut descriptors_max) = (rti.memory().0, rti.descriptors());
     while began.elapsed() < time && !visitors.iter_mut().any(Visitor::has_ended) {
         pause(began.elapsed() + (time / 100));
-        most = most.max(rti.descriptors());
+        descriptors_max = descriptors_max.max(rti.descriptors());
     }
     let (last, took) = (rti.memory().0, began.elapsed());
     let (mut visits, mut faults) = (0, Vec::new());
@@ -166,14 +181,7 @@ pub(crate) fn run(
     }
     let remaining = rti.descriptors();
     faults.extend(rti.stop().err());
-    let over: Vec<&str> = transports.iter().map(|one| one.word()).collect();
-    let line = format!(
-        "churn over {}: {visits} visits in {} s; RSS {} KiB after a tenth, {} KiB at the end; {idle} descriptors \
-         before, {descriptors} after a tenth, at most {most}, {remaining} without federates",
-        over.join(" and "),
-        took.as_secs(),
-        first.0 >> 10,
-        last.0 >> 10,
-    );
-    Ok(Outcome { line, visits, faults, memory: [first, last], descriptors: [idle, remaining] })
+    let over = transports.iter().map(|one| one.word()).collect();
+    let (memory, descriptors) = ([first, last], [idle, remaining]);
+    Ok(Outcome { over, took, visits, faults, memory, descriptors, descriptors_max })
 }

@@ -17,6 +17,7 @@ mod federation;
 mod host;
 mod newcomer;
 mod noticed;
+mod page;
 mod pair;
 mod process;
 mod raw;
@@ -27,12 +28,11 @@ mod timer;
 #[path = "../zip.rs"]
 mod zip;
 
-use std::fs::File;
-use std::io::Write;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use attacks::ATTACKS;
+use page::Page;
 use process::Orders;
 use round::{FULL, SHORT, Transport};
 
@@ -150,77 +150,60 @@ fn test(orders: &Orders) -> bool {
 
 /// Runs the full form and prints the table, then the churn if it is asked for. True if every limit holds.
 fn measure(orders: &Orders) -> bool {
-    let mut output = match Output::new(orders.text("output")) {
-        Ok(output) => output,
-        Err(error) => {
-            eprintln!("error: the table cannot be written: {error}\nhint: name another file");
-            return false;
-        }
-    };
-    let (began, selected) = (Instant::now(), selected(orders));
-    output.line(&format!("{}; times in ms, memory in MiB\n", host::conditions()));
-    if !selected.is_empty() {
-        output.line(table::HEAD);
+    let (mut page, file) = (Page::new(orders), orders.text("output"));
+    // Written before and after each row: a file that cannot be written is found early, and a table that is interrupted
+    // is left.
+    if !is_written(&page, file) {
+        return false;
     }
-    let (count, mut held) = (selected.len(), 0);
+    let (began, selected) = (Instant::now(), selected(orders));
+    let count = selected.len();
+    println!("{}", page.conditions());
+    if count > 0 {
+        println!("\n{}", table::HEAD);
+    }
     for (at, (attack, transport)) in selected.into_iter().enumerate() {
         let (name, over) = (attack.name, transport.word());
-        eprintln!(
-            "{} of {count}: {name} over {over}, after {} s",
-            at + 1,
-            began.elapsed().as_secs()
-        );
-        match round::run(program(orders), attack, transport, FULL) {
+        let elapsed = began.elapsed().as_secs();
+        eprintln!("{} of {count}: {name} over {over}, after {elapsed} s", at + 1);
+        let (row, holds) = match round::run(program(orders), attack, transport, FULL) {
             Ok(record) => {
-                output.line(&record.row());
                 eprintln!("{} over {over}: {}", record.name, record.note);
-                held += usize::from(record.failures().is_empty());
+                (record.row(), record.failures().is_empty())
             }
-            Err(reason) => {
-                output.line(&table::row_without_figures(attack.what, transport, &reason));
-            }
+            Err(reason) => (table::row_without_figures(attack.what, transport, &reason), false),
+        };
+        println!("{row}");
+        page.add(row, holds);
+        if !is_written(&page, file) {
+            return false;
         }
     }
     if count > 0 {
-        output.line(&format!("\n{held} of {count} rows hold; {} s", began.elapsed().as_secs()));
+        println!("\n{} They took {} s.", page.verdict(), began.elapsed().as_secs());
     }
     let asked = is_churn_asked(orders).then_some(CHURN_MINUTES);
-    let Some(minutes) = orders.number("churn-minutes").or(asked) else {
-        return held == count && output.is_complete;
-    };
+    let Some(minutes) = orders.number("churn-minutes").or(asked) else { return page.holds() };
     let time = Duration::from_secs(60 * minutes);
     let outcome = churn::run(program(orders), &transports(orders), time, None);
-    let failures = match outcome {
-        Ok(outcome) => {
-            output.line(&outcome.line);
-            outcome.failures()
-        }
-        Err(error) => vec![error],
+    let (line, failures) = match outcome {
+        Ok(outcome) => (outcome.line(), outcome.failures()),
+        Err(error) => (String::new(), vec![error]),
     };
-    failures.iter().for_each(|failure| output.line(failure));
-    failures.is_empty() && held == count && output.is_complete
+    let verdict = if failures.is_empty() { "It holds.".into() } else { failures.join("; ") };
+    let line = format!("{line} {verdict}");
+    println!("\n{line}");
+    page.add_churn(line);
+    is_written(&page, file) && failures.is_empty() && page.holds()
 }
 
-/// Where the table goes: to standard output, and to a file if one is named.
-struct Output {
-    file: Option<File>,
-    /// Whether the file has everything.
-    is_complete: bool,
-}
-
-impl Output {
-    fn new(path: Option<&str>) -> std::io::Result<Self> {
-        let file = path.map(File::create).transpose()?;
-        Ok(Self { file, is_complete: true })
-    }
-
-    fn line(&mut self, line: &str) {
-        println!("{line}");
-        if let Some(file) = &mut self.file
-            && let Err(error) = writeln!(file, "{line}")
-        {
-            eprintln!("error: the file of the table cannot be written: {error}");
-            (self.file, self.is_complete) = (None, false);
+/// Writes what is measured to a file if one is named, and says so if that is impossible.
+fn is_written(page: &Page, file: Option<&str>) -> bool {
+    match file.map(|path| std::fs::write(path, page.text())) {
+        Some(Err(error)) => {
+            eprintln!("error: the table cannot be written: {error}\nhint: name another file");
+            false
         }
+        Some(Ok(())) | None => true,
     }
 }

@@ -1,20 +1,23 @@
-//! Tests of the harness itself: it notices a process that fails in its place, whatever that process does for it.
+//! Tests of the harness itself: it notices a process that fails, whatever that process does for it, and writes what the
+//! guide shows.
 
 use std::time::Duration;
 
 use super::churn::{self, Mishap};
+use super::page;
 use super::process::{Finished, Orders, PATIENCE, Process, next_order, report};
 use super::round::{Transport, attack_within};
 
 /// A statement, and the function that returns why it is not true of the command.
 type Test = (&'static str, fn(&str) -> Result<(), String>);
 
-pub(crate) const TESTS: [Test; 5] = [
+pub(crate) const TESTS: [Test; 6] = [
     ("a_visitor_without_an_rti_is_noticed", without_an_rti),
     ("a_visitor_that_is_killed_is_noticed", killed),
     ("an_attacker_that_panics_is_noticed", attacker_panics),
     ("a_thread_that_panics_is_noticed", thread_panics),
     ("a_process_that_is_killed_is_noticed", process_killed),
+    ("a_measurement_has_the_form_of_the_guide", page::has_the_form_of_the_guide),
 ];
 
 /// How long the visitors would go on.
