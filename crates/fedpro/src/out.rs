@@ -2,7 +2,7 @@
 
 use std::ops::{Deref, DerefMut};
 
-use hemiola_hla::body::{Body, LONG_LEN};
+use hemiola_hla::body::{Body, EXACT_LEN, LONG_LEN};
 use hemiola_hla::data::Data;
 use hemiola_wire::{put_bytes, put_head, put_len};
 
@@ -47,7 +47,7 @@ impl Out {
 
     pub(crate) fn finish(self) -> Body {
         let Self { mut own, shared, .. } = self;
-        if own.len() >= LONG_LEN {
+        if own.len() >= EXACT_LEN {
             own.shrink_to_fit();
         }
         let mut own = Data::from(own);

@@ -7,6 +7,10 @@ use crate::data::Data;
 /// Data of this length or longer are shared rather than copied, in bytes.
 pub const LONG_LEN: usize = 64 << 10;
 
+/// An encoded body of this length or longer takes no more memory than its bytes, so that all who keep it can share it.
+/// A shorter one may take twice its length.
+pub const EXACT_LEN: usize = 1 << 10;
+
 /// An encoded message. Nearly always it is one piece. Long data in it are pieces of their own, which share the memory
 /// of the message that brought them.
 #[derive(Clone, Debug, Default)]

@@ -1,5 +1,6 @@
-//! The memory of large messages and of waiting sessions: the server makes room for a message when it arrives, and
-//! copies it for nobody; a session without a connection keeps no more than it needs.
+//! The memory of large messages, of lists and of waiting sessions: the server makes room for a message when it arrives,
+//! and copies it for nobody; equal answers share their memory; a session without a connection keeps no more than it
+//! needs.
 
 #![expect(unsafe_code, reason = "an allocator that counts can be written in no other way")]
 
@@ -182,6 +183,39 @@ fn held(world: World) -> usize {
     let before = LIVE.load(Ordering::Relaxed);
     drop(server);
     before - LIVE.load(Ordering::Relaxed)
+}
+
+/// Sessions that ask for lists and do not read them.
+const ASKING: usize = 30;
+
+#[test]
+fn lists_that_wait_for_many_sessions_share_their_memory() {
+    let _alone = alone();
+    let mut world = World::new(1, Settings::default());
+    let mut creator = Federate::connect(&mut world);
+    for number in 0..64 {
+        let federation_name = format!("{number:0>250}");
+        let fom_module = federate::fom();
+        let create = FederationCall::CreateFederationExecution { federation_name, fom_module };
+        assert_eq!(creator.call(&mut world, create), Ok(Reply::Done));
+    }
+    let before = world.server.report().memory.used;
+    let mut asking: Vec<Federate> = (0..ASKING).map(|_| Federate::connect(&mut world)).collect();
+    for one in &mut asking {
+        for _ in 0..1000 {
+            one.send(&world, FederationCall::ListFederationExecutions);
+        }
+        one.appetite = 0;
+    }
+    for _ in 0..2000 {
+        asking.iter_mut().for_each(|one| one.step(&mut world));
+        world.turn();
+    }
+    let waiting = world.server.report().memory.used - before;
+    let held = held(world);
+    eprintln!("{waiting} bytes of lists wait, and the server holds {held} bytes in all");
+    assert!(waiting > ASKING * (3 << 20), "only {waiting} bytes wait");
+    assert!(held < waiting / 8, "{held} bytes are held, while {waiting} wait");
 }
 
 /// Sessions that wait for their connections at the same time.

@@ -15,6 +15,7 @@ use crate::input::{CallId, Effect, Input, SessionId, StorageId};
 use crate::limits::Limits;
 use crate::memory::{Allowance, KernelMemory, Room};
 use crate::mom;
+use crate::notice::Notice;
 use crate::prepare::Prepared;
 use crate::saving;
 use crate::services::{self, Answer};
@@ -33,6 +34,9 @@ pub struct Kernel {
     pub(crate) sessions: BTreeMap<SessionId, Session>,
     pub(crate) federations: BTreeMap<FederationId, Federation>,
     pub(crate) names: BTreeMap<String, FederationId>,
+    /// The list of federations (clause 4.8), until one is created or destroyed. A federate may ask for it thousands of
+    /// times and not read: all answers share one list.
+    pub(crate) list: Option<Arc<Notice>>,
     pub(crate) federation_count: u64,
     pub(crate) memory: KernelMemory,
     pub(crate) room: Room,

@@ -62,6 +62,7 @@ impl Kernel {
             return false;
         }
         self.names.remove(name);
+        self.list = None;
         self.working.remove(&id);
         let federation = self.federations.remove(&id).expect("a name leads to a federation");
         self.retire_federation(federation);

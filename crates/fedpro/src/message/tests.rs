@@ -1,7 +1,7 @@
 //! The readers and writers for frequent messages agree with the generic ones, the readers on damaged messages too.
 
-use hemiola_hla::body::LONG_LEN;
-use hemiola_hla::data::ConveyedRegion;
+use hemiola_hla::body::{EXACT_LEN, LONG_LEN};
+use hemiola_hla::data::{ConveyedRegion, FederationExecutionInformation};
 use hemiola_hla::{
     AttributeHandle, EncodedTime, FederateHandle, InteractionClassHandle, MessageRetractionHandle,
     ObjectInstanceHandle, OrderType, ParameterHandle, TransportationTypeHandle,
@@ -264,6 +264,22 @@ fn long_data_of_a_callback_are_shared_and_not_copied() {
         assert_eq!(decode_callback(&body.into_data()), Ok(callback));
     }
     assert_eq!(encode_callback(&long_update(None)), encode_any_callback(&long_update(None)));
+}
+
+#[test]
+fn a_body_that_many_may_keep_takes_no_more_memory_than_its_bytes() {
+    let entry = |number: usize| FederationExecutionInformation {
+        federation_name: format!("{number:0>200}"),
+        logical_time_implementation: "HLAfloat64Time".into(),
+    };
+    for count in [5, 6, 100, 256] {
+        let report = (0..count).map(entry).collect();
+        let body = encode_callback(&Callback::ReportFederationExecutions { report });
+        assert!(body.len() >= EXACT_LEN);
+        // Nobody shares it, so it becomes the list that it was.
+        let list = Vec::<u8>::from(body.into_data());
+        assert_eq!(list.capacity(), list.len());
+    }
 }
 
 #[test]

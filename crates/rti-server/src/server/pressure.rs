@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::vec::Drain;
 
 use hemiola_fedpro::{RequestId, message};
-use hemiola_hla::body::{Body, LONG_LEN};
+use hemiola_hla::body::{Body, EXACT_LEN};
 use hemiola_hla::{Callback, Data, Refusal, Reply};
 use hemiola_rti::{Effect, Input, Milestone, Notice, SessionId};
 
@@ -390,9 +390,9 @@ impl Server {
     }
 }
 
-/// Returns a body as it waits in a spool. A short one may take twice its length, and is copied.
+/// Returns a body as it waits in a spool. A short one may take twice its length, and is copied; others are shared.
 fn spooled(body: &Body) -> Body {
-    if body.len() >= LONG_LEN {
+    if body.len() >= EXACT_LEN {
         return body.clone();
     }
     Data::copy_from_slice(body.first()).into()

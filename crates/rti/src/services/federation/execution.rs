@@ -85,6 +85,7 @@ pub(super) fn create_federation_execution(
     federation.id = id;
     kernel.federations.insert(id, federation);
     kernel.names.insert(name, id);
+    kernel.list = None;
     Ok(Reply::Done)
 }
 
@@ -112,15 +113,20 @@ pub(crate) fn does_not_exist(name: &str) -> Refusal {
 /// Clause 4.7. The result is the callback of clause 4.8.
 pub(super) fn list_federation_executions(kernel: &mut Kernel, session: SessionId) -> Answer {
     connected(kernel, session)?;
-    let report = kernel.names.values().map(|id| {
-        let federation = &kernel.federations[id];
-        FederationExecutionInformation {
-            federation_name: federation.name.clone(),
-            logical_time_implementation: federation.implementation.name().to_owned(),
-        }
-    });
-    let callback = Callback::ReportFederationExecutions { report: report.collect() };
-    kernel.after_reply.push(Effect::Callback(session, Arc::new(Notice::new(callback))));
+    let Kernel { names, federations, .. } = &*kernel;
+    let report = || {
+        let report = names.values().map(|id| {
+            let federation = &federations[id];
+            FederationExecutionInformation {
+                federation_name: federation.name.clone(),
+                logical_time_implementation: federation.implementation.name().to_owned(),
+            }
+        });
+        Callback::ReportFederationExecutions { report: report.collect() }
+    };
+    let list = kernel.list.clone().unwrap_or_else(|| Arc::new(Notice::new(report())));
+    kernel.list = Some(Arc::clone(&list));
+    kernel.after_reply.push(Effect::Callback(session, list));
     Ok(Reply::Done)
 }
 

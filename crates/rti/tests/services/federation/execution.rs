@@ -1,5 +1,7 @@
 //! Creating, destroying and listing federation executions (clauses 4.5 to 4.11).
 
+use std::sync::Arc;
+
 use hemiola_hla::call::FederationCall;
 use hemiola_hla::data::{FederationExecutionInformation, FomModule};
 use hemiola_hla::{Callback, Exception, Reply, ResignAction};
@@ -121,6 +123,24 @@ fn a_federation_with_federates_is_not_destroyed() {
     w.resign(a, ResignAction::NoAction);
     w.ok(other, destroy());
     assert_eq!(w.refused(other, destroy()), Exception::FederationExecutionDoesNotExist);
+}
+
+#[test]
+fn lists_are_one_notice_until_a_federation_comes_or_goes() {
+    let mut w = World::empty(Limits::default(), MODEL);
+    let [one, other] = [(), ()].map(|()| w.connect());
+    let list = |w: &mut World, fed: Fed| {
+        w.ok(fed, FederationCall::ListFederationExecutions);
+        w.notices(fed).pop().unwrap()
+    };
+    let empty = list(&mut w, one);
+    assert!(Arc::ptr_eq(&empty, &list(&mut w, one)) && Arc::ptr_eq(&empty, &list(&mut w, other)));
+    w.ok(one, create(""));
+    let full = list(&mut w, other);
+    assert!(Arc::ptr_eq(&full, &list(&mut w, one)));
+    assert_eq!(names(&mut w, one), [YARD]);
+    w.ok(one, destroy());
+    assert_eq!(list(&mut w, other).callback(), empty.callback());
 }
 
 #[test]
