@@ -3,11 +3,12 @@
 //! The estimates follow from sizes and numbers of entries only, so they are the same on every run.
 //! `tests/allocation.rs` compares them with an allocator that counts.
 
+use std::collections::BTreeMap;
 use std::mem::{size_of, size_of_val};
 
 use crate::mim;
-use crate::model::{Model, Named};
-use crate::module::{Alternative, Datatype, Entry, Enumerator, Field, Module, Reference};
+use crate::model::{Attribute, InteractionClass, Model, Named, ObjectClass, Parameter};
+use crate::module::{self, Alternative, Datatype, Entry, Enumerator, Field, Module, Reference};
 
 /// Bytes of a node of a parsed XML document. The parser reserves one for each `<`.
 const NODE_LEN: usize = 80;
@@ -176,6 +177,39 @@ pub(crate) fn module(module: &Module) -> usize {
         + identification.min(1 << 10)
 }
 
+/// Returns the least memory that a model takes for the classes of a module, besides the module, in bytes. Classes that
+/// the model `before` has take nothing more.
+pub(crate) fn least_merged(module: &Module, before: Option<&Model>) -> usize {
+    let object_classes = module.object_classes.iter().filter(|class| {
+        let name = &class.entry.name;
+        let is_known = || before.is_some_and(|model| model.object_class_named(name).is_some());
+        !class.is_reference && !is_known()
+    });
+    let interaction_classes = module.interaction_classes.iter().filter(|class| {
+        let name = &class.entry.name;
+        let is_known = || before.is_some_and(|model| model.interaction_class_named(name).is_some());
+        !class.is_reference && !is_known()
+    });
+    let object_class = |class: &module::ObjectClass| {
+        let members = class.attributes.iter().map(|one| &one.name);
+        size_of::<ObjectClass>() + class_of::<Attribute>(&class.entry.name, members)
+    };
+    let interaction_class = |class: &module::InteractionClass| {
+        let members = class.parameters.iter().map(|one| &one.name);
+        size_of::<InteractionClass>() + class_of::<Parameter>(&class.entry.name, members)
+    };
+    object_classes.map(object_class).sum::<usize>()
+        + interaction_classes.map(interaction_class).sum::<usize>()
+}
+
+/// Bytes of a class in a model besides itself: of its name and its own members of this kind.
+fn class_of<'m, M>(name: &str, members: impl ExactSizeIterator<Item = &'m String>) -> usize {
+    let count = members.len();
+    let tables = map::<String, u64>(count) + size_of::<BTreeMap<String, u64>>();
+    // The name of a member is in two tables.
+    block(name.len()) + tables + count * size_of::<M>() + 2 * texts(members)
+}
+
 /// Returns the memory of a model with its modules, in bytes. All models share the standard modules.
 pub(crate) fn model(model: &Model) -> usize {
     let own = model.modules.iter().filter(|module| !mim::is_standard(module));
@@ -188,7 +222,7 @@ pub(crate) fn model(model: &Model) -> usize {
                 + block(size_of_val(&class.directed_interactions[..]));
             let own = texts(names.keys()) + map::<String, u64>(names.len()) + size_of_val(names);
             size_of_val(class)
-                + 2 * block(class.name.len())
+                + block(class.name.len())
                 + block(class.semantics.len())
                 + lists
                 + own
@@ -199,7 +233,7 @@ pub(crate) fn model(model: &Model) -> usize {
                 + block(size_of_val(&class.parameters[..]))
                 + block(size_of_val(&class.dimensions[..]));
             let own = texts(names.keys()) + map::<String, u64>(names.len()) + size_of_val(names);
-            let texts = 2 * block(class.name.len()) + block(class.semantics.len());
+            let texts = block(class.name.len()) + block(class.semantics.len());
             size_of_val(class) + texts + lists + own
         });
     let attributes = model.attributes.iter().map(|one| {
@@ -218,8 +252,8 @@ pub(crate) fn model(model: &Model) -> usize {
         .datatypes
         .iter()
         .map(|(name, one)| block(name.len()) + block(one.semantics.len()) + datatype(&one.value));
-    let maps = map::<String, u64>(model.object_classes.len())
-        + map::<String, u64>(model.interaction_classes.len())
+    let maps = block(size_of_val(&model.object_class_names[..]))
+        + block(size_of_val(&model.interaction_class_names[..]))
         + map::<String, u64>(model.dimensions.len())
         + map::<String, Named<Datatype>>(model.datatypes.len());
     modules.sum::<usize>()

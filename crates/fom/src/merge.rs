@@ -56,8 +56,10 @@ pub fn merge_with_problems(
     let empty = Model::default();
     let before = before.unwrap_or(&empty);
     small_tables(&modules, before, &mut model, &mut report);
-    object_classes(&modules, before, &mut model, &mut report);
-    interaction_classes(&modules, before, &mut model, &mut report);
+    let dimensions = object_classes(&modules, before, &mut model, &mut report);
+    attributes(&modules, before, dimensions, &mut model, &mut report);
+    let dimensions = interaction_classes(&modules, before, &mut model, &mut report);
+    parameters(&modules, before, dimensions, &mut model, &mut report);
     directed_interactions(&modules, &mut model, &mut report);
     lookup::references_are_defined(&modules, &model, &mut report);
     lookup::check_datatypes(&modules, &model, &mut report);
@@ -128,31 +130,36 @@ fn small_tables(modules: &[Arc<Module>], before: &Model, model: &mut Model, repo
     model.synchronization_points = named(&points, "synchronization point", report);
 
     let tags = Table::of(modules, |module| &module.tags);
-    model.tags = merged(&tags, "tag", report).map(|(name, said)| (name, said.datatype)).collect();
+    let tags = merged(&tags, "tag", report);
+    model.tags = tags.map(|(name, said)| (name.to_owned(), said.datatype)).collect();
 
     let time = Table::of(modules, |module| &module.time);
-    model.time = merged(&time, "time", report).map(|(name, said)| (name, said.datatype)).collect();
+    let time = merged(&time, "time", report);
+    model.time = time.map(|(name, said)| (name.to_owned(), said.datatype)).collect();
 
     let rates = Table::of(modules, |module| &module.update_rates);
     model.update_rates = merged(&rates, "update rate", report)
-        .filter_map(|(name, said)| Some((name, said.rate?)))
+        .filter_map(|(name, said)| Some((name.to_owned(), said.rate?)))
         .collect();
 
     switches(modules, before, model, report);
 
     let kinds = Table::of(modules, |module| &module.transportations);
-    let mut kinds: BTreeMap<String, module::Transportation> =
+    let mut kinds: BTreeMap<&str, module::Transportation> =
         merged(&kinds, "transportation", report).collect();
     // Clients identify these two by number.
-    let first = ["HLAreliable", "HLAbestEffort"].map(str::to_owned);
-    for (name, reliable) in first.iter().zip([true, false]) {
-        kinds.entry(name.clone()).or_default().reliable.get_or_insert(reliable);
+    let first = ["HLAreliable", "HLAbestEffort"];
+    for (name, reliable) in first.into_iter().zip([true, false]) {
+        kinds.entry(name).or_default().reliable.get_or_insert(reliable);
     }
-    let old = before.transportations.iter().map(|kind| kind.name.clone());
-    let old: Vec<String> = first.into_iter().chain(old.skip(2)).collect();
-    model.transportations = numbered(old, kinds.keys().cloned())
+    let old = before.transportations.iter().map(|kind| kind.name.as_str());
+    let old = first.into_iter().chain(old.skip(2)).collect();
+    model.transportations = numbered(old, kinds.keys().copied())
         .into_iter()
-        .map(|name| Transportation { reliable: kinds[&name].reliable.unwrap_or(true), name })
+        .map(|name| Transportation {
+            name: name.to_owned(),
+            reliable: kinds[name].reliable.unwrap_or(true),
+        })
         .collect();
     let names = model.transportations.iter().enumerate();
     model.transportation_names = names
@@ -160,15 +167,15 @@ fn small_tables(modules: &[Arc<Module>], before: &Model, model: &mut Model, repo
         .collect();
 
     let dimensions = Table::of(modules, |module| &module.dimensions);
-    let dimensions: BTreeMap<String, module::Dimension> =
+    let dimensions: BTreeMap<&str, module::Dimension> =
         merged(&dimensions, "dimension", report).collect();
-    let old = before.dimensions.iter().map(|dimension| dimension.name.clone()).collect();
-    model.dimensions = numbered(old, dimensions.keys().cloned())
+    let old = before.dimensions.iter().map(|dimension| dimension.name.as_str()).collect();
+    model.dimensions = numbered(old, dimensions.keys().copied())
         .into_iter()
         .map(|name| {
             let module::Dimension { datatype, upper_bound, normalization, default } =
-                dimensions[&name].clone();
-            Dimension { name, datatype, upper_bound, normalization, default }
+                dimensions[name].clone();
+            Dimension { name: name.to_owned(), datatype, upper_bound, normalization, default }
         })
         .collect();
     let names = model.dimensions.iter().enumerate();
@@ -213,13 +220,8 @@ fn named<T: columns::Columns>(
     what: &str,
     report: &mut Report,
 ) -> BTreeMap<String, Named<T>> {
-    let values: Vec<(String, T)> = merged(table, what, report).collect();
-    values
-        .into_iter()
-        .map(|(name, value)| {
-            let semantics = table.semantics(&name);
-            (name, Named { value, semantics })
-        })
+    merged(table, what, report)
+        .map(|(name, value)| (name.to_owned(), Named { value, semantics: table.semantics(name) }))
         .collect()
 }
 
@@ -233,86 +235,105 @@ fn transportation(model: &Model, name: Option<&str>) -> TransportationTypeHandle
         .unwrap_or(TransportationTypeHandle::RELIABLE)
 }
 
-/// Returns the class names in the order of their handles, and the index of each.
-fn class_numbers(
-    old: Vec<String>,
-    names: impl Iterator<Item = String>,
-    root: &str,
-) -> (Vec<String>, BTreeMap<String, usize>) {
-    let mut names: BTreeSet<String> = names.collect();
-    names.insert(root.to_owned());
+/// Returns the class names in the order of their handles, and each with its index, by name.
+fn class_numbers<'n>(
+    old: Vec<&'n str>,
+    names: impl Iterator<Item = &'n str>,
+    root: &'n str,
+) -> (Vec<&'n str>, Vec<(&'n str, usize)>) {
+    let mut names: Vec<&str> = names.chain([root]).collect();
+    names.sort_unstable();
+    names.dedup();
     let order = numbered(old, names.into_iter());
-    let places = order.iter().enumerate().map(|(at, name)| (name.clone(), at)).collect();
+    let places = by_name(order.iter().copied());
     (order, places)
 }
 
-fn parent_name(name: &str) -> Option<&str> {
-    name.rsplit_once('.').map(|(parent, _)| parent)
+/// Returns names with their positions, by name.
+fn by_name<'n>(names: impl Iterator<Item = &'n str>) -> Vec<(&'n str, usize)> {
+    let mut places: Vec<(&str, usize)> = names.zip(0..).collect();
+    places.sort_unstable();
+    places
 }
 
-fn object_classes(modules: &[Arc<Module>], before: &Model, model: &mut Model, report: &mut Report) {
+/// Returns the index of the parent of a class; `None` for the root.
+fn parent_of(name: &str, places: &[(&str, usize)]) -> Option<usize> {
+    let (parent, _) = name.rsplit_once('.')?;
+    let at = places.binary_search_by(|(name, _)| (*name).cmp(parent));
+    Some(places[at.expect("a module names all parents of a class")].1)
+}
+
+/// Merges the object classes. Returns the dimensions of each. Its tables are gone before members are merged, because
+/// there may be hundreds of thousands of classes.
+fn object_classes(
+    modules: &[Arc<Module>],
+    before: &Model,
+    model: &mut Model,
+    report: &mut Report,
+) -> Vec<Vec<DimensionHandle>> {
     let classes: Table<'_, module::ObjectClassColumns> =
         Table::gathered(modules, |module| module.object_classes.iter().map(|class| &class.entry));
-    let columns: BTreeMap<String, module::ObjectClassColumns> =
+    let columns: BTreeMap<&str, module::ObjectClassColumns> =
         merged(&classes, "object class", report).collect();
-    let old = before.object_classes.iter().map(|class| class.name.clone()).collect();
-    let (order, places) = class_numbers(old, columns.keys().cloned(), OBJECT_ROOT);
-    for (at, name) in order.iter().enumerate() {
-        let handle = ObjectClassHandle::of_index(at);
-        let place = parent_name(name).map(|parent| places[parent]);
-        let parent = place.map(ObjectClassHandle::of_index);
+    let old = before.object_classes.iter().map(|class| class.name.as_str()).collect();
+    let (order, places) = class_numbers(old, columns.keys().copied(), OBJECT_ROOT);
+    let mut dimensions = Vec::with_capacity(order.len());
+    model.object_classes.reserve_exact(order.len());
+    for (at, name) in order.into_iter().enumerate() {
+        let place = parent_of(name, &places);
         if let Some(place) = place {
             let parent: &mut ObjectClass = &mut model.object_classes[place];
-            parent.children.push(handle);
+            parent.children.push(ObjectClassHandle::of_index(at));
         }
-        model.object_class_names.insert(below(name, OBJECT_ROOT).to_owned(), handle);
+        let columns = columns.get(name);
+        let names = columns.map_or(&[][..], |columns| &columns.dimensions[..]);
+        dimensions.push(dimension_handles(model, names));
         model.object_classes.push(ObjectClass {
-            name: name.clone(),
-            parent,
-            sharing: columns.get(name).and_then(|columns| columns.sharing),
+            name: name.to_owned(),
+            parent: place.map(ObjectClassHandle::of_index),
+            sharing: columns.and_then(|columns| columns.sharing),
             semantics: classes.semantics(name),
             ..ObjectClass::default()
         });
     }
+    let names = model.object_classes.iter().map(|class| below(&class.name, OBJECT_ROOT));
+    let names = by_name(names).into_iter();
+    model.object_class_names = names.map(|(_, at)| ObjectClassHandle::of_index(at)).collect();
     let defined = modules.iter().flat_map(|module| &module.object_classes);
     let defined: BTreeSet<&str> = defined
         .filter(|class| !class.is_reference)
         .map(|class| class.entry.name.as_str())
         .collect();
     lookup::classes_are_defined(&classes, &defined, "object class", report);
-    attributes(modules, before, &columns, &places, model, report);
+    dimensions
 }
 
 /// Merges the attributes, and adds to each class the attributes and dimensions that it inherits.
 fn attributes(
     modules: &[Arc<Module>],
     before: &Model,
-    columns: &BTreeMap<String, module::ObjectClassColumns>,
-    places: &BTreeMap<String, usize>,
+    mut dimensions: Vec<Vec<DimensionHandle>>,
     model: &mut Model,
     report: &mut Report,
 ) {
     let table: Table<'_, module::Attribute> = Table::members(modules, '.', |module| {
         module.object_classes.iter().map(|class| (class.entry.name.as_str(), &class.attributes[..]))
     });
-    let mut values: BTreeMap<String, module::Attribute> =
+    let mut values: BTreeMap<&str, module::Attribute> =
         merged(&table, "attribute", report).collect();
     let old = before.attributes.iter().map(|attribute| {
         let class = &before.object_classes[attribute.class.index().unwrap_or(0)];
         format!("{}.{}", class.name, attribute.name)
     });
-    let mut dimensions: Vec<Vec<DimensionHandle>> = model
-        .object_classes
-        .iter()
-        .map(|class| columns.get(&class.name).map(|columns| &columns.dimensions[..]))
-        .map(|names| dimension_handles(model, names.unwrap_or_default()))
-        .collect();
+    let old: Vec<String> = old.collect();
+    let old = old.iter().map(String::as_str).collect();
     let mut own = vec![Vec::new(); model.object_classes.len()];
     model.attribute_names = vec![BTreeMap::new(); model.object_classes.len()];
-    for (at, path) in numbered(old.collect(), values.keys().cloned()).into_iter().enumerate() {
-        let value = values.remove(&path).unwrap_or_default();
-        let (class, name) = path.rsplit_once('.').unwrap_or((OBJECT_ROOT, &path));
-        let class = places.get(class).copied().unwrap_or(0);
+    for (at, path) in numbered(old, values.keys().copied()).into_iter().enumerate() {
+        let value = values.remove(path).unwrap_or_default();
+        let (class, name) = path.rsplit_once('.').unwrap_or((OBJECT_ROOT, path));
+        let class = model.object_class_named(class).and_then(ObjectClassHandle::index);
+        let class = class.unwrap_or(0);
         let handle = AttributeHandle::of_index(at);
         own[class].push(handle);
         model.attribute_names[class].insert(name.to_owned(), handle);
@@ -328,7 +349,7 @@ fn attributes(
             ownership: value.ownership.unwrap_or(Ownership::DivestAcquire),
             sharing: value.sharing,
             order: value.order.unwrap_or(OrderType::Receive),
-            semantics: table.semantics(&path),
+            semantics: table.semantics(path),
         });
     }
     let parents: Vec<Option<usize>> =
@@ -373,32 +394,32 @@ fn inherit<T: Copy, K: Ord>(
     available
 }
 
+/// Merges the interaction classes. Returns the dimensions of each.
 fn interaction_classes(
     modules: &[Arc<Module>],
     before: &Model,
     model: &mut Model,
     report: &mut Report,
-) {
+) -> Vec<Vec<DimensionHandle>> {
     let classes: Table<'_, module::InteractionClassColumns> = Table::gathered(modules, |module| {
         module.interaction_classes.iter().map(|class| &class.entry)
     });
-    let columns: BTreeMap<String, module::InteractionClassColumns> =
+    let columns: BTreeMap<&str, module::InteractionClassColumns> =
         merged(&classes, "interaction class", report).collect();
-    let old = before.interaction_classes.iter().map(|class| class.name.clone()).collect();
-    let (order, places) = class_numbers(old, columns.keys().cloned(), INTERACTION_ROOT);
+    let old = before.interaction_classes.iter().map(|class| class.name.as_str()).collect();
+    let (order, places) = class_numbers(old, columns.keys().copied(), INTERACTION_ROOT);
     let mut dimensions = Vec::with_capacity(order.len());
-    for (at, name) in order.iter().enumerate() {
-        let handle = InteractionClassHandle::of_index(at);
-        let place = parent_name(name).map(|parent| places[parent]);
+    model.interaction_classes.reserve_exact(order.len());
+    for (at, name) in order.into_iter().enumerate() {
+        let place = parent_of(name, &places);
         if let Some(place) = place {
             let parent: &mut InteractionClass = &mut model.interaction_classes[place];
-            parent.children.push(handle);
+            parent.children.push(InteractionClassHandle::of_index(at));
         }
         let columns = columns.get(name).cloned().unwrap_or_default();
-        model.interaction_class_names.insert(below(name, INTERACTION_ROOT).to_owned(), handle);
         dimensions.push(dimension_handles(model, &columns.dimensions));
         model.interaction_classes.push(InteractionClass {
-            name: name.clone(),
+            name: name.to_owned(),
             parent: place.map(InteractionClassHandle::of_index),
             children: Vec::new(),
             sharing: columns.sharing,
@@ -414,15 +435,18 @@ fn interaction_classes(
         .filter(|class| !class.is_reference)
         .map(|class| class.entry.name.as_str())
         .collect();
+    let names = model.interaction_classes.iter().map(|class| below(&class.name, INTERACTION_ROOT));
+    let names = by_name(names).into_iter();
+    model.interaction_class_names =
+        names.map(|(_, at)| InteractionClassHandle::of_index(at)).collect();
     lookup::classes_are_defined(&classes, &defined, "interaction class", report);
-    parameters(modules, before, &places, dimensions, model, report);
+    dimensions
 }
 
 /// Merges the parameters, and adds to each class the parameters and dimensions that it inherits.
 fn parameters(
     modules: &[Arc<Module>],
     before: &Model,
-    places: &BTreeMap<String, usize>,
     dimensions: Vec<Vec<DimensionHandle>>,
     model: &mut Model,
     report: &mut Report,
@@ -431,18 +455,21 @@ fn parameters(
         let classes = module.interaction_classes.iter();
         classes.map(|class| (class.entry.name.as_str(), &class.parameters[..]))
     });
-    let mut values: BTreeMap<String, module::Parameter> =
+    let mut values: BTreeMap<&str, module::Parameter> =
         merged(&table, "parameter", report).collect();
     let old = before.parameters.iter().map(|parameter| {
         let class = &before.interaction_classes[parameter.class.index().unwrap_or(0)];
         format!("{}.{}", class.name, parameter.name)
     });
+    let old: Vec<String> = old.collect();
+    let old = old.iter().map(String::as_str).collect();
     let mut own = vec![Vec::new(); model.interaction_classes.len()];
     model.parameter_names = vec![BTreeMap::new(); model.interaction_classes.len()];
-    for (at, path) in numbered(old.collect(), values.keys().cloned()).into_iter().enumerate() {
-        let value = values.remove(&path).unwrap_or_default();
-        let (class, name) = path.rsplit_once('.').unwrap_or((INTERACTION_ROOT, &path));
-        let class = places.get(class).copied().unwrap_or(0);
+    for (at, path) in numbered(old, values.keys().copied()).into_iter().enumerate() {
+        let value = values.remove(path).unwrap_or_default();
+        let (class, name) = path.rsplit_once('.').unwrap_or((INTERACTION_ROOT, path));
+        let class = model.interaction_class_named(class).and_then(InteractionClassHandle::index);
+        let class = class.unwrap_or(0);
         let handle = ParameterHandle::of_index(at);
         own[class].push(handle);
         model.parameter_names[class].insert(name.to_owned(), handle);
@@ -450,7 +477,7 @@ fn parameters(
             name: name.to_owned(),
             class: InteractionClassHandle::of_index(class),
             datatype: value.datatype,
-            semantics: table.semantics(&path),
+            semantics: table.semantics(path),
         });
     }
     let parents: Vec<Option<usize>> =

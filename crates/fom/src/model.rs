@@ -36,8 +36,9 @@ pub struct Model {
     pub(crate) tags: BTreeMap<String, Option<String>>,
     pub(crate) time: BTreeMap<String, Option<String>>,
     pub(crate) switches: BTreeMap<Switch, Setting>,
-    pub(crate) object_class_names: BTreeMap<String, ObjectClassHandle>,
-    pub(crate) interaction_class_names: BTreeMap<String, InteractionClassHandle>,
+    /// The classes by their names without the root in front.
+    pub(crate) object_class_names: Vec<ObjectClassHandle>,
+    pub(crate) interaction_class_names: Vec<InteractionClassHandle>,
     pub(crate) dimension_names: BTreeMap<String, DimensionHandle>,
     pub(crate) transportation_names: BTreeMap<String, TransportationTypeHandle>,
     /// For each object class, the attributes that it declares itself.
@@ -223,7 +224,13 @@ impl Model {
     /// Returns the object class with this full name, with or without `HLAobjectRoot.`
     #[must_use]
     pub fn object_class_named(&self, name: &str) -> Option<ObjectClassHandle> {
-        self.object_class_names.get(below(name, OBJECT_ROOT)).copied()
+        let name = below(name, OBJECT_ROOT);
+        let order = |one: &ObjectClassHandle| {
+            let class = self.object_class(*one);
+            class.map_or("", |class| below(&class.name, OBJECT_ROOT)).cmp(name)
+        };
+        let at = self.object_class_names.binary_search_by(order).ok()?;
+        Some(self.object_class_names[at])
     }
 
     /// Whether a class is `other` or a subclass of it.
@@ -275,7 +282,13 @@ impl Model {
     /// Returns the interaction class with this full name, with or without `HLAinteractionRoot.`
     #[must_use]
     pub fn interaction_class_named(&self, name: &str) -> Option<InteractionClassHandle> {
-        self.interaction_class_names.get(below(name, INTERACTION_ROOT)).copied()
+        let name = below(name, INTERACTION_ROOT);
+        let order = |one: &InteractionClassHandle| {
+            let class = self.interaction_class(*one);
+            class.map_or("", |class| below(&class.name, INTERACTION_ROOT)).cmp(name)
+        };
+        let at = self.interaction_class_names.binary_search_by(order).ok()?;
+        Some(self.interaction_class_names[at])
     }
 
     /// Whether a class is `other` or a subclass of it.

@@ -9,6 +9,7 @@ use hemiola_hla::{OrderType, ResignAction, Switch};
 
 use crate::memory;
 use crate::mim;
+use crate::model::Model;
 use crate::problem::{Place, Source, Span};
 use crate::word::{Capability, Endian, Ownership, Sharing, UpdateType};
 
@@ -84,6 +85,13 @@ impl Module {
     #[must_use]
     pub fn memory(&self) -> usize {
         memory::module(self)
+    }
+
+    /// Returns the least memory that a model takes for the classes of the module when it is merged, besides the module,
+    /// in bytes. Classes that the model `before` has take nothing more.
+    #[must_use]
+    pub fn memory_merged(&self, before: Option<&Model>) -> usize {
+        memory::least_merged(self, before)
     }
 
     /// Returns the name of the module.

@@ -129,7 +129,30 @@ fn estimates_of_bulk_are_near_the_truth() {
         let modules = [module];
         let ((model, _), model_len) = kept(|| merge(&modules, None).unwrap());
         within(&format!("model of {what}"), model.memory(), module_len + model_len);
+        // Merging is refused if this does not fit.
+        let least = modules[0].memory_merged(None);
+        assert!(modules[0].memory() + least <= model.memory(), "model of {what}: {least}");
+        if what.starts_with("classes") || what == "interactions" {
+            assert!(2 * least > model_len, "model of {what}: {least} of {model_len}");
+        }
+        assert_eq!(modules[0].memory_merged(Some(&model)), 0, "it has these classes");
     }
+}
+
+/// The names of a large model are in the modules and need no copies while these are merged.
+#[test]
+fn merging_classes_takes_less_than_the_model_again() {
+    let _ = merge(&[], None).unwrap();
+    let class = |at| format!("<objectClass><name>C{at}</name></objectClass>");
+    let modules = [parsed(&objects(&bulk(class)))];
+    let before = LIVE.get();
+    PEAK.set(before);
+    let model = merge(&modules, None).unwrap();
+    let (kept, taken) = (LIVE.get() - before, PEAK.get() - before);
+    drop(model);
+    let per_class = [kept, taken].map(|len| len / COUNT);
+    println!("a class takes {per_class:?} bytes in the model, and while that is made");
+    assert!(per_class[0] <= 300 && per_class[1] <= 500, "{per_class:?}");
 }
 
 /// Returns an archive of one file.

@@ -258,8 +258,10 @@ impl Preparation {
         if before.map_or(0, Model::text_len) + len > limits.model_len {
             return Err(beyond(limits.model_len, "bytes of modules"));
         }
-        // The merged model needs more than its modules.
-        let memory: usize = new.map(|module| module.memory()).sum();
+        // The merged model needs more than its modules. What will not fit is refused before it is merged, which takes
+        // memory that nobody is charged with. Modules may declare the same classes.
+        let merged = new.clone().map(|module| module.memory_merged(before)).max();
+        let memory = new.map(|module| module.memory()).sum::<usize>() + merged.unwrap_or(0);
         if before.map_or(0, Model::memory) + memory > limits.model_memory {
             return Err(too_large(limits));
         }

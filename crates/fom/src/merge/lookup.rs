@@ -22,7 +22,7 @@ pub(super) fn classes_are_defined<T>(
         // The roots are defined by the standard.
         let Some(parent) = parent else { continue };
         let parent_is_defined = !parent.contains('.') || defined.contains(parent);
-        if defined.contains(name.as_str()) || !parent_is_defined {
+        if defined.contains(&**name) || !parent_is_defined {
             continue;
         }
         let message = format!("{what} {name} is named but not defined by any module");
@@ -47,7 +47,7 @@ pub(super) fn members_are_declared_once<T, H>(
             let ancestors = std::iter::successors(parents[class], |above| parents[*above]);
             for above in ancestors.filter(|above| names[*above].contains_key(name)) {
                 let [path, other] = [class, above].map(|at| format!("{}.{name}", class_name(at)));
-                let declared = [&path, &other].map(|path| table.entries.get(path));
+                let declared = [&path, &other].map(|path| table.entries.get(path.as_str()));
                 let [Some(said), Some(first)] = declared else { continue };
                 let above = class_name(above);
                 let message = format!("{what} {path} is already inherited from {above}");

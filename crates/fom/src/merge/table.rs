@@ -1,5 +1,6 @@
 //! The declarations of all modules by name, and the problems with them.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -18,9 +19,10 @@ pub(super) struct Said<'m, T> {
     pub(super) entry: &'m Entry<T>,
 }
 
-/// The declarations of all modules by name. Names of attributes and parameters begin with the class.
+/// The declarations of all modules by name. Names of attributes and parameters begin with the class. Other names are
+/// those of the modules and not copied: a model may have hundreds of thousands.
 pub(super) struct Table<'m, T> {
-    pub(super) entries: BTreeMap<String, Vec<Said<'m, T>>>,
+    pub(super) entries: BTreeMap<Cow<'m, str>, Vec<Said<'m, T>>>,
 }
 
 impl<'m, T> Table<'m, T> {
@@ -40,13 +42,13 @@ impl<'m, T> Table<'m, T> {
     where
         T: 'm,
     {
-        let mut entries: BTreeMap<String, Vec<Said<'m, T>>> = BTreeMap::new();
+        let mut table_of_all = Self { entries: BTreeMap::new() };
         for module in modules {
             for entry in table(module) {
-                entries.entry(entry.name.clone()).or_default().push(Said { module, entry });
+                table_of_all.add(Cow::Borrowed(&entry.name), Said { module, entry });
             }
         }
-        Self { entries }
+        table_of_all
     }
 
     /// Collects the members of the classes of every module, under the name of the class, a separator, and their own
@@ -56,16 +58,21 @@ impl<'m, T> Table<'m, T> {
         separator: char,
         classes: impl Fn(&'m Module) -> I,
     ) -> Self {
-        let mut entries: BTreeMap<String, Vec<Said<'m, T>>> = BTreeMap::new();
+        let mut table = Self { entries: BTreeMap::new() };
         for module in modules {
             for (class, members) in classes(module) {
                 for entry in members {
                     let path = format!("{class}{separator}{}", entry.name);
-                    entries.entry(path).or_default().push(Said { module, entry });
+                    table.add(Cow::Owned(path), Said { module, entry });
                 }
             }
         }
-        Self { entries }
+        table
+    }
+
+    /// Adds a declaration. Nearly always it is the only one of its name.
+    fn add(&mut self, name: Cow<'m, str>, said: Said<'m, T>) {
+        self.entries.entry(name).or_insert_with(|| Vec::with_capacity(1)).push(said);
     }
 
     /// Returns the first non-empty description of a name.
@@ -77,11 +84,11 @@ impl<'m, T> Table<'m, T> {
 }
 
 /// Returns every name with its merged declarations. Contradictions go into the report.
-pub(super) fn merged<'t, T: Columns>(
+pub(super) fn merged<'t, 'r, T: Columns>(
     table: &'t Table<'_, T>,
-    what: &'t str,
-    report: &'t mut Report,
-) -> impl Iterator<Item = (String, T)> + use<'t, T> {
+    what: &'r str,
+    report: &'r mut Report,
+) -> impl Iterator<Item = (&'t str, T)> + use<'t, 'r, T> {
     table.entries.iter().map(move |(name, said)| {
         let mut value = said[0].entry.value.clone();
         for (at, two) in said.iter().enumerate().skip(1) {
@@ -89,7 +96,7 @@ pub(super) fn merged<'t, T: Columns>(
                 report.clash(what, name, &clash, &said[..at], two);
             }
         }
-        (name.clone(), value)
+        (&**name, value)
     })
 }
 
