@@ -49,7 +49,7 @@ impl Roster {
     pub(super) fn number(&self, code: Code) -> u64 {
         match code.as_thread() {
             Some(index) => index as u64,
-            None => self.0.len() as u64 + u64::from(code.from_the_end()),
+            None => self.0.len() as u64 + u64::from(code.distance_to_end()),
         }
     }
 
@@ -57,7 +57,7 @@ impl Roster {
         match number.checked_sub(self.0.len() as u64) {
             None => self.0[number as usize].clone(),
             Some(beyond) => {
-                let who = Code::at_the_end(beyond as u32).culprit(|_| 0);
+                let who = Code::at_distance_to_end(beyond as u32).culprit(|_| 0);
                 Named { name: who.name().into(), tid: None, who }
             }
         }

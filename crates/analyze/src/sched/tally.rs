@@ -53,12 +53,12 @@ impl Code {
     }
 
     /// How far it is from the last code.
-    pub(crate) const fn from_the_end(self) -> u32 {
+    pub(crate) const fn distance_to_end(self) -> u32 {
         u32::MAX - self.0
     }
 
-    /// The code that [`Code::from_the_end`] stood for.
-    pub(crate) const fn at_the_end(distance: u32) -> Self {
+    /// The code that [`Code::distance_to_end`] stood for.
+    pub(crate) const fn at_distance_to_end(distance: u32) -> Self {
         Self(u32::MAX - distance)
     }
 
