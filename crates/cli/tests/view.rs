@@ -395,6 +395,11 @@ fn the_api_describes_the_recording() {
     let report = page.json("api/report?r=0");
     assert!(report["threads"].as_array().unwrap().len() >= 10);
     assert_eq!(report["lost_events"], 0);
+    // Only what the page shows: the whole has hundreds of megabytes for many threads.
+    for thread in report["threads"].as_array().unwrap() {
+        assert!(thread["preempted_by"].as_array().is_none_or(|by| by.len() == 1), "{thread}");
+        assert!(thread["woken_by"].is_null() && thread["execution_ns"]["histogram"].is_null());
+    }
     assert!(!page.json("api/compare?a=0&b=1")["tables"].as_array().unwrap().is_empty());
     for plot in [
         format!("utilization?r=0&from=0&to={length}"),
