@@ -127,7 +127,7 @@ const PLACES: usize = 128;
 
 impl Default for Shares {
     fn default() -> Self {
-        Self { all: Vec::with_capacity(APART_MAX), places: [0; PLACES] }
+        Self { all: Vec::new(), places: [0; PLACES] }
     }
 }
 
