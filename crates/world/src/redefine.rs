@@ -11,7 +11,7 @@ use std::mem::swap;
 use std::sync::Arc;
 
 use hemiola_world_code::{
-    BLOCK_ROWS, Block, Column, Constraint, Program, Scalar, compile_converter, scalar_types,
+    BLOCK_ROWS, Block, Column, Constraint, Program, Scalar, Texts, compile_converter, scalar_types,
     scalars_of,
 };
 use hemiola_world_lang::definition::{Definition, ElementId, Function, FunctionId, Type, Universe};
@@ -25,7 +25,7 @@ use crate::monitor::{Interest, Monitor, MonitorCounts, MonitorId, Watched};
 use crate::past::Past;
 use crate::step::Output;
 use crate::table::Table;
-use crate::world::{World, WorldError, columns, every_program, programs, starts};
+use crate::world::{Programs, World, WorldError, columns, every_program, programs, starts};
 
 /// Why a world keeps its definition, rows and monitors. Changes that were accepted before [`World::redefine`] or
 /// [`World::roll_back`] are carried out all the same.
@@ -97,6 +97,8 @@ pub struct Revision {
     before: Arc<Universe>,
     after: Arc<Universe>,
     plan: Plan,
+    /// The code of the new definition, unless it has texts, whose numbers only the world knows.
+    programs: Option<Programs>,
 }
 
 impl Revision {
@@ -111,7 +113,9 @@ impl Revision {
         let after = universes.find(|universe| universe.name == before.name);
         let after = after.ok_or_else(|| RevisionError::NoUniverse(before.name.clone()))?;
         let plan = Plan::of(before, &after);
-        Ok(Self { before: Arc::clone(before), after: Arc::new(after), plan })
+        let mut texts = Texts::default();
+        let programs = programs(&after, &mut texts).ok().filter(|_| texts.all().is_empty());
+        Ok(Self { before: Arc::clone(before), after: Arc::new(after), plan, programs })
     }
 
     /// The definition that it was checked with.
@@ -227,9 +231,9 @@ impl World {
     ) -> Result<Redefinition, RedefineError> {
         self.check_present(&revision)?;
         self.apply(out);
-        let Revision { after, plan, .. } = revision;
+        let Revision { after, plan, programs, .. } = revision;
         let code = Arc::clone(&after);
-        let prepared = self.prepare(after, &plan.forward, &code)?;
+        let prepared = self.prepare(after, &plan.forward, &code, programs)?;
         let Prepared { parts: mut former, ended, kept } = prepared;
         self.exchange(&mut former, &kept, out);
         self.keep_code_of(Some(&former));
@@ -250,8 +254,8 @@ impl World {
     /// Those of [`Self::redefine`].
     pub fn dry_run(&mut self, revision: &Revision) -> Result<Ended, RedefineError> {
         self.check_present(revision)?;
-        let Revision { after, plan, .. } = revision;
-        Ok(self.prepare(Arc::clone(after), &plan.forward, after)?.ended)
+        let Revision { after, plan, programs, .. } = revision;
+        Ok(self.prepare(Arc::clone(after), &plan.forward, after, programs.clone())?.ended)
     }
 
     /// Returns to the definition before the last redefinition: to its rows if no step or change was made since, else by
@@ -277,7 +281,7 @@ impl World {
         let before = Arc::clone(&redefinition.former.universe);
         let code = Arc::clone(&self.universe);
         let Prepared { mut parts, ended, kept } =
-            self.prepare(before, &redefinition.plan.back, &code)?;
+            self.prepare(before, &redefinition.plan.back, &code, None)?;
         self.exchange(&mut parts, &kept, out);
         self.keep_code_of(None);
         Ok(Return::Converted(ended))
@@ -382,12 +386,14 @@ impl World {
         }
     }
 
-    /// Makes everything that the definition needs. `code` is the definition that the converters are written in.
+    /// Makes everything that the definition needs. `code` is the definition that the converters are written in, and
+    /// `known` are the programs of the definition if they were made before.
     fn prepare(
         &mut self,
         to: Arc<Universe>,
         conversion: &Conversion,
         code: &Universe,
+        known: Option<Programs>,
     ) -> Result<Prepared, RedefineError> {
         if !conversion.missing.is_empty() {
             return Err(RedefineError::Missing(conversion.missing.clone()));
@@ -402,7 +408,10 @@ impl World {
         if let Some(module) = self.modules.iter().find(|module| !module.fits(&to)) {
             return Err(RedefineError::Module { element: module.text.element.clone() });
         }
-        let (updates, constraints) = programs(&to, &mut self.texts)?;
+        let (updates, constraints) = match known {
+            Some(known) => known,
+            None => programs(&to, &mut self.texts)?,
+        };
         let (mut tables, mut kept) = (Vec::new(), Kept::default());
         for (id, origin) in (0..).map(ElementId).zip(&conversion.elements) {
             let table = match origin {
