@@ -215,8 +215,9 @@ struct Prepared {
 impl World {
     /// Replaces the definition, and calls `out` with what monitors are told. First carries out the changes that were
     /// accepted before, even if the redefinition is then refused; an outdated revision changes nothing. Entities keep
-    /// their numbers. A monitor goes on if the new definition has what it watches; if rows of its tables changed, it is
-    /// sent all of them. Entities of the new text are not created: they exist from the start of a world only.
+    /// their numbers. A monitor goes on if the new definition has what it watches; if values that its constraint
+    /// compares with changed, it is sent all rows. Entities of the new text are not created: they exist from the start
+    /// of a world only.
     ///
     /// New functions are interpreted until they get code by [`Self::install`] or [`Self::compile`], perhaps before the
     /// redefinition. Of compiled functions, those of the former definition are kept for a return, and those of
@@ -583,14 +584,21 @@ impl World {
                 Some((self.constraint(*id, (to, element))?, arguments.clone()))
             }
         };
-        let read = |constraint: Option<&Constraint>| {
-            constraint.map_or(Vec::new(), |constraint| constraint.last_sent().to_vec())
-        };
         let after = constraint.as_ref().map(|(id, _)| &constraints[id]);
-        let mut is_same = read(monitor.constraint(&self.constraints)) == read(after);
+        let known = self.read(monitor.constraint(&self.constraints), (&self.universe, old));
+        let read = self.read(after, (to, element));
+        let mut is_same = known.len() == read.len();
+        let sent = monitor.interest.properties.iter().zip(&properties);
+        let sent = sent.map(|(old, new)| ((*old, 0), (*new, 0)));
+        let pairs: Vec<_> = sent.chain(known.into_iter().zip(read)).collect();
         let mut watched = BTreeMap::new();
         for (id, origin) in ids.filter(|(id, _)| watches(*id)) {
-            is_same &= origin.as_ref().is_none_or(|origin| self.is_same_table((to, id), origin));
+            is_same &= origin.as_ref().is_none_or(|origin| {
+                let stays = |(old, new): &(Place, Place)| {
+                    old.1 == new.1 && self.stays(old.0, (to, id, new.0), origin)
+                };
+                pairs.iter().all(stays)
+            });
             watched.insert(id, Watched::default());
         }
         let sent = properties.iter().flat_map(|at| columns(to, element, *at)).collect();
@@ -630,20 +638,32 @@ impl World {
         same.next().copied()
     }
 
-    /// Whether the rows of a table stay as they are.
-    fn is_same_table(&self, (to, id): (&Universe, ElementId), origin: &Origin) -> bool {
-        let (old, new) = (
-            &self.universe.elements[origin.element.index()].properties,
-            &to.elements[id.index()].properties,
-        );
-        let mut pairs = (0..).zip(old.iter().zip(new)).zip(&origin.properties);
-        old.len() == new.len()
-            && pairs.all(|((at, (old, new)), source)| {
-                *source == Source::Property(at)
-                    && is_same_type((&self.universe, &old.ty), (to, &new.ty))
-            })
+    /// The places of the rows last sent that a constraint of an element reads.
+    fn read(
+        &self,
+        constraint: Option<&Constraint>,
+        (universe, element): (&Universe, ElementId),
+    ) -> Vec<Place> {
+        let columns = constraint.map_or(&[][..], Constraint::last_sent);
+        let starts = starts(universe, element);
+        let place = |column: &u32| {
+            let property = starts.partition_point(|start| start <= column) - 1;
+            (property as u32, column - starts[property])
+        };
+        columns.iter().map(place).collect()
+    }
+
+    /// Whether a property of a table keeps its values and its type.
+    fn stays(&self, old: u32, (to, id, new): (&Universe, ElementId, u32), origin: &Origin) -> bool {
+        let before = &self.universe.elements[origin.element.index()].properties[old as usize].ty;
+        let after = &to.elements[id.index()].properties[new as usize].ty;
+        origin.properties[new as usize] == Source::Property(old)
+            && is_same_type((&self.universe, before), (to, after))
     }
 }
+
+/// A property, and a scalar of it.
+type Place = (u32, u32);
 
 fn is_same_type(old: (&Universe, &Type), new: (&Universe, &Type)) -> bool {
     old.0.type_text(old.1) == new.0.type_text(new.1)

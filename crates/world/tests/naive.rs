@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use hemiola_world::{
     Change, Draw, Effect, Ended, EntityId, Interest, MonitorCounts, MonitorId, Output,
 };
-use hemiola_world_code::{Scalar, Texts, scalars_of};
+use hemiola_world_code::{Scalar, Texts, compile_constraint, scalar_types, scalars_of};
 use hemiola_world_lang::definition::{Converter, ElementId, FunctionId, Property, Universe, Value};
 use hemiola_world_lang::evaluate::{self, Body, Fault};
 
@@ -180,28 +180,62 @@ impl Names<'_> {
         are_those.then_some(Interest { element, properties, constraint, effect })
     }
 
-    /// Whether the rows of an element of `to`, and of those derived from it, stay as they are.
-    fn are_same(&self, element: ElementId) -> bool {
+    /// Whether all that a monitor is sent and compares with stays as it is.
+    fn are_same(&self, old: &Interest, new: &Interest) -> bool {
+        let [known, read] = [read(self.from, old), read(self.to, new)];
+        let sent = old.properties.iter().zip(&new.properties);
+        let sent = sent.map(|(old, new)| ((*old as usize, 0), (*new as usize, 0)));
+        let is_same_len = known.len() == read.len();
+        let pairs: Vec<_> = sent.chain(known.into_iter().zip(read)).collect();
         let mut all = (0..self.from.elements.len() as u32).map(ElementId);
-        all.all(|id| {
-            let new = self.element(id);
-            new.is_none_or(|new| !self.to.is_a(new, element) || self.is_same(id, new))
-        })
-    }
-
-    /// Whether rows stay as they are.
-    fn is_same(&self, from: ElementId, to: ElementId) -> bool {
-        let (old, new) = (
-            &self.from.elements[from.index()].properties,
-            &self.to.elements[to.index()].properties,
-        );
-        old.len() == new.len()
-            && (0..new.len()).all(|at| {
-                self.converter(from, to, at).is_none()
-                    && self.property(from, to, at) == Some(at)
-                    && old[at].ty == new[at].ty
+        let mut watched = all.by_ref().filter_map(|id| Some((id, self.element(id)?)));
+        is_same_len
+            && watched.all(|(id, to)| {
+                let stays = |(old, new): &((usize, usize), (usize, usize))| {
+                    old.1 == new.1 && self.stays(id, to, old.0, new.0)
+                };
+                !self.to.is_a(to, new.element) || pairs.iter().all(stays)
             })
     }
+
+    /// Whether a property keeps its values and its type.
+    fn stays(&self, from: ElementId, to: ElementId, old: usize, new: usize) -> bool {
+        let ty = |universe: &Universe, id: ElementId, at: usize| {
+            universe.type_text(&universe.elements[id.index()].properties[at].ty)
+        };
+        self.converter(from, to, new).is_none()
+            && self.property(from, to, new) == Some(old)
+            && ty(self.from, from, old) == ty(self.to, to, new)
+    }
+
+    /// A row that was sent, under the other definition; what is not compared has any value.
+    fn sent_row(&self, from: ElementId, to: ElementId, row: &Value) -> Value {
+        let Value::Row(values) = row else { panic!("a body has a row") };
+        let properties = self.to.elements[to.index()].properties.iter().enumerate();
+        let value = |(at, property): (usize, &Property)| {
+            let old = (0..values.len()).find(|old| self.stays(from, to, *old, at));
+            old.map_or_else(|| property.default.clone(), |old| values[old].clone())
+        };
+        Value::Row(properties.map(value).collect())
+    }
+}
+
+/// The scalars of the rows last sent that a constraint reads: a property, and a scalar of it.
+fn read(universe: &Universe, interest: &Interest) -> Vec<(usize, usize)> {
+    let Some((constraint, _)) = &interest.constraint else { return Vec::new() };
+    let code = compile_constraint(universe, *constraint, &mut Texts::default()).unwrap();
+    let properties = &universe.elements[interest.element.index()].properties;
+    let place = |column: &u32| {
+        let mut left = *column as usize;
+        let at = properties.iter().position(|property| {
+            let count = scalar_types(universe, &property.ty).len();
+            let is_here = left < count;
+            left -= if is_here { 0 } else { count };
+            is_here
+        });
+        (at.unwrap(), left)
+    };
+    code.last_sent().iter().map(place).collect()
 }
 
 impl Naive {
@@ -320,23 +354,28 @@ impl Naive {
     /// Other rows under another definition; monitors whose rows changed are sent all of them, and those end that watch
     /// what is not there any more.
     pub(crate) fn redefine(&mut self, names: &Names<'_>, rows: Vec<(ElementId, Value)>) -> News {
+        let mut elements = BTreeMap::new();
         for (body, (element, row)) in self.bodies.iter_mut().zip(rows) {
+            elements.insert(EntityId(body.id), (body.element, element));
             (body.element, body.row) = (element, row.canonical());
         }
         self.universe = names.to.clone();
         self.told.clear();
         self.ended.clear();
         for (id, mut monitor) in std::mem::take(&mut self.monitors) {
-            match names.interest(&monitor.interest) {
-                Some(interest) => monitor.interest = interest,
-                None => {
-                    self.ended.push((id, monitor.counts));
-                    continue;
+            let Some(interest) = names.interest(&monitor.interest) else {
+                self.ended.push((id, monitor.counts));
+                continue;
+            };
+            if names.are_same(&monitor.interest, &interest) {
+                for (entity, row) in &mut monitor.last_sent {
+                    let (from, to) = elements[entity];
+                    *row = names.sent_row(from, to, row);
                 }
-            }
-            if !names.are_same(monitor.interest.element) {
+            } else {
                 self.told.push(id);
             }
+            monitor.interest = interest;
             self.monitors.insert(id, monitor);
         }
         self.send_all()

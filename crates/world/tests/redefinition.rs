@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hemiola_units::Random;
 use hemiola_world::{
-    Change, Effect, EntityId, Event, History, Interest, MonitorCounts, MonitorId, Order,
+    Change, Effect, EntityId, Event, History, Interest, MonitorCounts, MonitorId, Order, Output,
     RedefineError, Return, Revision, RevisionError, World,
 };
 use hemiola_world_code::{Engine, Instance, Module};
@@ -489,6 +489,49 @@ fn a_redefinition_compiles_only_its_new_functions() {
     let Event::Changed(Ok(changed)) = outcome.event else { panic!("{outcome:?}") };
     assert!(changed.uncompiled.is_empty() && names(&world).is_empty());
     assert_eq!(engine.0.instances(), 3);
+}
+
+#[test]
+fn a_monitor_is_sent_all_rows_only_if_what_it_knows_changed() {
+    let text = |property: &str| {
+        format!(
+            "universe u {{
+              element e {{
+                {property} property x : real;
+                constraint far() = abs(x - last_sent.x) > 1;
+              }}
+              entity one : e {{ x = 3; }}
+            }}"
+        )
+    };
+    let mut world = World::new(universe(&text("property n : integer;"))).unwrap();
+    let constraint = Some((world.universe().elements[0].constraints[0], Vec::new()));
+    let interest = |properties: &[u32]| Interest {
+        element: ElementId(0),
+        properties: properties.to_vec(),
+        constraint: constraint.clone(),
+        effect: Effect::None,
+    };
+    for (id, properties) in [(0, &[0][..]), (1, &[1])] {
+        world.submit(Change::Register(MonitorId(id), interest(properties))).unwrap();
+    }
+    world.apply(&mut |_| {});
+    let mut redefine = |text: &str| {
+        let mut told = Vec::new();
+        let revision = revision(text, &world).unwrap();
+        let redefined = world.redefine(revision, &mut |output| match output {
+            Output::Rows { monitor, .. } => told.push(monitor.0),
+            other => panic!("{other:?}"),
+        });
+        let ended: Vec<u32> = redefined.unwrap().ended.iter().map(|(id, _)| id.0).collect();
+        world.step(0.1, &mut |_| {}, &mut |output| panic!("{output:?}"));
+        (told, ended)
+    };
+    // Another place of a property is the same property.
+    let more = "property q : string; property n : integer;";
+    assert_eq!(redefine(&text(more)), (Vec::new(), Vec::new()));
+    // The first monitor compares with values that change, and the second one would be sent them.
+    assert_eq!(redefine(&text("property n : integer; converter x = 7;")), (vec![0], vec![1]));
 }
 
 #[test]
