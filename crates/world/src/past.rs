@@ -220,8 +220,8 @@ struct Positions<'p, T> {
 impl<T: Coordinate> Positions<'_, T> {
     fn of(&self, row: u32) -> Point<T> {
         let mut point = Point::default();
-        for axis in self.first..3 {
-            point[axis] = self.columns[axis][row as usize];
+        for (to, column) in point.iter_mut().zip(self.columns).skip(self.first) {
+            *to = column[row as usize];
         }
         point
     }
