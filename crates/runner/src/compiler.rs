@@ -1,7 +1,7 @@
 //! Compiles the functions of a universe beside its steps, where this build can.
 
 use hemiola_sandbox::LoadError;
-use hemiola_world::{Code, Revision, Uncompiled};
+use hemiola_world::{Code, Order, Uncompiled};
 use hemiola_world_sandbox::ColumnEngine;
 
 /// An engine for one universe. Clones share its memory.
@@ -29,10 +29,11 @@ impl Compiler {
         uncompiled.compile(&mut self.engine)
     }
 
-    /// Code for the functions that a redefinition brings, as far as they are known before it.
-    pub fn compile_new(&mut self, revision: &Revision) -> Code {
-        let uncompiled = revision.uncompiled(self.workers);
-        self.compile(&uncompiled)
+    /// Adds to an order the code for the functions that it brings, as far as they are known before it.
+    pub fn complete(&mut self, order: &mut Order) {
+        if let Order::Redefine { revision, code, .. } = order {
+            *code = Some(self.compile(&revision.uncompiled(self.workers)));
+        }
     }
 
     /// Code for the first steps.

@@ -255,19 +255,16 @@ impl Counter {
             }
             _ => String::new(),
         };
-        let turn = match Request::try_from(request) {
+        let mut turn = match Request::try_from(request) {
             Ok(request) => self.desk.ask(request),
             Err(error) => Turn::Answer(Reply::Refused(error.to_string())),
         };
+        if let (Turn::Order(order), Some(compiler)) = (&mut turn, &mut self.compiler) {
+            compiler.complete(order);
+        }
         match turn {
             Turn::Answer(reply) => client.answer(&self.answer(reply, Pace::default())),
-            Turn::Order(mut order) => match &mut order {
-                Order::Redefine { revision, code, .. } => {
-                    let compiler = self.compiler.as_mut();
-                    *code = compiler.map(|compiler| compiler.compile_new(revision));
-                    self.clients.push_back(Waiting::Client(client));
-                    self.mailbox().orders.push_back((order, None));
-                }
+            Turn::Order(order) => match &order {
                 Order::Enlist { enlistment, .. } => match Queue::create(enlistment) {
                     Ok((queue, fd)) => {
                         let len = enlistment.format.len_max() as u64;

@@ -10,24 +10,40 @@ pub trait Room: Debug + Send + Sync {
     fn take(&self, bytes: usize) -> Option<Box<dyn Slab>>;
 }
 
-/// A piece of a [`Room`] with a fixed length, as items of each type.
+/// A piece of a [`Room`] with a fixed length, as items of each type; of types that it does not say, it has none.
 pub trait Slab: Debug + Send + Sync {
     /// As whole numbers.
-    fn integers(&self) -> &[i32];
+    fn integers(&self) -> &[i32] {
+        &[]
+    }
     /// As `real32`.
-    fn singles(&self) -> &[f32];
+    fn singles(&self) -> &[f32] {
+        &[]
+    }
     /// As `real`.
-    fn doubles(&self) -> &[f64];
+    fn doubles(&self) -> &[f64] {
+        &[]
+    }
     /// As numbers of texts.
-    fn texts(&self) -> &[u64];
+    fn texts(&self) -> &[u64] {
+        &[]
+    }
     /// As whole numbers, for writing.
-    fn integers_mut(&mut self) -> &mut [i32];
+    fn integers_mut(&mut self) -> &mut [i32] {
+        &mut []
+    }
     /// As `real32`, for writing.
-    fn singles_mut(&mut self) -> &mut [f32];
+    fn singles_mut(&mut self) -> &mut [f32] {
+        &mut []
+    }
     /// As `real`, for writing.
-    fn doubles_mut(&mut self) -> &mut [f64];
+    fn doubles_mut(&mut self) -> &mut [f64] {
+        &mut []
+    }
     /// As numbers of texts, for writing.
-    fn texts_mut(&mut self) -> &mut [u64];
+    fn texts_mut(&mut self) -> &mut [u64] {
+        &mut []
+    }
 }
 
 /// The scalars of a column, one for each row.
@@ -70,39 +86,7 @@ cell! {
 #[derive(Debug)]
 struct Nothing;
 
-impl Slab for Nothing {
-    fn integers(&self) -> &[i32] {
-        &[]
-    }
-
-    fn singles(&self) -> &[f32] {
-        &[]
-    }
-
-    fn doubles(&self) -> &[f64] {
-        &[]
-    }
-
-    fn texts(&self) -> &[u64] {
-        &[]
-    }
-
-    fn integers_mut(&mut self) -> &mut [i32] {
-        &mut []
-    }
-
-    fn singles_mut(&mut self) -> &mut [f32] {
-        &mut []
-    }
-
-    fn doubles_mut(&mut self) -> &mut [f64] {
-        &mut []
-    }
-
-    fn texts_mut(&mut self) -> &mut [u64] {
-        &mut []
-    }
-}
+impl Slab for Nothing {}
 
 impl<T: Cell> Cells<T> {
     /// So many equal items, in the memory of a room if there is one and it is not full.
@@ -315,30 +299,6 @@ mod tests {
 
         fn integers_mut(&mut self) -> &mut [i32] {
             &mut self.0
-        }
-
-        fn singles(&self) -> &[f32] {
-            &[]
-        }
-
-        fn doubles(&self) -> &[f64] {
-            &[]
-        }
-
-        fn texts(&self) -> &[u64] {
-            &[]
-        }
-
-        fn singles_mut(&mut self) -> &mut [f32] {
-            &mut []
-        }
-
-        fn doubles_mut(&mut self) -> &mut [f64] {
-            &mut []
-        }
-
-        fn texts_mut(&mut self) -> &mut [u64] {
-            &mut []
         }
     }
 

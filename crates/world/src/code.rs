@@ -134,17 +134,17 @@ impl Revision {
     /// with texts are left out, because only a world knows the numbers of texts; it finds them after its redefinition.
     #[must_use]
     pub fn uncompiled(&self, workers: usize) -> Uncompiled {
-        let identities = |universe| {
-            let (updates, constraints) = programs(universe, &mut Texts::default()).ok()?;
-            let all = every_program(&updates, &constraints).cloned();
-            Some(all.collect::<Vec<Program>>())
-        };
-        let known: BTreeSet<u64> =
-            identities(self.before()).iter().flatten().map(|program| program.identity).collect();
+        let before = programs(self.before(), &mut Texts::default());
+        let all = |(updates, constraints)| every_program(updates, constraints);
+        let known =
+            before.iter().map(|(updates, constraints)| (updates, constraints)).flat_map(all);
+        let known: BTreeSet<u64> = known.map(|program| program.identity).collect();
         let is_new = |program: &Program| {
             !known.contains(&program.identity) && !program.constants.iter().any(is_text)
         };
-        let programs = identities(self.after()).into_iter().flatten().filter(is_new).collect();
+        let after =
+            self.programs().into_iter().map(|(updates, constraints)| (updates, constraints));
+        let programs = after.flat_map(all).filter(|program| is_new(program)).cloned().collect();
         Uncompiled { programs, workers }
     }
 }

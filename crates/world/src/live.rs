@@ -14,7 +14,6 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use hemiola_units::Span;
-use hemiola_world_code::Texts;
 use hemiola_world_lang::definition::{ElementId, Universe};
 use hemiola_world_lang::{Sources, render};
 use hemiola_world_plan::missing_text;
@@ -28,7 +27,7 @@ use crate::monitor::{MonitorCounts, MonitorId};
 use crate::redefine::{Ended, RedefineError, Redefinition, Return, Revision, RevisionError};
 use crate::sample::{SampleError, Sampled, Slice, SliceRequest};
 use crate::step::Output;
-use crate::world::{World, programs};
+use crate::world::World;
 
 /// Orders that wait for the end of a step at most.
 pub const WAITING_MAX: usize = 64;
@@ -365,8 +364,7 @@ impl Desk {
             error => Reply::Refused(error.to_string()),
         })?;
         // The world would find it, too, but only between two steps.
-        programs(revision.after(), &mut Texts::default())
-            .map_err(|error| Reply::Refused(error.to_string()))?;
+        revision.programs().map_err(|error| Reply::Refused(error.to_string()))?;
         let missing = revision.plan().forward.missing.clone();
         if missing.is_empty() {
             Ok(revision)

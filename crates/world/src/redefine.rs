@@ -97,8 +97,10 @@ pub struct Revision {
     before: Arc<Universe>,
     after: Arc<Universe>,
     plan: Plan,
-    /// The code of the new definition, unless it has texts, whose numbers only the world knows.
-    programs: Option<Programs>,
+    /// The code of the new definition. Its texts have numbers of their own.
+    programs: Result<Programs, WorldError>,
+    /// Whether it has texts, whose numbers only the world knows.
+    has_texts: bool,
 }
 
 impl Revision {
@@ -114,8 +116,14 @@ impl Revision {
         let after = after.ok_or_else(|| RevisionError::NoUniverse(before.name.clone()))?;
         let plan = Plan::of(before, &after);
         let mut texts = Texts::default();
-        let programs = programs(&after, &mut texts).ok().filter(|_| texts.all().is_empty());
-        Ok(Self { before: Arc::clone(before), after: Arc::new(after), plan, programs })
+        let programs = programs(&after, &mut texts);
+        let has_texts = !texts.all().is_empty();
+        Ok(Self { before: Arc::clone(before), after: Arc::new(after), plan, programs, has_texts })
+    }
+
+    /// The code of the new definition, whose texts have numbers of their own.
+    pub(crate) fn programs(&self) -> Result<&Programs, WorldError> {
+        self.programs.as_ref().map_err(Clone::clone)
     }
 
     /// The definition that it was checked with.
@@ -232,7 +240,8 @@ impl World {
     ) -> Result<Redefinition, RedefineError> {
         self.check_present(&revision)?;
         self.apply(out);
-        let Revision { after, plan, programs, .. } = revision;
+        let Revision { after, plan, programs, has_texts, .. } = revision;
+        let programs = programs.ok().filter(|_| !has_texts);
         let code = Arc::clone(&after);
         let prepared = self.prepare(after, &plan.forward, &code, programs)?;
         let Prepared { parts: mut former, ended, kept } = prepared;
@@ -255,8 +264,9 @@ impl World {
     /// Those of [`Self::redefine`].
     pub fn dry_run(&mut self, revision: &Revision) -> Result<Ended, RedefineError> {
         self.check_present(revision)?;
-        let Revision { after, plan, programs, .. } = revision;
-        Ok(self.prepare(Arc::clone(after), &plan.forward, after, programs.clone())?.ended)
+        let Revision { after, plan, programs, has_texts, .. } = revision;
+        let programs = programs.clone().ok().filter(|_| !has_texts);
+        Ok(self.prepare(Arc::clone(after), &plan.forward, after, programs)?.ended)
     }
 
     /// Returns to the definition before the last redefinition: to its rows if no step or change was made since, else by

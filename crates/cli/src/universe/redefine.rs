@@ -258,10 +258,8 @@ impl Line {
         let mut desk = Desk::new(Arc::clone(&self.present));
         match desk.ask(request) {
             Turn::Order(mut order) => {
-                if let (Order::Redefine { revision, code, .. }, Some(compiler)) =
-                    (&mut order, &mut self.compiler)
-                {
-                    *code = Some(compiler.compile_new(revision));
+                if let Some(compiler) = &mut self.compiler {
+                    compiler.complete(&mut order);
                 }
                 let check = MonotonicClock.now() - began;
                 Ok(Action { order, desk, check })
