@@ -1,5 +1,6 @@
 //! The steps of continuous integration, and a table of how long each took and which tests were skipped.
 
+mod ahead;
 mod fuzz;
 mod licences;
 mod toolchains;
@@ -60,18 +61,20 @@ const LINTS: &str = "clippy --locked --workspace --all-targets -- -D warnings";
 const DOCS: &str = "doc --locked --workspace --no-deps";
 const LOOM: &str = "test --locked --package hemiola-rt --release --lib --target-dir target/loom";
 const TESTS: &str = "test --locked --workspace";
-/// What differs with the sandbox: its own tests, the runs with sandboxed units, and the ladder. Its dependencies change
-/// features of those that all crates share, so the packages are compiled again, and no others are selected.
+/// What differs with the sandbox: its own tests, the runs with sandboxed units, and the ladder. The command with the
+/// feature has a target directory of its own, because it is built while the tests use the command without it.
 const SANDBOX: &str = "test --locked --package hemiola-sandbox --package hemiola-world-sandbox --package hemiola \
-     --features hemiola-sandbox/engine,hemiola/sandbox --lib --bins --test main \
+     --features hemiola-sandbox/engine,hemiola/sandbox --lib --bins --test main --target-dir target/sandbox \
      -- sandbox living::a_hundred ladder:: module:: call:: values:: tiers:: failures:: workers:: shared::";
+/// The flags that make the primitives of `hemiola-rt` those of loom.
+const LOOM_FLAGS: &[(&str, &str)] = &[("RUSTFLAGS", "--cfg loom")];
 /// Without capture, skips become visible.
 const UNCAPTURED: &[(&str, &str)] = &[("RUST_TEST_NOCAPTURE", "1")];
 
 /// Runs all steps, also after one has failed, and ends with a table. True if every step is sound.
 pub(crate) fn run(root: &Path, options: Options<'_>) -> bool {
-    // Loom has a target directory of its own, for its flags would rebuild everything in the usual one. The page on
-    // conformance comes after the tests, whose programs it uses.
+    // Loom has a target directory of its own, for its flags would rebuild everything in the usual one. The steps after
+    // the tests find their programs built.
     let steps: [(&str, &dyn Fn() -> Vec<Outcome>); 14] = [
         ("format", &|| vec![cargo(root, "format", "fmt --all --check", &[])]),
         ("tidy", &|| vec![run_step("tidy", |_| tidy::run(root))]),
@@ -81,11 +84,11 @@ pub(crate) fn run(root: &Path, options: Options<'_>) -> bool {
         ("docs", &|| vec![cargo(root, "docs", DOCS, &[("RUSTDOCFLAGS", "-D warnings")])]),
         ("usable", &|| vec![usable::run(root)]),
         ("oldest", &|| vec![toolchains::oldest(root)]),
-        ("loom", &|| vec![cargo(root, "loom", LOOM, &[("RUSTFLAGS", "--cfg loom")]).with_tests()]),
         ("miri", &|| vec![toolchains::miri(root)]),
-        ("fuzz", &|| fuzz::steps(root, options.slow)),
-        ("tests", &|| vec![cargo(root, "tests", TESTS, UNCAPTURED).with_tests()]),
+        ("tests", &|| tests(root, options.only.is_none())),
         ("conformance", &|| vec![run_step("conformance", |_| conformance::run(root, true))]),
+        ("loom", &|| vec![cargo(root, "loom", LOOM, LOOM_FLAGS).with_tests()]),
+        ("fuzz", &|| fuzz::steps(root, options.slow)),
         ("sandbox", &|| vec![cargo(root, "sandbox", SANDBOX, UNCAPTURED).with_tests()]),
     ];
     let only = options.only;
@@ -96,6 +99,31 @@ pub(crate) fn run(root: &Path, options: Options<'_>) -> bool {
         return false;
     }
     conclude(&outcomes, options, &mut std::io::stdout()).unwrap_or(false)
+}
+
+/// Builds the tests, then runs them while the programs of the later steps are built, if those are wanted.
+fn tests(root: &Path, are_more_wanted: bool) -> Vec<Outcome> {
+    let build = cargo(root, "test build", &format!("{TESTS} --no-run"), &[]);
+    if !build.sound {
+        return vec![build];
+    }
+    let later = || {
+        let unrun = |arguments: &str| arguments.replacen("test ", "test --no-run ", 1);
+        vec![
+            cargo_command(root, &unrun(SANDBOX), &[]),
+            fuzz::build(root),
+            cargo_command(root, &unrun(LOOM), LOOM_FLAGS),
+        ]
+    };
+    let ahead = are_more_wanted.then(|| ahead::Ahead::start(later()));
+    let run = cargo(root, "tests", TESTS, UNCAPTURED).with_tests();
+    let rest = ahead.map(|ahead| {
+        run_step("build ahead", |_| {
+            ahead.finish();
+            true
+        })
+    });
+    [build, run].into_iter().chain(rest).collect()
 }
 
 impl Outcome {
@@ -169,18 +197,28 @@ struct Step {
 impl Step {
     /// Runs one command of the step. True if it succeeds.
     fn run(&mut self, command: Command) -> bool {
-        println!("   {command:?}");
-        match watch(command, std::io::stdout(), AFTERMATH) {
-            Ok((sound, tests)) => {
+        self.run_together(vec![command])
+    }
+
+    /// Runs commands of the step at the same time; their output mixes line by line. True if all succeed.
+    fn run_together(&mut self, commands: Vec<Command>) -> bool {
+        let run = |command: Command| {
+            println!("   {command:?}");
+            std::thread::spawn(|| watch(command, std::io::stdout(), AFTERMATH))
+        };
+        let running: Vec<_> = commands.into_iter().map(run).collect();
+        running.into_iter().fold(true, |all_sound, command| match command.join() {
+            Ok(Ok((sound, tests))) => {
                 self.tests.passed += tests.passed;
                 self.tests.skipped.extend(tests.skipped);
-                sound
+                sound && all_sound
             }
-            Err(error) => {
+            Ok(Err(error)) => {
                 eprintln!("{error}");
                 false
             }
-        }
+            Err(panic) => std::panic::resume_unwind(panic),
+        })
     }
 }
 
@@ -203,9 +241,13 @@ fn skip(name: &'static str, lacking: &str) -> Outcome {
 }
 
 fn cargo(root: &Path, name: &'static str, arguments: &str, variables: &[(&str, &str)]) -> Outcome {
+    run_step(name, |step| step.run(cargo_command(root, arguments, variables)))
+}
+
+fn cargo_command(root: &Path, arguments: &str, variables: &[(&str, &str)]) -> Command {
     let mut cargo = command(&cargo_program(), root);
     cargo.args(arguments.split(' ')).envs(variables.iter().copied());
-    run_step(name, |step| step.run(cargo))
+    cargo
 }
 
 /// The cargo that runs this command.
@@ -321,6 +363,24 @@ mod tests {
     #[test]
     fn step_that_leaves_a_process_behind_is_not_sound() {
         assert!(!watch(shell("sleep 5 & exit 0"), std::io::sink(), Duration::ZERO).unwrap().0);
+    }
+
+    #[test]
+    fn commands_of_a_step_run_at_the_same_time_and_each_must_succeed() {
+        let folder = std::env::temp_dir().join(format!("together-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        // Each waits for the other's file.
+        let meeting = |mine: &str, other: &str, status: i32| {
+            let wait = format!("until [ -e {other} ]; do sleep 0.01; done");
+            let script = format!("touch {mine}; {wait}; exit {status}");
+            let mut command = shell(&script);
+            command.current_dir(&folder);
+            command
+        };
+        let mut step = Step::default();
+        assert!(step.run_together(vec![meeting("a", "b", 0), meeting("b", "a", 0)]));
+        assert!(!step.run_together(vec![meeting("a", "b", 1), meeting("b", "a", 0)]));
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Builds the fuzz targets and runs each of them.
 
 use std::path::Path;
+use std::process::Command;
 
-use super::{Outcome, cargo, command, run_step, skip};
+use super::{Outcome, cargo_command, command, run_step, skip};
 
 /// The coverage that libFuzzer needs, as cargo-fuzz turns it on. A stable compiler has it; the sanitizers, which a
 /// stable compiler lacks, are left out.
@@ -13,24 +14,22 @@ const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer
 /// With a target named, Cargo builds procedural macros and build scripts without [`FLAGS`].
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
-/// How long the targets run together, or each of them if there is time.
+/// For how many seconds the targets fuzz in total, or each of them if there is time.
 const SECONDS: usize = 60;
+
+/// How many targets run at the same time: each keeps one processor busy, and CI has two.
+const TOGETHER: usize = 2;
 
 /// The steps: one that builds all targets, then one that runs each for its share of [`SECONDS`], or for all of them.
 pub(super) fn steps(root: &Path, slow: bool) -> Vec<Outcome> {
     if !cfg!(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")) {
         return vec![skip("fuzz", TARGET)];
     }
-    if !std::process::Command::new("c++")
-        .arg("--version")
-        .output()
-        .is_ok_and(|o| o.status.success())
-    {
+    if !Command::new("c++").arg("--version").output().is_ok_and(|o| o.status.success()) {
         return vec![skip("fuzz", "c++")];
     }
     let folder = root.join("fuzz");
-    let build = format!("build --release --bins --target {TARGET} --target-dir ../target/fuzz");
-    let build = cargo(&folder, "fuzz build", &build, &[("RUSTFLAGS", FLAGS)]);
+    let build = run_step("fuzz build", |step| step.run(build(root)));
     if !build.sound {
         return vec![build];
     }
@@ -42,15 +41,24 @@ pub(super) fn steps(root: &Path, slow: bool) -> Vec<Outcome> {
     outcomes.push(run_step("fuzz", |step| {
         // An input that crashes is printed in base 64 and kept as a file.
         std::fs::create_dir_all(&artifacts).is_ok()
-            && targets.iter().fold(!targets.is_empty(), |sound, target| {
-                let mut fuzz = command(&programs.join(target), &folder);
-                fuzz.arg(format!("-max_total_time={seconds}"));
-                fuzz.args(["-timeout=10", "-rss_limit_mb=4096", "-print_final_stats=1"]);
-                fuzz.arg(format!("-artifact_prefix={}/{target}-", artifacts.display()));
-                step.run(fuzz) && sound
+            && targets.chunks(TOGETHER).fold(!targets.is_empty(), |sound, targets| {
+                let commands = targets.iter().map(|target| {
+                    let mut fuzz = command(&programs.join(target), &folder);
+                    fuzz.arg(format!("-max_total_time={seconds}"));
+                    fuzz.args(["-timeout=10", "-rss_limit_mb=4096", "-print_final_stats=1"]);
+                    fuzz.arg(format!("-artifact_prefix={}/{target}-", artifacts.display()));
+                    fuzz
+                });
+                step.run_together(commands.collect()) && sound
             })
     }));
     outcomes
+}
+
+/// The command that builds all targets.
+pub(super) fn build(root: &Path) -> Command {
+    let words = format!("build --release --bins --target {TARGET} --target-dir ../target/fuzz");
+    cargo_command(&root.join("fuzz"), &words, &[("RUSTFLAGS", FLAGS)])
 }
 
 /// The names of the targets in the manifest of the fuzz package.
