@@ -4,6 +4,7 @@
 //! ([`btf`]), so no compiler is needed. One map contains a ring of 16-byte slots for each processor, another the
 //! names of new threads; the reader maps both. No thread is woken and nothing is copied twice.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
@@ -53,6 +54,8 @@ pub(super) struct Session {
     misses: u64,
     /// Whether all threads must be listed: at the beginning, and after names were lost.
     ask: bool,
+    /// Whether the kernel hides some threads from the programs. `/proc` has their names.
+    hides: bool,
 }
 
 impl Session {
@@ -149,8 +152,10 @@ impl Session {
             arrivals,
             misses: 0,
             ask: true,
+            hides: false,
         };
-        if session.is_first_process_hidden() {
+        session.hides = session.is_first_process_hidden();
+        if session.hides {
             session.watch_arrivals();
         }
         Ok(session)
@@ -256,6 +261,11 @@ impl Session {
         if std::mem::take(&mut self.ask) {
             let failed = |error| CaptureError::Kernel { step: "listing the threads".into(), error };
             threads = self.list().map_err(failed)?;
+            if self.hides {
+                let listed: BTreeSet<Tid> = threads.iter().map(|thread| thread.tid).collect();
+                let hidden = |thread: &Thread| !listed.contains(&thread.tid);
+                threads.extend(super::threads::all().into_iter().filter(hidden));
+            }
         }
         self.names_reader.take(self.names.words(), usize::MAX, |slot| {
             threads.push(thread(slot.iter().map(|word| word.load(Ordering::Relaxed))));
