@@ -294,7 +294,7 @@ pub(crate) struct Link {
     pub(crate) host: Option<String>,
     /// Answer other hosts at this address until Ctrl-C: ADDRESS or ADDRESS:PORT
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1",
-        conflicts_with_all = ["host", "output", "only", "quick", "json"])]
+        conflicts_with_all = ["host", "output", "only", "quick", "json", "distance"])]
     pub(crate) serve: Option<String>,
     /// Measure for about 15 s instead of 4 min
     #[arg(long)]
@@ -302,6 +302,9 @@ pub(crate) struct Link {
     /// The result folder: new or empty [default: results/link-DATE-TIME]
     #[arg(long, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
+    /// The length of the link, for the table of latency, frequency and distance: "30 m", "1200 km"
+    #[arg(long, value_name = "LENGTH", value_parser = hemiola_measure::link::distance)]
+    pub(crate) distance: Option<f64>,
     /// Measure only figures whose names start with PREFIX, for example link.udp
     #[arg(long, value_name = "PREFIX", num_args = 1..)]
     pub(crate) only: Vec<String>,

@@ -86,11 +86,18 @@ fn a_link_between_two_hosts_is_measured_and_its_figures_can_be_named() {
     let (answering, address) =
         Answering::start(hosts.command(&machine, 0, &["measure", "link", "--serve", "10.98.0.1"]));
     assert_eq!(address, "10.98.0.1:15168");
-    let arguments = ["measure", "link", "10.98.0.1", "--quick", "--output", "link"];
+    let arguments =
+        ["measure", "link", "10.98.0.1", "--quick", "--output", "link", "--distance", "2 m"];
     let ended = Running::start(hosts.command(&machine, 1, &arguments)).end().with_code(0);
-    for said in
-        ["The link to 10.98.0.1", "link.udp.round_trip.64B", "Losses of datagrams", "to 10.98.0.1"]
-    {
+    for said in [
+        "The link to 10.98.0.1",
+        "link.udp.round_trip.64B",
+        "Losses of datagrams",
+        "to 10.98.0.1",
+        "Latency, frequency and distance",
+        "2.00 m",
+        "6.67 ns",
+    ] {
         assert!(ended.stdout.contains(said), "{said}: {}", ended.stdout);
     }
     drop(answering);
@@ -105,6 +112,7 @@ fn a_link_between_two_hosts_is_measured_and_its_figures_can_be_named() {
         assert!(0.0 < value && low <= value && value <= high, "{figure:#}");
         assert!(figure["circumstances"].as_str().unwrap().contains("10.98.0.1"), "{figure:#}");
     }
+    assert_eq!(summary["link"]["distance_m"], 2.0);
     let losses = &summary["link"]["losses"];
     assert!(losses["all"]["sent"].as_u64().unwrap() >= 2_500, "{losses:#}");
     assert!(losses["to"]["high"].as_f64().unwrap() > 0.0, "{losses:#}");
@@ -159,7 +167,7 @@ fn an_experiment_measures_a_link() {
 
     let without = EXPERIMENT.replace("peer = \"PEER\"\n", "");
     machine.write("experiment.toml", &without);
-    let ended = machine.hemiola(&["measure", "experiment", "experiment.toml"]).with_code(1);
+    let ended = machine.hemiola(&["measure", "experiment", "experiment.toml"]).with_code(2);
     assert!(ended.stderr.contains("needs another host"), "{}", ended.stderr);
     drop(answering);
 

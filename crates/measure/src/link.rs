@@ -22,6 +22,7 @@ mod tests;
 mod train;
 
 use hemiola_probe::{FigureOfMerit, Unit};
+use hemiola_quantity::Units;
 
 pub use client::{Link, LinkError, WithLink, resolve};
 pub use server::{Server, ServerError};
@@ -36,9 +37,31 @@ const DATAGRAMS: [u32; 2] = [64, 1400];
 /// The payloads of round trips over a connection.
 const MESSAGES: [u32; 3] = [64, 1400, 65_536];
 
+/// The figure that a table of the link calls its latency.
+pub(crate) const LATENCY_TWICE: &str = "link.udp.round_trip.64B";
+
+/// Kilometres to the Moon are the longest link.
+const DISTANCE_MAX_M: f64 = 1e9;
+
+/// Reads the length of a link, such as "30 m" or "1200 km", in metres.
+///
+/// # Errors
+/// The text is no length, or one that no link has; the error says which.
+pub fn distance(text: &str) -> Result<f64, String> {
+    let units = Units::built_in();
+    let metre = units.unit("m").map_err(|error| error.to_string())?;
+    let length = units.quantity(text).map_err(|error| error.to_string())?;
+    let metres = length.in_unit(&metre).map_err(|error| error.to_string())?;
+    if metres > 0.0 && metres <= DISTANCE_MAX_M {
+        Ok(metres)
+    } else {
+        Err(format!("{text} is no distance between two hosts: more than 0 m, at most 1 000 000 km"))
+    }
+}
+
 const JITTER: &str = "link.udp.jitter";
-const BANDWIDTH_TO: &str = "link.tcp.bandwidth.to";
-const BANDWIDTH_FROM: &str = "link.tcp.bandwidth.from";
+pub(crate) const BANDWIDTH_TO: &str = "link.tcp.bandwidth.to";
+pub(crate) const BANDWIDTH_FROM: &str = "link.tcp.bandwidth.from";
 
 /// The name of the figure of a round trip.
 fn round_trip(protocol: &str, length: u32) -> String {

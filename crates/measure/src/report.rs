@@ -10,7 +10,7 @@ use hemiola_report::table::Table;
 use hemiola_report::text::{count, date, percent, ratio, round_duration, size};
 
 use crate::derive;
-use crate::link::{Counts, Share};
+use crate::link::{self, Counts, Share};
 use crate::text::{interval, value};
 use crate::{LinkSummary, Survey};
 
@@ -26,6 +26,7 @@ pub fn tables(survey: &Survey) -> Vec<Table> {
         communication(figures, "latency"),
         communication(figures, "throughput"),
         others(figures),
+        merit(survey),
         losses(survey),
         missing(survey),
     ];
@@ -194,10 +195,47 @@ fn others(figures: &[Figure]) -> Table {
     )
 }
 
+/// What distinguishes one kind of link from another: Muller, "Modeling and Analysis: Inputs and Uncertainties", figure
+/// 2.6. The distance is given, not measured; the time of light is what no link can undercut.
+fn merit(survey: &Survey) -> Table {
+    const LIGHT_M_PER_S: f64 = 299_792_458.0;
+    let heads =
+        ["Link to", "Latency", "Frequency", "Distance", "Light takes", "Share of the latency"];
+    let Some(LinkSummary { with, distance_m, .. }) = &survey.link else {
+        return Table::new("Latency, frequency and distance", heads, Vec::new());
+    };
+    let figure = |name: &str| survey.machine.figures.iter().find(|figure| figure.name == name);
+    let latency = figure(link::LATENCY_TWICE).map(|figure| figure.value / 2.0);
+    let rates = [link::BANDWIDTH_TO, link::BANDWIDTH_FROM].into_iter().filter_map(figure);
+    let slower = rates.min_by(|a, b| a.value.total_cmp(&b.value));
+    let light = distance_m.map(|metres| metres / LIGHT_M_PER_S * 1e9);
+    let share = light.zip(latency).map(|(light, latency)| percent(light / latency));
+    let or_none = |text: Option<String>| text.unwrap_or_else(|| NONE.into());
+    let row = vec![
+        with.clone(),
+        or_none(latency.map(|nanos| value(nanos, "ns"))),
+        or_none(slower.map(|figure| value(figure.value, &figure.unit))),
+        or_none(distance_m.map(length)),
+        or_none(light.map(|nanos| value(nanos, "ns"))),
+        or_none(share),
+    ];
+    Table::new("Latency, frequency and distance", heads, vec![row]).with_note(
+        "Latency: half a round trip of 64 B. Frequency: the bandwidth of the slower direction. Distance: as given by \
+         --distance; light in a vacuum takes at least the next column, in a cable half as long again.",
+    )
+}
+
+/// A length with three digits, in m or km.
+fn length(metres: f64) -> String {
+    let (number, unit) = if metres < 1e3 { (metres, "m") } else { (metres / 1e3, "km") };
+    let decimals = if number < 10.0 { 2 } else { usize::from(number < 100.0) };
+    format!("{number:.decimals$} {unit}")
+}
+
 /// The datagrams of a link that were lost.
 fn losses(survey: &Survey) -> Table {
     let heads = ["Datagrams", "Lost", "Share", "Repeat"];
-    let Some(LinkSummary { with, losses }) = &survey.link else {
+    let Some(LinkSummary { with, losses, .. }) = &survey.link else {
         return Table::new("Losses", heads, Vec::new());
     };
     let row = |direction: &str, all: u64, left: u64, share: Share| {

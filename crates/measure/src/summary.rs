@@ -51,6 +51,9 @@ pub struct Summary {
 pub struct LinkSummary {
     /// The other host.
     pub with: String,
+    /// The length of the link in metres, if it was given: nothing measures it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub distance_m: Option<f64>,
     /// Datagrams that were lost.
     pub losses: Losses,
 }

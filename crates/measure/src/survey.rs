@@ -238,12 +238,19 @@ mod tests {
     #[test]
     fn a_link_has_a_table_of_its_losses_and_documented_keys() {
         let block = Counts { sent: 500, arrived: 490, returned: 490, late: 3, repeated: 1 };
-        let link = LinkSummary { with: "10.0.0.2".into(), losses: Losses::of(&[block; 6]) };
+        let link = LinkSummary {
+            with: "10.0.0.2".into(),
+            distance_m: Some(30_000.0),
+            losses: Losses::of(&[block; 6]),
+        };
         let survey = Survey { link: Some(link), ..survey(Load::Idle) };
         let tables = report::tables(&survey);
         let losses = tables.iter().find(|table| table.title.starts_with("Losses")).unwrap();
         assert_eq!(losses.rows[0][..3], ["to 10.0.0.2", "60 of 3\u{a0}000", "2.0 %"]);
         assert!(losses.note.contains("18 came back late, 6 twice"), "{}", losses.note);
+        // No figure of a link is in this survey, but the distance is known: light takes 100.07 µs.
+        let merit = tables.iter().find(|table| table.title.starts_with("Latency, freq")).unwrap();
+        assert_eq!(merit.rows[0], ["10.0.0.2", "–", "–", "30.0 km", "100 µs", "–"]);
         let summary = serde_json::to_value(survey.summary()).unwrap();
         assert_eq!(undocumented(&summary), Vec::<String>::new());
     }

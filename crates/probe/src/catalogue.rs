@@ -4,7 +4,7 @@ use hemiola_diagnostic::nearest;
 
 use crate::{
     ProbeError, Readings, Setting, Unit, clock, communication, context_switch, creation, file,
-    hand_over, idle, memory, page_fault, processor, system_call, wake_up, workload,
+    hand_over, idle, interruption, memory, page_fault, processor, system_call, wake_up, workload,
 };
 
 /// A figure that can be measured.
@@ -51,11 +51,12 @@ impl Probe {
 
 /// The probes of all subjects, in the order of the catalogue.
 fn probes() -> impl Iterator<Item = Probe> {
-    let subjects: [fn() -> Vec<Probe>; 13] = [
+    let subjects: [fn() -> Vec<Probe>; 14] = [
         clock::probes,
         processor::probes,
         system_call::probes,
         context_switch::probes,
+        interruption::probes,
         idle::probes,
         creation::probes,
         wake_up::probes,

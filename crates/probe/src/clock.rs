@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 
 use hemiola_rt::clock::{Clock, FastClock, MonotonicClock};
+use rustix::time::{ClockId, clock_gettime};
 
 use crate::catalogue::Probe;
 use crate::stage::{Stage, pair, repeated};
@@ -12,11 +13,14 @@ use crate::{Overhead, ProbeError, Readings, Setting, Unit};
 
 /// Clock readings for one reading of the resolution.
 const STEPS: usize = 1000;
+/// Steps of another instrument for one reading of its resolution: a step may be the time of a timer tick.
+const CHANGES: usize = 2;
 
 pub(crate) fn probes() -> Vec<Probe> {
     let smallest_step = "smallest step between two readings of the fast clock";
     let back_to_back = "two readings of the fast clock back to back";
-    vec![
+    let others = INSTRUMENTS.iter().flat_map(Instrument::probes);
+    let own = [
         Probe::time("clock.read", "reading the kernel's clock", true, |name, setting, count| {
             repeated(name, setting, count, &[("clock", "clock_gettime")], |_| {
                 black_box(MonotonicClock.now());
@@ -41,7 +45,88 @@ pub(crate) fn probes() -> Vec<Probe> {
         Probe::time("clock.pair", back_to_back, true, |name, setting, count| {
             one_by_one(name, setting, count, |stage| stage.time(|| ()), |readings, _| readings)
         }),
-    ]
+    ];
+    own.into_iter().chain(others).collect()
+}
+
+/// A clock of the operating system that programs take times with, besides those of this crate.
+struct Instrument {
+    /// Its word in names of figures.
+    word: &'static str,
+    title: &'static str,
+    /// Its name for circumstances.
+    system: &'static str,
+    id: ClockId,
+}
+
+/// Muller, "Modeling and Analysis: Inputs and Uncertainties", figure 3.6, compares what one can measure times with: the
+/// resolution of an instrument decides what it can measure, and the cost of reading it what it disturbs.
+const INSTRUMENTS: [Instrument; 2] = [
+    Instrument {
+        word: "tick",
+        title: "the clock of the timer tick",
+        system: "CLOCK_MONOTONIC_COARSE",
+        id: ClockId::MonotonicCoarse,
+    },
+    Instrument {
+        word: "processor_time",
+        title: "the processor time of a thread",
+        system: "CLOCK_THREAD_CPUTIME_ID",
+        id: ClockId::ThreadCPUTime,
+    },
+];
+
+impl Instrument {
+    fn probes(&'static self) -> [Probe; 2] {
+        let read = Probe::time(
+            format!("clock.{}.read", self.word),
+            format!("reading {}", self.title),
+            false,
+            move |name, setting, count| {
+                repeated(name, setting, count, &[("clock", self.system)], |_| {
+                    black_box(self.now());
+                })
+            },
+        );
+        let resolution = Probe::time(
+            format!("clock.{}.resolution", self.word),
+            format!("smallest step of {}", self.title),
+            false,
+            move |name, setting, count| {
+                Stage::run(setting, setting.cpu, move |stage| {
+                    let values = (0..count).map(|_| self.step(stage)).collect();
+                    let place = (setting, stage.granted.clone());
+                    let taken = (values, Overhead::default());
+                    let circumstances = [("clock", self.system)];
+                    Ok(Readings::new(name, Unit::Nanoseconds, taken, 1, place, &circumstances))
+                })
+            },
+        );
+        [read, resolution]
+    }
+
+    /// Its present time in nanoseconds.
+    fn now(&self) -> i64 {
+        let now = clock_gettime(self.id);
+        now.tv_sec * 1_000_000_000 + now.tv_nsec
+    }
+
+    /// The smallest of some steps, each from one change to the next, in nanoseconds.
+    fn step(&self, stage: &mut Stage) -> f64 {
+        stage.rest_if_due();
+        let change = |from: i64| loop {
+            let now = self.now();
+            if now != from {
+                return now;
+            }
+        };
+        let mut last = change(self.now());
+        let steps = (0..CHANGES).map(|_| {
+            let next = change(last);
+            std::mem::replace(&mut last, next).abs_diff(next) as f64
+        });
+        steps.fold(f64::INFINITY, f64::min)
+    }
 }
 
 /// `count` readings of the fast clock's property `value`, then `finish`.

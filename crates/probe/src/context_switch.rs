@@ -11,7 +11,7 @@
 //! over. The code and data of the switch are evicted from as much cache as the buffer occupies, and are loaded again in
 //! the measured time. The walk itself is outside the two readings. Subtracting it instead would need its time, a
 //! thousand times that of a switch for the largest buffer, to within a millionth. The later loss of the *interrupted*
-//! program, when it reloads its own data, is not included.
+//! program, when it reloads its own data, is a figure of its own ([`interruption`](crate::interruption)).
 //!
 //! The paper's third row, with the cache disabled, cannot be measured in user space: only the kernel can turn caches
 //! off (the processor's control register, or uncached memory types). A walk past the last cache is the worst that a
@@ -28,8 +28,8 @@ use crate::catalogue::Probe;
 use crate::peer::{Part, Peer, gather, place};
 use crate::{Overhead, Placement, ProbeError, Readings, Setting, Unit};
 use ends::Objects;
+use processes::{Far, Near, Report, Role};
 pub(crate) use processes::{Orders, run_peer};
-use processes::{Report, Role};
 
 /// The mechanism of a hand-over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,7 +67,7 @@ impl Mechanism {
 }
 
 /// Sizes walked in the catalogue; zero is *warm*.
-const WALKS: [Bytes; 5] =
+pub(crate) const WALKS: [Bytes; 5] =
     [Bytes(0), Bytes(64 << 10), Bytes(1 << 20), Bytes(4 << 20), Bytes(16 << 20)];
 
 /// Round trips in one reading of a mechanism that is too fast for the clock.
@@ -105,6 +105,58 @@ pub(crate) fn probes() -> Vec<Probe> {
     probes
 }
 
+/// Two processes that hand over to each other.
+pub(crate) struct Exchange {
+    pub(crate) mechanism: Mechanism,
+    pub(crate) placement: Placement,
+    /// Memory that the near process walks before it hands over.
+    pub(crate) own: Bytes,
+    /// Memory that the far process walks before it hands back.
+    pub(crate) others: Bytes,
+    /// Walks of the near process after each round.
+    pub(crate) passes: usize,
+    /// Round trips in a reading.
+    pub(crate) batch: u64,
+}
+
+impl Exchange {
+    /// Runs both processes until `count` rounds are counted.
+    pub(crate) fn run(
+        &self,
+        name: &str,
+        setting: &Setting,
+        count: u32,
+    ) -> Result<(Near, Far), ProbeError> {
+        let &Self { mechanism, placement, own, others, passes, batch } = self;
+        let far_cpu = match placement {
+            Placement::SameCore => setting.cpu,
+            Placement::Across => setting.across(name)?,
+        };
+        let objects =
+            Objects::create(mechanism).map_err(ProbeError::doing("make a pipe or memory"))?;
+        let start = |cpu: u16, role: Role, walked: Bytes, passes: usize| {
+            let ends = objects.description(role);
+            let orders = Orders { mechanism, ends, role, walked, passes, count, batch };
+            Peer::start(setting, place(cpu, setting.scheduling, false), Part::ContextSwitch(orders))
+        };
+        let mut far = start(far_cpu, Role::Far, others, 0)?;
+        let mut near = start(setting.cpu, Role::Near, own, passes)?;
+        // The near one first: it sleeps briefly, which lets this process start the far one.
+        near.begin()?;
+        far.begin()?;
+
+        let rounds = i64::from(count) * i64::try_from(batch).unwrap_or(i64::MAX);
+        let mebibytes = |size: Bytes| i64::try_from(size.0.div_ceil(1 << 20)).unwrap_or(i64::MAX);
+        let walks = mebibytes(own) * (1 + passes as i64) + mebibytes(others);
+        let span = (ROUND_MAX + WALK_MAX * walks) * rounds + TIMEOUT_MARGIN;
+        let reports = gather(&mut [&mut near, &mut far], &[], MonotonicClock.now() + span)?;
+        match <[Report; 2]>::try_from(reports) {
+            Ok([Report::Near(near), Report::Far(far)]) => Ok((near, far)),
+            _ => Err(ProbeError::Peer("a report of the other process".into())),
+        }
+    }
+}
+
 /// Takes `count` readings of a hand-over between two processes, each of which walks `walked` bytes of its own before it
 /// hands over. The processes rest before the kernel would throttle real-time processes.
 ///
@@ -118,34 +170,14 @@ fn context_switch(
     setting: &Setting,
     count: u32,
 ) -> Result<Readings, ProbeError> {
-    let far_cpu = match placement {
-        Placement::SameCore => setting.cpu,
-        Placement::Across => setting.across(name)?,
-    };
     let batch = match (mechanism, walked) {
         (Mechanism::SharedMemory, Bytes(0)) => SHORT_BATCH,
         _ => 1,
     };
-    let objects = Objects::create(mechanism).map_err(ProbeError::doing("make a pipe or memory"))?;
-    let start = |cpu: u16, role: Role| {
-        let orders =
-            Orders { mechanism, ends: objects.description(role), role, walked, count, batch };
-        Peer::start(setting, place(cpu, setting.scheduling, false), Part::ContextSwitch(orders))
-    };
-    let mut far = start(far_cpu, Role::Far)?;
-    let mut near = start(setting.cpu, Role::Near)?;
-    // The near one first: it sleeps briefly, which lets this process start the far one.
-    near.begin()?;
-    far.begin()?;
-
-    let rounds = i64::from(count) * i64::try_from(batch).unwrap_or(i64::MAX);
-    let mebibytes = i64::try_from(walked.0 >> 20).unwrap_or(i64::MAX);
-    let span = (ROUND_MAX + WALK_MAX * mebibytes * 2) * rounds + TIMEOUT_MARGIN;
-    let reports = gather(&mut [&mut near, &mut far], &[], MonotonicClock.now() + span)?;
+    let exchange = Exchange { mechanism, placement, own: walked, others: walked, passes: 0, batch };
+    let (near, far) = exchange.run(name, setting, count)?;
     let lost = || ProbeError::Peer("lost count".into());
-    let [Report::Near(near), Report::Far(far)] = &reports[..] else { return Err(lost()) };
-
-    let values = if batch == 1 { near.one_by_one(far) } else { near.in_batches(batch) };
+    let values = if batch == 1 { near.one_by_one(&far) } else { near.in_batches(batch) };
     let values = values.ok_or_else(lost)?;
     // A single reading is the mean of two intervals with a pair each; a batch shares one pair.
     let overhead = if batch == 1 { near.pair } else { near.pair.per(2 * batch) };

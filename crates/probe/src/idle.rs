@@ -104,6 +104,7 @@ fn context_switch(setting: &Setting, count: u32) -> Result<Readings, ProbeError>
         ends: objects.description(Role::Far),
         role: Role::Far,
         walked: Bytes(0),
+        passes: 0,
         count: 0,
         // More than one, so that it answers without reading the clock.
         batch: 2,

@@ -20,6 +20,7 @@ mod creation;
 pub mod file;
 pub mod hand_over;
 mod idle;
+mod interruption;
 mod link;
 pub mod load;
 pub mod memory;

@@ -67,7 +67,8 @@ fn measure(args: &args::Link, host: &str) -> Result<ExitCode, Failure> {
     let started = now_unix_s();
     let series = read(&figures, &mut link, args.quick, &interrupted)?;
     conditions::finish(&mut known);
-    let summary = LinkSummary { with: host.to_owned(), losses: link.losses() };
+    let summary =
+        LinkSummary { with: host.to_owned(), distance_m: args.distance, losses: link.losses() };
     let survey = Survey::of_link(&series, started, known, link.meanwhile(), summary);
     let folder = write(folder, &survey)?;
     if args.json {

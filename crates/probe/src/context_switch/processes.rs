@@ -29,7 +29,10 @@ pub(crate) struct Orders {
     pub(crate) mechanism: Mechanism,
     pub(crate) ends: Description,
     pub(crate) role: Role,
+    /// Memory that this process walks in its turn.
     pub(crate) walked: Bytes,
+    /// How often the near process walks its memory after each round, with the clock read after each walk.
+    pub(crate) passes: usize,
     /// Number of readings.
     pub(crate) count: u32,
     /// Round trips in a reading. With more than one, the far process neither reads the clock nor walks.
@@ -68,6 +71,8 @@ pub(crate) struct Near {
     pub(crate) pair: Overhead,
     /// The times before and after each round.
     rounds: Vec<(u64, u64)>,
+    /// The times of the walks after each round, all rounds in a row.
+    passes: Vec<u64>,
     /// The indices of the counted rounds.
     counted: Vec<usize>,
 }
@@ -96,6 +101,12 @@ impl Near {
             Some(end.checked_sub(*start)? as f64 / (2 * batch) as f64)
         };
         self.counted.iter().map(each).collect()
+    }
+
+    /// The times of the walks after each counted round; `None` if there are fewer than `passes` for each.
+    pub(crate) fn walks(&self, passes: usize) -> Option<Vec<&[u64]>> {
+        let of = |round: &usize| self.passes.get(round * passes..(round + 1) * passes);
+        self.counted.iter().map(of).collect()
     }
 }
 
@@ -149,6 +160,7 @@ fn ask(
         granted,
         pair,
         rounds: Vec::with_capacity(count),
+        passes: Vec::with_capacity(count * orders.passes),
         counted: Vec::with_capacity(count),
     };
     let mut token = 0u32;
@@ -169,6 +181,13 @@ fn ask(
             ends.wait()?;
         }
         let end = clock.now();
+        let mut before = end;
+        for _ in 0..orders.passes {
+            walk.all();
+            let after = clock.now();
+            near.passes.push((after - before).nanos().unsigned_abs());
+            before = after;
+        }
         if uncounted == 0 && !rest && !last {
             near.counted.push(near.rounds.len());
         }
@@ -223,7 +242,8 @@ mod tests {
         let profile = Profile::ordinary();
         let granted = hemiola_rt::profile::apply(&profile);
         let (rounds, counted) = (rounds.to_vec(), counted.to_vec());
-        Near { granted, pair: Overhead::default(), rounds, counted }
+        let passes = (0..rounds.len() as u64 * 2).collect();
+        Near { granted, pair: Overhead::default(), rounds, passes, counted }
     }
 
     #[test]
@@ -232,6 +252,13 @@ mod tests {
         let near = near(&[(0, 9), (100, 250)], &[1]);
         assert_eq!(near.one_by_one(&far), Some(vec![50.0]));
         assert_eq!(near.in_batches(5), Some(vec![15.0]));
+    }
+
+    #[test]
+    fn walks_are_those_after_the_counted_rounds() {
+        let near = near(&[(0, 9), (10, 19), (20, 29)], &[0, 2]);
+        assert_eq!(near.walks(2), Some(vec![&[0, 1][..], &[4, 5]]));
+        assert_eq!(near.walks(3), None);
     }
 
     #[test]
