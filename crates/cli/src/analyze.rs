@@ -84,8 +84,8 @@ pub(crate) fn analyze(args: &Analyze) -> Result<ExitCode, Failure> {
             .collect();
         print!("{}", terminal::document(&title, &tables, &notes, &conditions));
     }
-    let code = problems.exit_code(args.strict)?;
-    if !args.gate {
+    let code = problems.exit_code(args.strict);
+    if !args.gate || code != ExitCode::SUCCESS {
         return Ok(code);
     }
     let judged = judged.map_or_else(judge, Ok)?;

@@ -34,7 +34,7 @@ pub(crate) fn compare(args: &Compare) -> Result<ExitCode, Failure> {
             let problems = of_a.and(of_b);
             let whole = Whole { comparison: &comparison, problems: &problems };
             show(args.json, &whole, || comparison.tables());
-            problems.exit_code(args.strict)
+            Ok(problems.exit_code(args.strict))
         }
         [of_a, _] => {
             let (folder, file) = if of_a { (a, b) } else { (b, a) };
@@ -67,11 +67,8 @@ fn show(json: bool, comparison: &impl serde::Serialize, tables: impl FnOnce() ->
 fn summary(folder: &Path) -> Result<Summary, Failure> {
     let path = folder.join(SUMMARY);
     let text = fs::read_to_string(&path).map_err(|error| {
-        Failure::failed(format!(
-            "{} cannot be read: {error}\nhint: create it with `hemiola report {}`",
-            path.display(),
-            folder.display()
-        ))
+        let hint = format!("create it with `hemiola report {}`", folder.display());
+        Failure::unreadable(&path, error, &hint)
     })?;
     json::read(&text).map_err(|error| Failure::failed(format!("{}: {error}", path.display())))
 }

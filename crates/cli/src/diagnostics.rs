@@ -1,6 +1,7 @@
 //! Error output: one sentence that says what went wrong, then a hint.
 
 use std::fmt::Display;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Why a command failed.
@@ -14,7 +15,7 @@ pub(crate) struct Failure {
 const FAILED: u8 = 1;
 /// Exit code of a gate: the command worked, and a verdict is not as it should be.
 const NOT_KEPT: u8 = 1;
-/// Exit code for invalid input, the same as clap's for an invalid command line.
+/// Exit code for input that is wrong or cannot be read, the same as clap's for an invalid command line.
 const BAD_INPUT: u8 = 2;
 /// Exit code after SIGINT, as a shell reports it.
 pub(crate) const INTERRUPTED: u8 = 130;
@@ -36,6 +37,11 @@ impl Failure {
         Self { text: format!("error: {error}"), code: FAILED }
     }
 
+    /// An input that cannot be read, and what to do: which file to give, or how to make it.
+    pub(crate) fn unreadable(path: &Path, error: impl Display, hint: &str) -> Self {
+        Self::bad_input(format!("error: {} cannot be read: {error}\nhint: {hint}", path.display()))
+    }
+
     /// `text` is complete, including its `error:` lines.
     pub(crate) fn bad_input(text: String) -> Self {
         Self { text: text.trim_end().to_owned(), code: BAD_INPUT }
@@ -45,7 +51,8 @@ impl Failure {
         Self { text: error.to_string(), code: INTERRUPTED }
     }
 
-    /// The same failure with the exit code of invalid input, for commands whose exit code 1 is a verdict.
+    /// The same failure with exit code 2, for commands whose exit code 1 is a verdict: a gate must be able to tell a
+    /// deadline that is missed from an analysis that could not be made.
     pub(crate) fn apart_from_verdicts(mut self) -> Self {
         if self.code == FAILED {
             self.code = BAD_INPUT;

@@ -90,10 +90,14 @@ fn main() -> ExitCode {
     let done = match args.command {
         Command::Run(run) => run::run(&run),
         Command::Report(report) => report::report(&report),
-        Command::Analyze(analyze) => analyze::analyze(&analyze),
-        Command::Compare(compare) => compare::compare(&compare),
+        Command::Analyze(analyze) => {
+            analyze::analyze(&analyze).map_err(Failure::apart_from_verdicts)
+        }
+        Command::Compare(compare) => {
+            compare::compare(&compare).map_err(Failure::apart_from_verdicts)
+        }
         Command::Measure(measure) => measure::measure(measure),
-        Command::Model(model) => model::model(&model),
+        Command::Model(model) => model::model(&model).map_err(Failure::apart_from_verdicts),
         Command::Trace(trace) => trace::trace(&trace),
         Command::Unit(unit) => unit::unit(unit),
         Command::Fom(args::Fom::Check(check)) => fom::check(&check),

@@ -46,7 +46,8 @@ pub(crate) fn measure(args: Measure) -> Result<ExitCode, Failure> {
     match args.action {
         None => survey(&args.set),
         Some(Measuring::Experiment { path, output, machine, gate: is_gate }) => {
-            let report = experiment(&path, output.as_deref(), machine.as_deref())?;
+            let report = experiment(&path, output.as_deref(), machine.as_deref())
+                .map_err(Failure::apart_from_verdicts)?;
             Ok(gate(is_gate, &report.failures()))
         }
         Some(Measuring::Command(args)) => command::command(&args),
@@ -128,10 +129,8 @@ fn experiment(
 ) -> Result<Report, Failure> {
     let file = if path.is_dir() { path.join("experiment.toml") } else { path.to_owned() };
     let text = fs::read_to_string(&file).map_err(|error| {
-        Failure::failed(format!(
-            "{} cannot be read: {error}\nhint: give an experiment file or a folder with an experiment.toml",
-            file.display()
-        ))
+        let hint = "give an experiment file or a folder with an experiment.toml";
+        Failure::unreadable(&file, error, hint)
     })?;
     let catalogue = [hemiola_probe::catalogue(), catalogue()].concat();
     let plan = experiment::read(&text, &experiment::known(&catalogue)).map_err(|problems| {
@@ -245,15 +244,15 @@ fn folder(output: Option<&Path>, name: &str) -> Result<Folder, Failure> {
     }
 }
 
+/// What to do without a machine file.
+pub(crate) const MAKE_MACHINE_FILE: &str = "create it with `hemiola measure`";
+
 /// Reads a machine file, or the one in a folder.
 pub(crate) fn read_machine(given: &Path) -> Result<Machine, Failure> {
     let path: PathBuf = if given.is_dir() { given.join(FILE_NAME) } else { given.to_owned() };
     let shown = path.display().to_string();
-    let text = fs::read_to_string(&path).map_err(|error| {
-        Failure::failed(format!(
-            "{shown} cannot be read: {error}\nhint: create it with `hemiola measure`"
-        ))
-    })?;
+    let text = fs::read_to_string(&path)
+        .map_err(|error| Failure::unreadable(&path, error, MAKE_MACHINE_FILE))?;
     Machine::read(&text).map_err(|error| match error {
         MachineError::Text { at: Some(at), message } => {
             Failure::bad_input(render(&[Problem::new(at, message)], &text, &shown))

@@ -20,20 +20,19 @@ use hemiola_report::terminal;
 
 use crate::args::{Model, Modelling};
 use crate::diagnostics::{Failure, gate};
-use crate::measure::read_machine;
+use crate::measure::{MAKE_MACHINE_FILE, read_machine};
 use crate::report::{PAGE, SUMMARY};
 
 /// The model's file in a folder.
 const FILE_NAME: &str = "model.toml";
 
 pub(crate) fn model(args: &Model) -> Result<ExitCode, Failure> {
-    let result = match &args.action {
+    match &args.action {
         Some(Modelling::Check(args)) => check::check(args),
         Some(Modelling::Units(of)) => lists::units(of),
         Some(Modelling::Figures(of)) => lists::figures(of),
         None => evaluate(args),
-    };
-    result.map_err(Failure::apart_from_verdicts)
+    }
 }
 
 fn evaluate(args: &Model) -> Result<ExitCode, Failure> {
@@ -62,10 +61,8 @@ fn open(
 ) -> Result<(String, file::Model), Failure> {
     let path = if given.is_dir() { given.join(FILE_NAME) } else { given.to_owned() };
     let text = fs::read_to_string(&path).map_err(|error| {
-        Failure::failed(format!(
-            "{} cannot be read: {error}\nhint: give a model file or a folder with a {FILE_NAME}",
-            path.display()
-        ))
+        let hint = format!("give a model file or a folder with a {FILE_NAME}");
+        Failure::unreadable(&path, error, &hint)
     })?;
     let model = file::read(&text, measurements).map_err(|problems| {
         Failure::bad_input(render(&problems, &text, &path.display().to_string()))
@@ -104,12 +101,8 @@ fn measurements(given: &Path) -> Result<Measurements, Failure> {
     if path.extension().is_none_or(|ending| ending != "json") {
         return Ok(Measurements::of_machine(&read_machine(&path)?));
     }
-    let text = fs::read_to_string(&path).map_err(|error| {
-        let path = path.display();
-        Failure::failed(format!(
-            "{path} cannot be read: {error}\nhint: create it with `hemiola measure`"
-        ))
-    })?;
+    let text = fs::read_to_string(&path)
+        .map_err(|error| Failure::unreadable(&path, error, MAKE_MACHINE_FILE))?;
     Measurements::of_summary(&text)
         .map_err(|error| Failure::bad_input(format!("error: {}: {error}", path.display())))
 }

@@ -39,13 +39,16 @@ impl Problems {
         self
     }
 
-    /// The exit code of a command that has printed its results: with `--strict`, problems are a failure.
-    pub(crate) fn exit_code(&self, strict: bool) -> Result<ExitCode, Failure> {
+    /// The exit code of a command that has printed its results: with `--strict`, problems are a verdict.
+    pub(crate) fn exit_code(&self, strict: bool) -> ExitCode {
         match self.0.len() {
-            count @ 1.. if strict => Err(Failure::failed(format!(
-                "the results above are of recordings with {count} problems (--strict)"
-            ))),
-            _ => Ok(ExitCode::SUCCESS),
+            count @ 1.. if strict => {
+                eprintln!(
+                    "error: the results above are of recordings with {count} problems (--strict)"
+                );
+                ExitCode::FAILURE
+            }
+            _ => ExitCode::SUCCESS,
         }
     }
 }
@@ -56,10 +59,8 @@ impl Problems {
 /// When the file cannot be read, or has neither scheduling events nor marks.
 pub(crate) fn open(path: &Path) -> Result<Opened, Failure> {
     let unread = |error| {
-        Failure::failed(format!(
-            "{} cannot be read: {error}\nhint: give a recording made by `hemiola trace` or another supported tool",
-            path.display()
-        ))
+        let hint = "give a recording made by `hemiola trace` or another supported tool";
+        Failure::unreadable(path, error, hint)
     };
     let (recording, errors, _) = read(path).map_err(unread)?;
     let is_empty = recording.tracks.is_empty() && recording.track_events.tracks.is_empty();

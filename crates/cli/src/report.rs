@@ -35,16 +35,15 @@ pub(crate) fn report(args: &Report) -> Result<ExitCode, Failure> {
 pub(crate) fn make(folder: &Path) -> Result<Analysis, Failure> {
     let path = folder.join(FILE_NAME);
     let text = fs::read_to_string(&path).map_err(|error| {
-        Failure::failed(format!(
-            "{} cannot be read: {error}\nhint: `hemiola run` prints the result folder on its last line",
-            path.display()
-        ))
+        let hint = "`hemiola run` prints the result folder on its last line";
+        Failure::unreadable(&path, error, hint)
     })?;
-    let result: RunFolder = serde_json::from_str(&text)
-        .map_err(|error| Failure::failed(format!("{} is not a result: {error}", path.display())))?;
+    let result: RunFolder = serde_json::from_str(&text).map_err(|error| {
+        Failure::bad_input(format!("error: {} is not a result: {error}", path.display()))
+    })?;
     if result.format > FORMAT {
-        return Err(Failure::failed(format!(
-            "{} has format {}, but this version reads formats up to {FORMAT}\nhint: use a newer hemiola",
+        return Err(Failure::bad_input(format!(
+            "error: {} has format {}, but this version reads formats up to {FORMAT}\nhint: use a newer hemiola",
             path.display(),
             result.format
         )));

@@ -31,10 +31,8 @@ const SIGNALS_CHECKED_EVERY: Duration = Duration::from_millis(50);
 pub(crate) fn run(args: &Run) -> Result<ExitCode, Failure> {
     let path = scenario_path(&args.scenario);
     let text = fs::read_to_string(&path).map_err(|error| {
-        Failure::failed(format!(
-            "{} cannot be read: {error}\nhint: give a scenario file or a folder with a scenario.toml",
-            path.display()
-        ))
+        let hint = "give a scenario file or a folder with a scenario.toml";
+        Failure::unreadable(&path, error, hint)
     })?;
     let folder = path.parent().map(Path::to_owned).unwrap_or_default();
     let overrides = Overrides {

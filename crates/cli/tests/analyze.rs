@@ -236,7 +236,7 @@ fn invalid_input_is_refused_with_the_reason() {
     let trace = fs::read(machine.folder().join("two.trace")).unwrap();
     fs::write(machine.folder().join("cut.trace"), &trace[..trace.len() - 3]).unwrap();
     for (arguments, code, expected) in [
-        (&["analyze", "none.trace"][..], 1, "cannot be read"),
+        (&["analyze", "none.trace"][..], 2, "cannot be read"),
         (&["analyze", "empty.trace"], 2, "the file is empty"),
         (&["analyze", "text.trace"], 2, "is not a recording"),
         (&["analyze", "two.trace", "--thread", "urgnt"], 2, "did you mean \"urgent\"?"),

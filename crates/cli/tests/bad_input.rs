@@ -28,6 +28,36 @@ fn said(test: &str, variant: &str, edits: &[(&str, &str)]) -> String {
     refused(&machine, &scenario::edited(&scenario::of(&[variant]), edits), 2)
 }
 
+/// With 1, a gate could not tell a verdict that is not kept from a file that is not there.
+#[test]
+fn an_input_that_cannot_be_read_has_the_status_of_wrong_input_in_every_command() {
+    let machine = Machine::take("unreadable");
+    let commands: [&[&str]; 13] = [
+        &["run", "missing"],
+        &["report", "missing"],
+        &["analyze", "missing", "--gate", "--strict"],
+        &["compare", "missing", "neither"],
+        &["measure", "experiment", "missing", "--gate"],
+        &["measure", "compare", "missing", "neither"],
+        &["model", "missing", "--gate"],
+        &["model", "check", "missing", "--gate"],
+        &["view", "missing"],
+        &["fom", "check", "missing"],
+        &["universe", "check", "missing"],
+        &["universe", "run", "missing"],
+        &["universe", "run", "--resume", "missing"],
+    ];
+    for arguments in commands {
+        let ended = machine.hemiola(arguments);
+        let said = ended.stderr.trim_end();
+        assert_eq!(ended.status.code(), Some(2), "{arguments:?}: {said}");
+        assert!(said.starts_with("error: missing"), "{arguments:?}: {said}");
+        assert!(said.contains("cannot be read: No such file"), "{arguments:?}: {said}");
+        assert_eq!(ended.stdout, "", "{arguments:?}");
+    }
+    machine.nothing_is_left();
+}
+
 #[test]
 fn an_unknown_key_is_shown_in_its_line() {
     insta::assert_snapshot!(said("key", MONOLITHIC, &[("duration =", "durration =")]), @r#"
@@ -198,13 +228,13 @@ fn a_wrong_command_line_or_file_is_refused() {
     assert!(text.contains("invalid value '50' for '--rate <R>'"), "{text}");
     let text = error_text(&machine, run(&["scenario.toml", "--runs", "0"]), 2);
     assert!(text.starts_with("error: --runs is 0"), "{text}");
-    let text = error_text(&machine, run(&["missing.toml"]), 1);
+    let text = error_text(&machine, run(&["missing.toml"]), 2);
     assert!(text.starts_with("error: missing.toml cannot be read"), "{text}");
     machine.write("latin.toml", "");
     fs::write(machine.folder().join("latin.toml"), b"title = \"\xe4\"").unwrap();
-    let text = error_text(&machine, run(&["latin.toml"]), 1);
+    let text = error_text(&machine, run(&["latin.toml"]), 2);
     assert!(text.contains("UTF-8"), "{text}");
-    let text = error_text(&machine, machine.hemiola(&["report", "."]), 1);
+    let text = error_text(&machine, machine.hemiola(&["report", "."]), 2);
     assert!(text.contains("hint: `hemiola run` prints the result folder"), "{text}");
 }
 
@@ -317,7 +347,8 @@ fn a_closed_pipe_ends_the_command_quietly() {
 #[test]
 fn a_closed_standard_error_leaves_the_exit_status_as_it_is() {
     let machine = Machine::take("closed_error");
-    for (arguments, code) in [(&["run", "absent"][..], 1), (&["fom", "check", "absent"], 2)] {
+    let nobody = ["rti", "status", "127.0.0.1:1"];
+    for (arguments, code) in [(&nobody[..], 1), (&["run", "absent"], 2)] {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let status = machine.command(PROGRAM, arguments).stderr(writer).status().unwrap();

@@ -81,7 +81,7 @@ fn inputs_that_cannot_be_compared_are_refused_with_the_reason() {
     fs::write(machine.folder().join("empty"), b"").unwrap();
     for (b, expected, code) in [
         ("folder", "folder is a folder and a.trace is not", 2),
-        ("missing", "missing cannot be read", 1),
+        ("missing", "missing cannot be read", 2),
         ("noise", "noise is not a recording", 2),
         ("empty", "empty is not a recording: the file is empty", 2),
     ] {

@@ -188,8 +188,8 @@ fn an_experiment_measures_commands_readings_and_jobs() {
     };
     wrong("task = \"sensors\"", "task = \"sensor\"", "did you mean \"sensors\"?", 2);
     wrong("column = \"ms\"", "column = \"s\"", "it has no column `s`; its columns are run, ms", 2);
-    wrong("times.csv", "nowhere.csv", "nowhere.csv cannot be read", 1);
-    wrong("sleep 0.01", "false", "`false` failed in run 1: exit status: 1", 1);
+    wrong("times.csv", "nowhere.csv", "nowhere.csv cannot be read", 2);
+    wrong("sleep 0.01", "false", "`false` failed in run 1: exit status: 1", 2);
 }
 
 #[test]
@@ -279,7 +279,7 @@ fn a_command_that_cannot_be_measured_is_an_error_that_says_why() {
     );
     wrong(&["true", "--baseline", "tru", "--runs", "2"], "did you mean `true`?", 2);
     wrong(&["true", "-L", "n", "1", "-L", "n", "2"], "the parameter `n` is given twice", 2);
-    wrong(&["true", "--import-json", "nowhere"], "nowhere cannot be read", 1);
+    wrong(&["true", "--import-json", "nowhere"], "nowhere cannot be read", 2);
     let broken = machine.write("broken.json", "{}");
     wrong(&["--import-json", broken.to_str().unwrap()], "missing field `results`", 2);
     let failing = [
@@ -305,7 +305,7 @@ fn invalid_requests_are_refused_with_a_hint() {
     };
     wrong(&["--only", "clock.raed"], "did you mean `clock.read`?", 2);
     wrong(&["--load", "heavy"], "busy-neighbour", 2);
-    wrong(&["compare", "here", "there"], "create it with `hemiola measure`", 1);
+    wrong(&["compare", "here", "there"], "create it with `hemiola measure`", 2);
     let newer = machine.write("newer.toml", "format = 99\n");
     let newer = newer.to_str().unwrap();
     wrong(&["compare", newer, newer], "it has format 99, and this version reads up to 1", 2);
@@ -316,7 +316,7 @@ fn invalid_requests_are_refused_with_a_hint() {
     machine.write("full/x", "x");
     wrong(&["--quick", "--output", "full"], "the result folder full is not empty", 1);
     wrong(&["--quick", "--output", "full/x/y"], "cannot be written", 1);
-    wrong(&["experiment", "nowhere"], "nowhere cannot be read", 1);
+    wrong(&["experiment", "nowhere"], "nowhere cannot be read", 2);
 }
 
 #[test]

@@ -112,14 +112,10 @@ fn parameters(args: &Commands) -> Result<Vec<Parameter>, Failure> {
 
 fn import(path: &Path) -> Result<Results, Failure> {
     let shown = path.display();
-    let text = fs::read_to_string(path)
-        .map_err(|error| Failure::failed(format!("{shown} cannot be read: {error}")))?;
-    Results::read(&text).map_err(|error| {
-        Failure::bad_input(format!(
-            "error: {shown}: {error}\n\
-             hint: `hemiola measure command --export-json FILE` and `hyperfine --export-json FILE` write such files"
-        ))
-    })
+    let hint = "`hemiola measure command --export-json FILE` and `hyperfine --export-json FILE` write such files";
+    let text = fs::read_to_string(path).map_err(|error| Failure::unreadable(path, error, hint))?;
+    Results::read(&text)
+        .map_err(|error| Failure::bad_input(format!("error: {shown}: {error}\nhint: {hint}")))
 }
 
 /// Measures the commands, if there are any.

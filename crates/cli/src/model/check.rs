@@ -56,7 +56,7 @@ fn run(args: &Check) -> Result<ExitCode, Failure> {
     let summary = crate::report::make(&args.path)?.summary;
     let plan = args.path.join(PLAN);
     let cannot = |error: &dyn std::fmt::Display| {
-        Failure::failed(format!("{} cannot be read: {error}", plan.display()))
+        Failure::unreadable(&plan, error, "give a result folder of `hemiola run`")
     };
     let text = fs::read_to_string(&plan).map_err(|error| cannot(&error))?;
     let plan: Plan = serde_json::from_str(&text).map_err(|error| cannot(&error))?;

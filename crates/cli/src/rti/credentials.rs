@@ -37,7 +37,13 @@ sections! {
 /// The file cannot be read, or other users can read it, or it has problems.
 pub(super) fn read(path: &Path) -> Result<Authority, Failure> {
     let shown = path.display();
-    let unreadable = |error| Failure::failed(format!("{shown} cannot be read: {error}"));
+    let unreadable = |error| {
+        Failure::unreadable(
+            path,
+            error,
+            "docs/guide/rti.md says what a file of credentials contains",
+        )
+    };
     let file = File::open(path).map_err(unreadable)?;
     let mode = file.metadata().map_err(unreadable)?.permissions().mode();
     let text = std::io::read_to_string(file).map_err(unreadable)?;

@@ -99,8 +99,8 @@ impl SourceError {
     /// The failure that the command reports.
     pub(crate) fn into_failure(self) -> Failure {
         match self {
-            Self::Read { .. } | Self::NoSuch(_) => Failure::failed(self),
-            Self::Empty { .. } | Self::NoRecording { .. } => {
+            Self::NoSuch(_) => Failure::failed(self),
+            Self::Read { .. } | Self::Empty { .. } | Self::NoRecording { .. } => {
                 Failure::bad_input(format!("error: {self}"))
             }
         }
