@@ -26,6 +26,14 @@ fn the_examples_print_the_numbers_of_the_report() {
                 "missed: energy, demand",
             ][..],
         ),
+        (
+            "9-web-shop/layers.toml",
+            &[
+                "Cache: Operating system: the file cache",
+                "as it is 3 276 – 21.9 ± 0.1 %",
+                "as it is 6 553 – 20.8 ± 0.1 %",
+            ][..],
+        ),
         ("10-context-switch-model", &["1.64 µs", "500 ms   50 %", "longer than expected"][..]),
     ] {
         let ended = machine.hemiola(&["model", &example(name)]).with_code(0);

@@ -602,10 +602,21 @@ impl Checker<'_> {
         }
         for (what_if, (_, keys)) in model.what_ifs.iter().zip(root.what_if.items()) {
             for (name, _) in keys.operations.items() {
-                if !operations().any(|operation| operation.name == name.value) {
-                    let known = callable.iter().map(String::as_str);
-                    self.problems.push(unknown(name.value, &name.at, "operation", known));
+                if operations().any(|operation| operation.name == name.value) {
+                    continue;
                 }
+                let names = callable.iter().map(String::as_str);
+                self.problems.push(match names.clone().find(|known| *known == name.value) {
+                    Some(cache) => {
+                        let message = format!(
+                            "\"{cache}\" follows from the cache and has no cost to replace"
+                        );
+                        let hint =
+                            "change a figure in the cache's keys, or an operation that it reaches";
+                        Problem::new(name.at.clone(), message).hint(hint)
+                    }
+                    None => unknown(name.value, &name.at, "operation", names),
+                });
             }
             for (name, text) in keys.figures.items() {
                 let value = what_if.figures.iter().find(|(figure, _)| figure == name.value);
@@ -879,9 +890,11 @@ fn network_problems(
     match physical(model, inputs, &correlations, pieces.clone()) {
         Ok(network) => problems.extend(impossible(&network, &pieces, &model.units)),
         Err(errors) => {
-            let found =
-                errors.iter().filter_map(|error| network_problem(root, error, &pieces, model));
-            problems.extend(found);
+            // An operation that does not exist, or cannot be replaced, has been reported.
+            let is_new =
+                |error: &&NetworkError| are_known || !matches!(error, NetworkError::Twice { .. });
+            let new = errors.iter().filter(is_new);
+            problems.extend(new.filter_map(|error| network_problem(root, error, &pieces, model)));
             // Errors of derived formulas matter only if all written ones are sound.
             if problems.is_empty() && are_known {
                 problems.extend(errors.iter().map(|error| Problem::new(None, error.to_string())));

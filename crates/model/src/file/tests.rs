@@ -250,6 +250,18 @@ fn a_what_if_keeps_the_dimension_of_a_figure() {
 }
 
 #[test]
+fn a_what_if_cannot_replace_the_request_of_a_cache() {
+    let text = problems_of(&with_figure(
+        "[caches.near]\nalgorithm = \"lru\"\nsize = \"10 KiB\"\nobject = \"1 KiB\"\nhit = \"a\"\nmiss = \"2 * a\"\n\
+         requests = { distribution = \"uniform\", objects = 100 }\n\
+         [chains.c]\ncalls = [{ to = \"near.request\" }]\n\
+         [what_if.w]\noperations.\"near.request\" = { cost = \"a\" }\n",
+    ));
+    assert!(text.contains("\"near.request\" follows from the cache"), "{text}");
+    assert_eq!(text.matches("error:").count(), 1, "{text}");
+}
+
+#[test]
 fn another_value_of_a_figure_keeps_its_relative_range() {
     let figure = "title = \"t\"\n[figures.x]\nvalue = \"10 ms\"\nstochastic = \"1 ms\"\n\
                   systematic = \"1 ms\"\nsource = \"guess\"\nreason = \"r\"\n";
