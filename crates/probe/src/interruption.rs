@@ -1,9 +1,9 @@
 //! What an interruption costs the interrupted program afterwards: the time that it loses while it reloads its own data.
 //!
 //! A process walks 16 KiB of its own, changing one word of each cache line, hands over to another process on its
-//! processor, and goes on walking when it has the processor again. The other process walks a buffer of its own meanwhile.
-//! The first walks afterwards are slower than the last, because the lines of the first process were evicted. The
-//! *loss* is what they take more in total than if all were like the last. The hand-over itself is not included
+//! processor, and goes on walking when it has the processor again. The other process walks a buffer of its own in
+//! between. The first walks afterwards are slower than the last, because the lines of the first process were evicted.
+//! The *loss* is what they take more in total than if all were like the last. The hand-over itself is not included
 //! ([`context_switch`](crate::context_switch)): both together are the total cost of a context switch in Muller,
 //! "Modeling and Analysis: Inputs and Uncertainties", figure 3.4, and the times of the walks one by one are the
 //! recovery of figure 3.15, in time per line instead of clock cycles per instruction.
