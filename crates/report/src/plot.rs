@@ -18,6 +18,14 @@ pub fn series(index: usize) -> String {
     format!("s{}", index % 7)
 }
 
+/// The width of a letter at 12 pixels, estimated high.
+pub(crate) const LETTER: f64 = 7.3;
+
+/// The length of a text, pixels.
+pub(crate) fn length(text: &str) -> f64 {
+    LETTER * text.chars().count() as f64
+}
+
 /// How values map to positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
@@ -227,12 +235,18 @@ impl Drawing {
         }
     }
 
-    /// Upright grid lines with their numbers below `y`.
+    /// Upright grid lines with their numbers below `y`. A number that would touch the one before it is left out.
     pub fn grid_x(&mut self, axis: &Axis, y: &Axis, show: impl Fn(f64) -> String) {
+        let mut free = f64::NEG_INFINITY;
         for tick in axis.ticks() {
             let x = axis.at(tick);
             self.line("grid", [x, y.start], [x, y.end]);
-            self.text("tick", [x, y.start.max(y.end) + 18.0], Anchor::Middle, &show(tick));
+            let number = show(tick);
+            let half = length(&number) / 2.0;
+            if x - half >= free {
+                self.text("tick", [x, y.start.max(y.end) + 18.0], Anchor::Middle, &number);
+                free = x + half;
+            }
         }
     }
 

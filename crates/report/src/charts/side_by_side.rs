@@ -1,6 +1,6 @@
 //! Bars side by side: the same quantities by several columns of figures.
 
-use super::{Ranged, Show, name_row, names_width};
+use super::{GAP_BEFORE_WORDS, Ranged, Show, name_row, names_width, words_width};
 use crate::plot::{Anchor, Axis, Drawing, RIGHT, Scale, WIDTH, legend_height, series};
 
 /// Groups of bars, one bar in each for every column: allotted, expected, measured.
@@ -29,8 +29,6 @@ pub struct Group {
 
 const BAR: f64 = 15.0;
 const GAP: f64 = 12.0;
-/// Room for the words on the right.
-const WORDS: f64 = 220.0;
 
 impl SideBySide<'_> {
     /// The chart as one SVG element; what is not finite, or has no place on a logarithmic scale, is left out.
@@ -46,9 +44,11 @@ impl SideBySide<'_> {
             .collect();
         let from = names_width(self.groups.iter().map(|group| group.name.as_str()));
         let all = self.groups.iter().flat_map(|group| group.values.iter().flatten());
-        let all = all.copied().filter(drawable).flat_map(Ranged::all);
+        let all = all.copied().filter(drawable);
+        let right = RIGHT - words_width(all.clone().map(|value| value.words(self.show)));
+        let all = all.flat_map(Ranged::all);
         let zero = (self.scale == Scale::Linear).then_some(0.0);
-        let x = Axis::over(all.chain(zero), self.scale).on(from, RIGHT - WORDS);
+        let x = Axis::over(all.chain(zero), self.scale).on(from, right);
         let height = |group: &Group| BAR * group.values.len() as f64 + GAP;
         let top = legend_height(from, WIDTH, &names) + 2.0;
         let bottom = top + self.groups.iter().map(height).sum::<f64>();
@@ -73,7 +73,7 @@ impl SideBySide<'_> {
                     let [low, high] = ends.map(|end| [x.at(end), y + (BAR - 3.0) / 2.0]);
                     drawing.span("span", low, high);
                 }
-                let place = [RIGHT - WORDS + 16.0, y + BAR - 4.0];
+                let place = [right + GAP_BEFORE_WORDS, y + BAR - 4.0];
                 drawing.text("tick", place, Anchor::Start, &value.words(self.show));
             }
             row += height(group);

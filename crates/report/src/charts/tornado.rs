@@ -1,7 +1,7 @@
 //! A tornado: which input moves a result how far.
 
-use super::{Show, length, name_row, names_width};
-use crate::plot::{Anchor, Axis, Drawing, RIGHT, Scale, WIDTH, legend_height};
+use super::{Show, middle_within, name_row, names_width};
+use crate::plot::{Anchor, Axis, Drawing, RIGHT, Scale, WIDTH, legend_height, length};
 
 /// How a result changes when one input at a time goes to the ends of its range, the widest effect on top.
 #[derive(Clone)]
@@ -28,8 +28,8 @@ pub struct Effect {
 }
 
 const ROW: f64 = 30.0;
-/// Room for the numbers at both ends.
-const NUMBERS: f64 = 90.0;
+/// Room for the numbers at both ends: for most of them, and at most for the longest.
+const NUMBERS: [f64; 2] = [90.0, 200.0];
 
 impl Tornado<'_> {
     /// The chart as one SVG element; what is not finite is left out. Effects of the same width keep their order.
@@ -52,7 +52,9 @@ impl Tornado<'_> {
         let from = names_width(effects.iter().map(|effect| effect.name.as_str()));
         let ends = effects.iter().flat_map(|effect| [effect.at_low, effect.at_high]);
         let nominal = Some(self.nominal).filter(|nominal| nominal.is_finite());
-        let x = Axis::over(ends.chain(nominal), Scale::Linear).on(from + NUMBERS, RIGHT - NUMBERS);
+        let longest = ends.clone().map(|end| length(&(self.show)(end)) + 16.0);
+        let numbers = longest.fold(NUMBERS[0], f64::max).min(NUMBERS[1]);
+        let x = Axis::over(ends.chain(nominal), Scale::Linear).on(from + numbers, RIGHT - numbers);
         let top = legend_height(from, WIDTH, &legend) + 20.0;
         let bottom = top + ROW * effects.len() as f64;
         let mut drawing = Drawing::new(WIDTH, bottom + 24.0, self.description);
@@ -81,8 +83,7 @@ impl Tornado<'_> {
         if nominal.is_some() {
             let words = (self.show)(self.nominal);
             drawing.line("median", [middle, top - 4.0], [middle, bottom]);
-            let half = length(&words) / 2.0;
-            let place = [middle.clamp(from + half, (WIDTH - half).max(from + half)), top - 9.0];
+            let place = [middle_within(middle, from, &words), top - 9.0];
             drawing.text("label strong", place, Anchor::Middle, &words);
         }
         drawing.finish()

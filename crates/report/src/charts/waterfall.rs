@@ -1,6 +1,6 @@
 //! A waterfall: parts that add up to a whole.
 
-use super::{Ranged, Show, name_row, names_width};
+use super::{GAP_BEFORE_WORDS, Ranged, Show, middle_within, name_row, names_width, words_width};
 use crate::charts::Marker;
 use crate::plot::{Anchor, Axis, Drawing, RIGHT, Scale, WIDTH};
 
@@ -29,8 +29,6 @@ pub struct Step {
 }
 
 const ROW: f64 = 30.0;
-/// Room for the words on the right.
-const WORDS: f64 = 220.0;
 
 impl Waterfall<'_> {
     /// The chart as one SVG element; what is not finite is left out.
@@ -53,7 +51,9 @@ impl Waterfall<'_> {
             step.value.all().map(move |value| start + value).chain([*start])
         });
         let values = values.chain(limit.map(|limit| limit.at)).chain([0.0]);
-        let x = Axis::over(values, Scale::Linear).on(from, RIGHT - WORDS);
+        let words = bars.iter().map(|(_, step, _)| step.value.words(self.show));
+        let right = RIGHT - words_width(words);
+        let x = Axis::over(values, Scale::Linear).on(from, right);
         let top = if limit.is_some() { 24.0 } else { 6.0 };
         let bottom = top + ROW * bars.len() as f64;
         let mut drawing = Drawing::new(WIDTH, bottom + 24.0, self.description);
@@ -75,14 +75,15 @@ impl Waterfall<'_> {
             }
             let strong = if index < parts { "label" } else { "label strong" };
             name_row(&mut drawing, strong, from, row + ROW / 2.0 + 4.0, &step.name);
-            let place = [RIGHT - WORDS + 16.0, row + ROW / 2.0 + 4.0];
+            let place = [right + GAP_BEFORE_WORDS, row + ROW / 2.0 + 4.0];
             drawing.text("tick", place, Anchor::Start, &step.value.words(self.show));
         }
         if let Some(limit) = limit {
             let place = x.at(limit.at);
             drawing.line("median", [place, 18.0], [place, bottom]);
             let words = format!("{} {}", limit.name, (self.show)(limit.at));
-            drawing.text("label", [place, 13.0], Anchor::Middle, &words);
+            let middle = middle_within(place, 0.0, &words);
+            drawing.text("label", [middle, 13.0], Anchor::Middle, &words);
         }
         drawing.finish()
     }
