@@ -395,6 +395,9 @@ pub(crate) enum Modelling {
 pub(crate) struct Listed {
     /// A model file, or a folder with a model.toml
     pub(crate) path: Option<PathBuf>,
+    /// Print JSON instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, clap::Args)]

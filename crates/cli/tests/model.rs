@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use serde_json::{Value, json};
+
 use crate::machine::Machine;
 use crate::scenario::{self, MONOLITHIC, SHARED_MEMORY};
 use crate::synthetic;
@@ -186,6 +188,24 @@ fn units_and_figures_of_a_model_are_listed() {
     assert!(!built_in.contains("money"), "{built_in}");
     let figures = words(&machine.hemiola(&["model", "figures", &shop]).with_code(0).stdout);
     assert!(figures.contains("visits 60 req/s exact guess pages a second"), "{figures}");
+    let list = |words: &[&str]| -> Vec<Value> {
+        serde_json::from_str(&machine.hemiola(words).with_code(0).stdout).unwrap()
+    };
+    let units = list(&["model", "units", &shop, "--json"]);
+    let cent = units.iter().find(|unit| unit["symbol"] == "cent").unwrap();
+    let expected = json!({
+        "symbol": "cent", "quantity": "money", "value": 0.01, "unit": "EUR", "prefixes": [],
+        "declared_by": "the model",
+    });
+    assert_eq!(*cent, expected);
+    let newton = units.iter().find(|unit| unit["symbol"] == "N").unwrap();
+    assert_eq!((&newton["value"], &newton["unit"]), (&json!(1.0), &json!("m·kg/s^2")));
+    let measurable = list(&["model", "figures", "--json"]);
+    let read = json!({ "name": "clock.read", "unit": "ns" });
+    assert!(measurable.contains(&read), "{measurable:?}");
+    let visits = &list(&["model", "figures", &shop, "--json"]);
+    let visits = visits.iter().find(|figure| figure["name"] == "visits").unwrap();
+    assert_eq!(visits["value"], "60 req/s");
     machine.write("model.toml", "title = \"t\"\n[units]\nms = { quantity = \"things\" }\n");
     for list in ["units", "figures"] {
         let ended = machine.hemiola(&["model", list, "."]).with_code(2);

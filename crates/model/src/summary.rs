@@ -13,7 +13,7 @@ use crate::chain::{
 use crate::file::{Chain, Model, Sweep, WhatIf};
 use crate::overhead::{self, OverheadTable};
 use crate::uncertain::{Input, Network};
-use hemiola_quantity::{Dimension, Quantity, Units};
+use hemiola_quantity::{Dimension, KnownUnit, Quantity, Units};
 
 /// Version of the schema; a reader rejects a later one.
 pub const FORMAT: u32 = 2;
@@ -92,6 +92,23 @@ pub struct InputFigure {
     pub reason: String,
     /// The measured figure it was taken from.
     pub taken_from: Option<String>,
+}
+
+/// A unit that formulas can use.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ListedUnit {
+    /// Its symbol.
+    pub symbol: String,
+    /// What it measures: `"time"`, `"money"`.
+    pub quantity: String,
+    /// One of it, in `unit`.
+    pub value: f64,
+    /// The base unit of its quantity; `"1"` if there is none.
+    pub unit: String,
+    /// The prefixes that it takes.
+    pub prefixes: Vec<&'static str>,
+    /// `"built in"` or `"the model"`.
+    pub declared_by: &'static str,
 }
 
 /// A chain with all its results.
@@ -528,6 +545,28 @@ fn cache(network: &Network, model: &Model, cache: &Cache, found: Variations) -> 
         sizes: found.sizes.into_iter().map(of_size).collect(),
         changes: robustness::changes(cache, model.seed).into_iter().map(variant).collect(),
     }
+}
+
+/// The built-in units, and then those that `model` declares.
+#[must_use]
+pub fn listed_units(model: Option<&Model>) -> Vec<ListedUnit> {
+    let of = model.map_or(Units::built_in(), |model| &model.units);
+    let listed = |known: KnownUnit<'_>, is_own: bool| {
+        let Quantity { value, dimension } = known.one;
+        let base = of.base_unit(dimension);
+        // Newton is the unit of force, but its value is in kilograms, metres and seconds.
+        let is_derived = !is_own && base == known.symbol;
+        ListedUnit {
+            symbol: known.symbol.to_owned(),
+            quantity: of.name(dimension),
+            value,
+            unit: if is_derived { dimension.si_unit() } else { base },
+            prefixes: known.prefixes.split_whitespace().collect(),
+            declared_by: if is_own { "the model" } else { "built in" },
+        }
+    };
+    let own = of.own().map(|unit| listed(unit, true));
+    KnownUnit::all().map(|unit| listed(unit, false)).chain(own).collect()
 }
 
 /// The figures of a model, with its units.

@@ -1,6 +1,6 @@
 //! The tables of a model; the terminal and the page show the same ones.
 
-use hemiola_quantity::{Dimension, KnownUnit, Quantity, Units};
+use hemiola_quantity::Dimension;
 use hemiola_report::table::{Alignment, Table};
 use hemiola_report::text::{count, size};
 use hemiola_scenario::document::Word;
@@ -11,8 +11,8 @@ use crate::chain::{Amount, Bounds, Capacity, Expected, InputEffect, Judged, Marg
 use crate::file::Model;
 use crate::overhead::OverheadTable;
 use crate::summary::{
-    CacheSummary, CacheVariant, ChainSummary, InputFigure, Summary, SweepCost, SweepStep,
-    WhatIfCost, percent, words,
+    CacheSummary, CacheVariant, ChainSummary, InputFigure, ListedUnit, Summary, SweepCost,
+    SweepStep, WhatIfCost, listed_units, percent, words,
 };
 use crate::uncertain::Chance;
 
@@ -564,23 +564,17 @@ pub fn figures(inputs: &[InputFigure]) -> Table {
 /// The units of formulas: the built-in ones, and those that the model declares.
 #[must_use]
 pub fn units(model: Option<&Model>) -> Table {
-    let of = model.map_or(Units::built_in(), |model| &model.units);
-    let row = |unit: KnownUnit<'_>, is_own: bool| {
-        let Quantity { value, dimension } = unit.one;
-        let (base, si) = (of.base_unit(dimension), dimension.si_unit());
-        let one = match base.as_str() {
-            base if base == unit.symbol && (is_own || base == si) => "base unit".to_owned(),
-            base if base == unit.symbol => format!("{value} {si}"),
+    let row = |listed: ListedUnit| {
+        let ListedUnit { symbol, quantity, value, unit, prefixes, declared_by } = listed;
+        let one = match unit.as_str() {
+            unit if unit == symbol => "base unit".to_owned(),
             "1" => value.to_string(),
-            base if value == 1.0 && base.starts_with("1/") => base.to_owned(),
-            base => format!("{value} {base}"),
+            unit if value == 1.0 && unit.starts_with("1/") => unit.to_owned(),
+            unit => format!("{value} {unit}"),
         };
-        let from = if is_own { "the model" } else { "built in" };
-        let quantity = of.name(dimension);
-        vec![unit.symbol.to_owned(), quantity, one, unit.prefixes.to_owned(), from.to_owned()]
+        vec![symbol, quantity, one, prefixes.join(" "), declared_by.to_owned()]
     };
-    let own = of.own().map(|unit| row(unit, true));
-    let rows = KnownUnit::all().map(|unit| row(unit, false)).chain(own).collect();
+    let rows = listed_units(model).into_iter().map(row).collect();
     Table::new("Units", ["Unit", "Quantity", "Value", "Prefixes", "Declared by"], rows)
         .with_prose(&[1, 2, 3, 4])
         .with_note(
