@@ -105,10 +105,10 @@ impl Machine {
         self.compiled.contains_key(&program.identity)
     }
 
-    /// Drops the compiled forms of all other programs.
-    pub fn keep_only<'p>(&mut self, programs: impl Iterator<Item = &'p Program>) {
-        let kept: BTreeSet<u64> = programs.map(|program| program.identity).collect();
-        self.compiled.retain(|identity, _| kept.contains(identity));
+    /// Keeps the compiled forms of the programs with these identities, and returns the others.
+    pub fn keep_only(&mut self, kept: &BTreeSet<u64>) -> CompiledPrograms {
+        let others = self.compiled.extract_if(.., |identity, _| !kept.contains(identity));
+        CompiledPrograms(others.collect())
     }
 
     /// Runs a program for the rows of a block. Outputs are read with [`Self::holding`], [`Self::scalar`] and

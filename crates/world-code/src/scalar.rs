@@ -125,6 +125,12 @@ impl Texts {
         number
     }
 
+    /// Whether there is no text but the empty one.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.texts.len() == 1
+    }
+
     /// The texts of these numbers, from 0; `None` if the first one is not empty, or two are equal.
     #[must_use]
     pub fn of(texts: Vec<String>) -> Option<Self> {

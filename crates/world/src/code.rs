@@ -116,6 +116,7 @@ impl World {
     /// some functions stay interpreted.
     pub fn compile(&mut self, engine: &mut dyn Engine) -> Vec<NotCompiled> {
         self.keep_code_of(None);
+        drop(self.take_spent());
         self.not_compiled.clear();
         let code = self.uncompiled().compile(engine);
         let not_compiled = code.not_compiled.values().cloned().collect();

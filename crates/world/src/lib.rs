@@ -52,6 +52,8 @@ mod birth;
 mod cells;
 mod checkpoint;
 mod code;
+mod correspondence;
+mod cost;
 mod filter;
 mod live;
 mod managers;
@@ -73,9 +75,10 @@ mod world;
 pub use birth::{BIRTHS_UP_TO, Draw, Effect};
 pub use checkpoint::{CheckpointError, Image, RunSoFar, Timetable};
 pub use code::{Code, Uncompiled};
+pub use cost::{Cost, Rates};
 pub use live::{
     CHANGES_MAX, ChangeError, Changed, Desk, Event, History, LISTED_MAX, LastChange, MonitorStatus,
-    Order, Outcome, Reply, Request, Status, TEXTS_LEN_MAX, Turn, WAITING_MAX,
+    Order, Outcome, Reply, Request, Spent, Status, TEXTS_LEN_MAX, Turn, WAITING_MAX,
 };
 pub use managers::{
     COLUMNS_MAX, EndReason, EnlistError, Enlistment, Farewell, MANAGERS_MAX, MANAGERS_OF_RUN_MAX,

@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use hemiola_units::Span;
+use hemiola_world_code::CompiledPrograms;
 use hemiola_world_lang::definition::{ElementId, Universe};
 use hemiola_world_lang::{Sources, render};
 use hemiola_world_plan::missing_text;
@@ -21,6 +22,7 @@ use thiserror::Error;
 
 use crate::checkpoint::RunSoFar;
 use crate::code::{Code, Uncompiled};
+use crate::cost::{Cost, Rates};
 use crate::managers::{Admissions, EnlistError, Enlistment, ManageRequest};
 use crate::module::ModuleStatus;
 use crate::monitor::{MonitorCounts, MonitorId};
@@ -102,6 +104,8 @@ pub struct Outcome {
     pub step: u64,
     /// What happened.
     pub event: Event,
+    /// What nobody needs any more because of it.
+    pub spent: Spent,
 }
 
 /// What happened between two steps.
@@ -120,8 +124,8 @@ pub enum Event {
     },
     /// The rows.
     Sampled(Result<Sampled, SampleError>),
-    /// A redefinition was tried: the monitors that would end.
-    Tried(Result<Ended, RedefineError>),
+    /// A redefinition was tried: the monitors that would end, and what it costs.
+    Tried(Result<(Ended, Cost), RedefineError>),
     /// The definition changed, or not.
     Changed(Result<Changed, ChangeError>),
     /// A manager is told from now on, or not.
@@ -139,12 +143,20 @@ pub struct Changed {
     pub plan: Vec<String>,
     /// Entities.
     pub entities: usize,
+    /// Its cost, from which its time is [predicted](Rates::time).
+    pub cost: Cost,
     /// Monitors that ended.
     pub ended: Ended,
     /// Functions that still need code, in a world that has some ([`World::install`]).
     pub uncompiled: Uncompiled,
-    /// What can never come back. To drop it takes time, which the next step need not wait for.
-    pub spent: Option<Box<Redefinition>>,
+}
+
+/// What can never come back: a definition with its rows, and compiled functions. To drop it takes time, which the next
+/// step need not wait for.
+#[derive(Debug, Default)]
+pub struct Spent {
+    _redefinition: Option<Box<Redefinition>>,
+    _code: Vec<CompiledPrograms>,
 }
 
 /// Why a definition did not change.
@@ -260,6 +272,8 @@ pub struct Desk {
     /// Orders without an outcome, the oldest first.
     waiting: VecDeque<Waiting>,
     admissions: Admissions,
+    /// Those of this machine, if they are known.
+    rates: Option<Rates>,
 }
 
 /// What the outcome of an order is told with.
@@ -276,7 +290,14 @@ impl Desk {
     /// The desk of a world with this definition.
     #[must_use]
     pub fn new(universe: Arc<Universe>) -> Self {
-        Self { universe, waiting: VecDeque::new(), admissions: Admissions::default() }
+        let (waiting, admissions) = (VecDeque::new(), Admissions::default());
+        Self { universe, waiting, admissions, rates: None }
+    }
+
+    /// One that says how long redefinitions are predicted to take.
+    #[must_use]
+    pub fn with_rates(self, rates: Rates) -> Self {
+        Self { rates: Some(rates), ..self }
     }
 
     /// Judges a request.
@@ -373,6 +394,14 @@ impl Desk {
         }
     }
 
+    /// What a redefinition was predicted to take.
+    fn predicted(&self, cost: Cost) -> String {
+        let Some(rates) = &self.rates else { return String::new() };
+        let Cost { rows, bytes, .. } = cost;
+        let time = micros(rates.time(cost));
+        format!("; predicted: {time} for {bytes} bytes in columns of {rows} rows")
+    }
+
     /// The answer to the oldest request without one, from the outcome of its order, which the next step waited for that
     /// long.
     ///
@@ -380,10 +409,10 @@ impl Desk {
     /// If no order waits for an outcome.
     pub fn done(&mut self, outcome: Outcome, took: Span) -> Reply {
         let waiting = self.waiting.pop_front().expect("each order has one outcome");
-        let Outcome { universe, step, event } = outcome;
+        let Outcome { universe, step, event, .. } = outcome;
         self.universe = universe;
         let waited = took;
-        let took = format!("{:.0} µs", took.secs_f64() * 1e6);
+        let took = micros(took);
         match (event, waiting) {
             (Event::Status(status), _) => Reply::Status(step, Box::new(status)),
             (Event::Counted { definition, from, counts }, _) => {
@@ -392,18 +421,18 @@ impl Desk {
             (Event::Sampled(Ok(sampled)), _) => Reply::Sampled(step, waited, sampled),
             (Event::Sampled(Err(SampleError::Redefined)), _) => Reply::Redefined,
             (Event::Sampled(Err(error)), _) => Reply::Refused(error.to_string()),
-            (Event::Tried(Ok(ended)), waiting) => {
+            (Event::Tried(Ok((ended, cost))), waiting) => {
                 let plan = if let Waiting::Plan(text) = waiting { text } else { String::new() };
-                let ended = monitors_end(ended.len());
+                let (ended, predicted) = (monitors_end(ended.len()), self.predicted(cost));
                 Reply::Done(format!(
-                    "{plan}possible after step {step}: {ended}; the next step waited {took}"
+                    "{plan}possible after step {step}: {ended}; the next step waited {took}{predicted}"
                 ))
             }
             (Event::Changed(Ok(changed)), _) => {
-                let Changed { what, entities, ended, .. } = changed;
-                let ended = monitors_end(ended.len());
+                let Changed { what, entities, ended, cost, .. } = changed;
+                let (ended, predicted) = (monitors_end(ended.len()), self.predicted(cost));
                 Reply::Done(format!(
-                    "after step {step}: {what}; entities: {entities}; {ended}; the next step waited {took}"
+                    "after step {step}: {what}; entities: {entities}; {ended}; the next step waited {took}{predicted}"
                 ))
             }
             (Event::Enlisted(Ok(enlistment)), _) => Reply::Managed(step, enlistment.id),
@@ -418,6 +447,10 @@ impl Desk {
             (Event::Changed(Err(error)), _) => not_possible(error),
         }
     }
+}
+
+fn micros(time: Span) -> String {
+    format!("{:.0} µs", time.secs_f64() * 1e6)
 }
 
 fn enlist(
@@ -484,6 +517,7 @@ impl History {
         order: Order,
         out: &mut dyn FnMut(Output<'_>),
     ) -> Outcome {
+        let mut spent = Spent::default();
         let event = match order {
             Order::Status => Event::Status(self.status(world)),
             Order::Count(from) => {
@@ -493,16 +527,19 @@ impl History {
                 Event::Counted { definition: world.definition(), from, counts }
             }
             Order::Sample(slice) => Event::Sampled(world.sample(*slice)),
-            Order::Try(revision) => Event::Tried(world.dry_run(&revision)),
+            Order::Try(revision) => {
+                let cost = world.cost(&revision);
+                Event::Tried(world.dry_run(&revision).map(|ended| (ended, cost)))
+            }
             Order::Redefine { revision, sources, plan, code } => {
                 code.into_iter().for_each(|code| world.install(code));
-                let changed = self.redefine(world, *revision, sources, out);
+                let changed = self.redefine(world, *revision, sources, &mut spent, out);
                 if changed.is_err() {
                     world.keep_code_of_return(self.redefinition.as_deref());
                 }
                 Event::Changed(changed.map(|changed| Changed { plan, ..changed }))
             }
-            Order::RollBack => Event::Changed(self.roll_back(world, out)),
+            Order::RollBack => Event::Changed(self.roll_back(world, &mut spent, out)),
             Order::Enlist { universe, enlistment } => {
                 Event::Enlisted(enlist(world, &universe, enlistment))
             }
@@ -511,7 +548,8 @@ impl History {
                 Event::Dismissed(id)
             }
         };
-        Outcome { universe: Arc::clone(world.universe()), step: world.steps(), event }
+        spent._code = world.take_spent();
+        Outcome { universe: Arc::clone(world.universe()), step: world.steps(), event, spent }
     }
 
     /// A manager has ended with these counts.
@@ -524,6 +562,7 @@ impl History {
         world: &mut World,
         revision: Revision,
         sources: Arc<Sources>,
+        spent: &mut Spent,
         out: &mut dyn FnMut(Output<'_>),
     ) -> Result<Changed, ChangeError> {
         self.check_room()?;
@@ -531,31 +570,34 @@ impl History {
         if texts_len > TEXTS_LEN_MAX {
             return Err(ChangeError::TooLong);
         }
-        let redefinition = world.redefine(revision, out)?;
+        let cost = world.cost(&revision);
+        let redefinition = world.replace_definition(revision, out)?;
         let ended = redefinition.ended.clone();
-        let spent = self.redefinition.replace(Box::new(redefinition));
+        spent._redefinition = self.redefinition.replace(Box::new(redefinition));
         let names: Vec<&str> = sources.files().iter().map(|file| &*file.name).collect();
         let names = names.join(", ");
         self.definitions.push(sources);
         self.texts_len = texts_len;
-        Ok(self.changed(world, names, ended, spent))
+        Ok(self.changed(world, names, ended, cost))
     }
 
     fn roll_back(
         &mut self,
         world: &mut World,
+        spent: &mut Spent,
         out: &mut dyn FnMut(Output<'_>),
     ) -> Result<Changed, ChangeError> {
         self.check_room()?;
         let redefinition = self.redefinition.as_mut().ok_or(ChangeError::NothingToReturnTo)?;
-        let (what, ended) = match world.roll_back(redefinition, out)? {
+        let cost = world.cost_of_return(redefinition);
+        let (what, ended) = match world.return_from(redefinition, out)? {
             Return::Unchanged => ("back to the rows of before", Vec::new()),
             Return::Converted(ended) => ("back, with converted rows", ended),
         };
-        let spent = self.redefinition.take();
+        spent._redefinition = self.redefinition.take();
         let left = self.definitions.pop();
         self.texts_len -= left.map_or(0, |sources| len(&sources));
-        Ok(self.changed(world, what.to_owned(), ended, spent))
+        Ok(self.changed(world, what.to_owned(), ended, cost))
     }
 
     /// What became of the rows of a monitor, which may have ended with a definition.
@@ -587,18 +629,12 @@ impl History {
         if self.changes < CHANGES_MAX { Ok(()) } else { Err(ChangeError::TooMany) }
     }
 
-    fn changed(
-        &mut self,
-        world: &World,
-        what: String,
-        ended: Ended,
-        spent: Option<Box<Redefinition>>,
-    ) -> Changed {
+    fn changed(&mut self, world: &World, what: String, ended: Ended, cost: Cost) -> Changed {
         self.changes += 1;
         self.ended.extend(ended.iter().copied());
         self.last = Some((world.steps(), what.clone()));
         let uncompiled = world.uncompiled_if_compiled();
-        Changed { what, plan: Vec::new(), entities: world.len(), ended, uncompiled, spent }
+        Changed { what, plan: Vec::new(), entities: world.len(), cost, ended, uncompiled }
     }
 
     fn status(&self, world: &World) -> Status {

@@ -11,21 +11,22 @@ use std::mem::swap;
 use std::sync::Arc;
 
 use hemiola_world_code::{
-    BLOCK_ROWS, Block, Column, Constraint, Program, Scalar, Texts, compile_converter, scalar_types,
-    scalars_of,
+    BLOCK_ROWS, Block, Column, CompiledPrograms, Constraint, Program, Scalar, Texts,
+    compile_converter, scalars_of,
 };
-use hemiola_world_lang::definition::{Definition, ElementId, Function, FunctionId, Type, Universe};
+use hemiola_world_lang::definition::{Definition, ElementId, FunctionId, Universe};
 use hemiola_world_lang::evaluate::Fault;
 use hemiola_world_lang::{Problem, Sources, check};
-use hemiola_world_plan::{Conversion, Missing, Origin, Plan, ScalarSource, Source, scalars};
+use hemiola_world_plan::{Conversion, Missing, Origin, Plan, ScalarSource, Source};
 use thiserror::Error;
 
+use crate::correspondence::{Correspondence, Shape, Shared};
 use crate::filter::Parcel;
 use crate::monitor::{Interest, Monitor, MonitorCounts, MonitorId, Watched};
 use crate::past::Past;
 use crate::step::Output;
 use crate::table::Table;
-use crate::world::{Programs, World, WorldError, columns, every_program, programs, starts};
+use crate::world::{Programs, World, WorldError, every_program, programs};
 
 /// Why a world keeps its definition, rows and monitors. Changes that were accepted before [`World::redefine`] or
 /// [`World::roll_back`] are carried out all the same.
@@ -97,6 +98,9 @@ pub struct Revision {
     before: Arc<Universe>,
     after: Arc<Universe>,
     plan: Plan,
+    /// What corresponds in the two, on the way there and on the way back.
+    pub(crate) there: Correspondence,
+    back: Correspondence,
     /// The code of the new definition. Its texts have numbers of their own.
     programs: Result<Programs, WorldError>,
     /// Whether it has texts, whose numbers only the world knows.
@@ -114,11 +118,21 @@ impl Revision {
         let mut universes = checked.universes.into_iter();
         let after = universes.find(|universe| universe.name == before.name);
         let after = after.ok_or_else(|| RevisionError::NoUniverse(before.name.clone()))?;
+        Ok(Self::between(before, after))
+    }
+
+    /// The definition that follows `before`, with which its texts were checked.
+    #[must_use]
+    pub fn between(before: &Arc<Universe>, after: Universe) -> Self {
         let plan = Plan::of(before, &after);
+        // Converters in both directions are written in the new text.
+        let there = Correspondence::of(before, &after, &plan.forward, &after);
+        let back = Correspondence::of(&after, before, &plan.back, &after);
         let mut texts = Texts::default();
         let programs = programs(&after, &mut texts);
-        let has_texts = !texts.all().is_empty();
-        Ok(Self { before: Arc::clone(before), after: Arc::new(after), plan, programs, has_texts })
+        let has_texts = !texts.is_empty();
+        let (before, after) = (Arc::clone(before), Arc::new(after));
+        Self { before, after, plan, there, back, programs, has_texts }
     }
 
     /// The code of the new definition, whose texts have numbers of their own.
@@ -166,6 +180,8 @@ pub struct Redefinition {
     pub ended: Ended,
     former: Parts,
     kept: Kept,
+    /// What corresponds on the way back.
+    pub(crate) back: Correspondence,
     /// [`World::definitions`] after it.
     definitions: u64,
     /// [`World::version`] after it.
@@ -238,17 +254,28 @@ impl World {
         revision: Revision,
         out: &mut dyn FnMut(Output<'_>),
     ) -> Result<Redefinition, RedefineError> {
+        let redefined = self.replace_definition(revision, out);
+        self.spent.clear();
+        redefined
+    }
+
+    /// As [`Self::redefine`], but puts aside what [`Self::take_spent`] returns.
+    pub(crate) fn replace_definition(
+        &mut self,
+        revision: Revision,
+        out: &mut dyn FnMut(Output<'_>),
+    ) -> Result<Redefinition, RedefineError> {
         self.check_present(&revision)?;
         self.apply(out);
-        let Revision { after, plan, programs, has_texts, .. } = revision;
+        let Revision { after, plan, there, back, programs, has_texts, .. } = revision;
         let programs = programs.ok().filter(|_| !has_texts);
         let code = Arc::clone(&after);
-        let prepared = self.prepare(after, &plan.forward, &code, programs)?;
+        let prepared = self.prepare(after, (&plan.forward, &there), &code, programs)?;
         let Prepared { parts: mut former, ended, kept } = prepared;
         self.exchange(&mut former, &kept, out);
         self.keep_code_of(Some(&former));
         let (definitions, version) = (self.definitions, self.version);
-        Ok(Redefinition { plan, ended, former, kept, definitions, version })
+        Ok(Redefinition { plan, ended, former, kept, back, definitions, version })
     }
 
     fn check_present(&self, revision: &Revision) -> Result<(), RedefineError> {
@@ -264,9 +291,9 @@ impl World {
     /// Those of [`Self::redefine`].
     pub fn dry_run(&mut self, revision: &Revision) -> Result<Ended, RedefineError> {
         self.check_present(revision)?;
-        let Revision { after, plan, programs, has_texts, .. } = revision;
+        let Revision { after, plan, there, programs, has_texts, .. } = revision;
         let programs = programs.clone().ok().filter(|_| !has_texts);
-        Ok(self.prepare(Arc::clone(after), &plan.forward, after, programs)?.ended)
+        Ok(self.prepare(Arc::clone(after), (&plan.forward, there), after, programs)?.ended)
     }
 
     /// Returns to the definition before the last redefinition: to its rows if no step or change was made since, else by
@@ -282,33 +309,58 @@ impl World {
         redefinition: &mut Redefinition,
         out: &mut dyn FnMut(Output<'_>),
     ) -> Result<Return, RedefineError> {
+        let returned = self.return_from(redefinition, out);
+        self.spent.clear();
+        returned
+    }
+
+    /// As [`Self::roll_back`], but puts aside what [`Self::take_spent`] returns.
+    pub(crate) fn return_from(
+        &mut self,
+        redefinition: &mut Redefinition,
+        out: &mut dyn FnMut(Output<'_>),
+    ) -> Result<Return, RedefineError> {
         self.check_return(redefinition)?;
         self.apply(out);
-        if self.version == redefinition.version {
+        if self.is_as_after(redefinition) {
             self.exchange(&mut redefinition.former, &redefinition.kept.inverse(), out);
             self.keep_code_of(None);
             return Ok(Return::Unchanged);
         }
-        let before = Arc::clone(&redefinition.former.universe);
+        let former = &redefinition.former;
+        let before = Arc::clone(&former.universe);
+        let programs = Some((former.updates.clone(), former.constraints.clone()));
         let code = Arc::clone(&self.universe);
         let Prepared { mut parts, ended, kept } =
-            self.prepare(before, &redefinition.plan.back, &code, None)?;
+            self.prepare(before, (&redefinition.plan.back, &redefinition.back), &code, programs)?;
         self.exchange(&mut parts, &kept, out);
         self.keep_code_of(None);
         Ok(Return::Converted(ended))
     }
 
-    /// Drops compiled functions that neither the present definition nor that before a redefinition has.
+    /// Whether no step and no change was made since a redefinition.
+    pub(crate) const fn is_as_after(&self, redefinition: &Redefinition) -> bool {
+        self.version == redefinition.version
+    }
+
+    /// Puts aside compiled functions that neither the present definition nor that before a redefinition has.
     pub(crate) fn keep_code_of_return(&mut self, redefinition: Option<&Redefinition>) {
         self.keep_code_of(redefinition.map(|redefinition| &redefinition.former));
     }
 
-    /// Drops compiled functions that neither the present definition nor a former one has.
+    /// Puts aside compiled functions that neither the present definition nor a former one has.
     pub(crate) fn keep_code_of(&mut self, former: Option<&Parts>) {
         let former = former.map(|parts| every_program(&parts.updates, &parts.constraints));
         let programs = every_program(&self.updates, &self.constraints);
-        let kept = programs.chain(former.into_iter().flatten());
-        self.crew.seats().for_each(|seat| seat.machine.keep_only(kept.clone()));
+        let kept: BTreeSet<u64> =
+            programs.chain(former.into_iter().flatten()).map(|program| program.identity).collect();
+        self.spent.extend(self.crew.seats().map(|seat| seat.machine.keep_only(&kept)));
+    }
+
+    /// The compiled functions that were put aside since the last call. To drop them takes as long as to unmap their
+    /// memory, which a step need not wait for.
+    pub(crate) fn take_spent(&mut self) -> Vec<CompiledPrograms> {
+        std::mem::take(&mut self.spent)
     }
 
     /// Whether [`Self::roll_back`] is possible as far as the definitions tell, without a look at each row.
@@ -320,7 +372,7 @@ impl World {
             return Err(RedefineError::Superseded);
         }
         let missing = &redefinition.plan.back.missing;
-        if self.version == redefinition.version || missing.is_empty() {
+        if self.is_as_after(redefinition) || missing.is_empty() {
             return Ok(());
         }
         Err(RedefineError::Missing(missing.clone()))
@@ -360,12 +412,17 @@ impl World {
         }
     }
 
-    /// Monitors keep their counts, and what they were last sent unless they are told all rows.
+    /// Monitors keep their counts, their arguments, and what they were last sent unless they are told all rows.
     fn move_last_sent(&mut self, parts: &mut Parts, kept: &Kept) {
         for (id, to) in &mut parts.monitors {
             let Some(from) = self.monitors.get_mut(id) else { continue };
             to.counts = from.counts;
             to.paced = from.paced.take();
+            swap(&mut to.arguments, &mut from.arguments);
+            let values = [&mut to.interest.constraint, &mut from.interest.constraint];
+            if let [Some((_, to)), Some((_, from))] = values {
+                swap(to, from);
+            }
             for (old, from) in &mut from.watched {
                 let to = kept.elements.get(old).and_then(|new| to.watched.get_mut(new));
                 let Some(to) = to else { continue };
@@ -402,7 +459,7 @@ impl World {
     fn prepare(
         &mut self,
         to: Arc<Universe>,
-        conversion: &Conversion,
+        (conversion, correspondence): (&Conversion, &Correspondence),
         code: &Universe,
         known: Option<Programs>,
     ) -> Result<Prepared, RedefineError> {
@@ -424,20 +481,21 @@ impl World {
             None => programs(&to, &mut self.texts)?,
         };
         let (mut tables, mut kept) = (Vec::new(), Kept::default());
-        for (id, origin) in (0..).map(ElementId).zip(&conversion.elements) {
-            let table = match origin {
-                None => Table::new(&scalar_types(&to, &Type::Element(id)), self.room.as_ref()),
-                Some(origin) => {
+        let shapes = conversion.elements.iter().zip(&correspondence.elements);
+        for (id, (origin, shape)) in (0..).map(ElementId).zip(shapes) {
+            let table = match (origin, &shape.shared) {
+                (Some(origin), Some(shared)) => {
                     kept.elements.insert(origin.element, id);
-                    self.converted((&to, id), origin, code, &mut kept)?
+                    self.converted((&to, id), (origin, shape, shared), code, &mut kept)?
                 }
+                _ => Table::new(&shape.types, self.room.as_ref()),
             };
             tables.push(table);
         }
         let past = Past::new(&to, &updates);
         let (mut monitors, mut ended) = (BTreeMap::new(), Vec::new());
         for (id, monitor) in &self.monitors {
-            match self.continued(monitor, &to, conversion, &constraints) {
+            match self.continued(monitor, &to, (conversion, correspondence), &constraints) {
                 None => ended.push((*id, monitor.counts)),
                 Some((monitor, is_same)) => {
                     monitors.insert(*id, monitor);
@@ -454,37 +512,35 @@ impl World {
     fn converted(
         &mut self,
         (to, id): (&Universe, ElementId),
-        origin: &Origin,
+        (origin, shape, shared): (&Origin, &Shape, &Shared),
         code: &Universe,
         kept: &mut Kept,
     ) -> Result<Table, RedefineError> {
         let room = self.room.clone();
-        let mut table = Table::new(&scalar_types(to, &Type::Element(id)), room.as_ref());
-        let (starts, own) = (starts(to, id), starts(&self.universe, origin.element));
+        let mut table = Table::new(&shape.types, room.as_ref());
         let count = self.tables[origin.element.index()].len();
-        let properties = &to.elements[id.index()].properties;
-        for ((property, source), first) in properties.iter().zip(&origin.properties).zip(starts) {
+        let properties = to.elements[id.index()].properties.iter().zip(&origin.properties);
+        for ((at, (property, source)), first) in (0..).zip(properties).zip(&shape.starts) {
             match source {
                 Source::Property(from) => {
-                    let from = (origin.element, *from, own[*from as usize]);
-                    self.carry(from, (to, &property.ty, id, first), &mut table, kept);
+                    let from = (origin.element, shared.starts[*from as usize]);
+                    let sources = &shared.sources[at as usize];
+                    self.carry(from, (id, *first), sources, &mut table, kept);
                 }
                 Source::Default => {
                     let scalars = scalars_of(to, &property.ty, &property.default, &mut self.texts);
-                    for (column, scalar) in table.columns[first as usize..].iter_mut().zip(scalars)
-                    {
+                    let columns = table.columns[*first as usize..].iter_mut();
+                    for (column, scalar) in columns.zip(scalars) {
                         *column = Column::filled(scalar, count, room.as_ref());
                     }
                 }
                 Source::Converter(converter) => {
-                    let program = compile_converter(
-                        code,
-                        converter,
-                        own.clone(),
-                        (first, &property.ty),
-                        &mut self.texts,
-                    )
-                    .map_err(WorldError::Code)?;
+                    let own = || shared.starts.clone();
+                    let compiled = shared.converters.get(&at).cloned().unwrap_or_else(|| {
+                        let to = (*first, &property.ty);
+                        compile_converter(code, converter, own(), to, &mut self.texts)
+                    });
+                    let program = compiled.map_err(WorldError::Code)?;
                     let name = || format!("{}.{}", to.elements[id.index()].name, property.name);
                     self.convert(&program, origin.element, &mut table.columns, &name)?;
                 }
@@ -497,22 +553,21 @@ impl World {
     /// The columns of a property that keeps its values. A column moves unless it gets another type, or moves already.
     fn carry(
         &self,
-        (from, property, start): (ElementId, u32, u32),
-        (to, ty, id, first): (&Universe, &Type, ElementId, u32),
+        (from, start): (ElementId, u32),
+        (id, first): (ElementId, u32),
+        sources: &[ScalarSource],
         table: &mut Table,
         kept: &mut Kept,
     ) {
         let own = &self.tables[from.index()];
-        let known = &self.universe.elements[from.index()].properties[property as usize].ty;
-        let sources = scalars((&self.universe, known), (to, ty)).unwrap_or_default();
         for (at, source) in (first..).zip(sources) {
             let column = &mut table.columns[at as usize];
             let ScalarSource::Scalar(number) = source else {
                 *column = Column::filled(Scalar::zero(column.ty()), own.len(), self.room.as_ref());
                 continue;
             };
-            let former = &own.columns[(start + number) as usize];
-            match kept.columns.entry((from, start + number)) {
+            let former = &own.columns[(start + *number) as usize];
+            match kept.columns.entry((from, start + *number)) {
                 Entry::Vacant(entry) if former.ty() == column.ty() => drop(entry.insert((id, at))),
                 _ => {
                     *column = former.widened(column.ty());
@@ -565,7 +620,7 @@ impl World {
         &self,
         monitor: &Monitor,
         to: &Universe,
-        conversion: &Conversion,
+        (conversion, correspondence): (&Conversion, &Correspondence),
         constraints: &BTreeMap<FunctionId, Constraint>,
     ) -> Option<(Monitor, bool)> {
         let comes_from = |origin: &Option<Origin>, id| {
@@ -584,98 +639,71 @@ impl World {
         if !same_tables {
             return None;
         }
-        let origin = conversion.elements[base].as_ref()?;
+        let shape = &correspondence.elements[base];
+        let shared = shape.shared.as_ref()?;
         let properties = monitor.interest.properties.iter();
-        let properties = properties.map(|at| self.property(*at, (to, element), origin));
-        let properties = properties.collect::<Option<Vec<u32>>>()?;
+        let properties = properties.map(|at| shared.property(*at)).collect::<Option<Vec<u32>>>()?;
         let constraint = match &monitor.interest.constraint {
             None => None,
-            Some((id, arguments)) => {
-                Some((self.constraint(*id, (to, element))?, arguments.clone()))
-            }
+            // Its arguments move when the definitions change places.
+            Some((id, _)) => Some((shared.constraint(*id)?, Vec::new())),
         };
         let after = constraint.as_ref().map(|(id, _)| &constraints[id]);
-        let known = self.read(monitor.constraint(&self.constraints), (&self.universe, old));
-        let read = self.read(after, (to, element));
+        let known = read(monitor.constraint(&self.constraints), &shared.starts);
+        let read = read(after, &shape.starts);
         let mut is_same = known.len() == read.len();
         let sent = monitor.interest.properties.iter().zip(&properties);
         let sent = sent.map(|(old, new)| ((*old, 0), (*new, 0)));
         let pairs: Vec<_> = sent.chain(known.into_iter().zip(read)).collect();
         let mut watched = BTreeMap::new();
-        for (id, origin) in ids.filter(|(id, _)| watches(*id)) {
-            is_same &= origin.as_ref().is_none_or(|origin| {
-                let stays = |(old, new): &(Place, Place)| {
-                    old.1 == new.1 && self.stays(old.0, (to, id, new.0), origin)
-                };
+        for (id, _) in ids.filter(|(id, _)| watches(*id)) {
+            let shared = &correspondence.elements[id.index()].shared;
+            is_same &= shared.as_ref().is_none_or(|shared| {
+                let stays =
+                    |(old, new): &(Place, Place)| old.1 == new.1 && shared.stays(old.0, new.0);
                 pairs.iter().all(stays)
             });
             watched.insert(id, Watched::default());
         }
-        let sent = properties.iter().flat_map(|at| columns(to, element, *at)).collect();
+        let sent = properties.iter().flat_map(|at| shape.columns(*at)).collect();
         let effect = monitor.interest.effect.clone();
         let interest = Interest { element, properties, constraint, effect };
-        let (arguments, counts) = (monitor.arguments.clone(), monitor.counts);
-        let paced = None;
+        let (arguments, counts, paced) = (Vec::new(), monitor.counts, None);
         Some((Monitor { interest, columns: sent, arguments, counts, watched, paced }, is_same))
     }
+}
 
-    /// The number that a property has under another definition, if its type stays the same.
-    fn property(&self, at: u32, (to, id): (&Universe, ElementId), origin: &Origin) -> Option<u32> {
-        let old = &self.universe.elements[origin.element.index()].properties[at as usize].ty;
-        let new = origin.properties.iter().position(|source| *source == Source::Property(at))?;
-        let is_same =
-            is_same_type((&self.universe, old), (to, &to.elements[id.index()].properties[new].ty));
-        is_same.then_some(new as u32)
-    }
-
-    /// The constraint of the same name with parameters of the same types.
-    fn constraint(
-        &self,
-        id: FunctionId,
-        (to, element): (&Universe, ElementId),
-    ) -> Option<FunctionId> {
-        let own = |function: &Function| function.name.rsplit('.').next().map(str::to_owned);
-        let parameters = |universe: &Universe, function: &Function| -> Vec<String> {
-            let parameters = &function.locals[..function.parameter_count as usize];
-            parameters.iter().map(|parameter| universe.type_text(&parameter.ty)).collect()
-        };
-        let old = &self.universe.functions[id.index()];
-        let constraints = to.elements[element.index()].constraints.iter();
-        let mut same = constraints.filter(|id| {
-            let new = &to.functions[id.index()];
-            own(new) == own(old) && parameters(to, new) == parameters(&self.universe, old)
-        });
-        same.next().copied()
-    }
-
-    /// The places of the rows last sent that a constraint of an element reads.
-    fn read(
-        &self,
-        constraint: Option<&Constraint>,
-        (universe, element): (&Universe, ElementId),
-    ) -> Vec<Place> {
-        let columns = constraint.map_or(&[][..], Constraint::last_sent);
-        let starts = starts(universe, element);
-        let place = |column: &u32| {
-            let property = starts.partition_point(|start| start <= column) - 1;
-            (property as u32, column - starts[property])
-        };
-        columns.iter().map(place).collect()
-    }
-
-    /// Whether a property of a table keeps its values and its type.
-    fn stays(&self, old: u32, (to, id, new): (&Universe, ElementId, u32), origin: &Origin) -> bool {
-        let before = &self.universe.elements[origin.element.index()].properties[old as usize].ty;
-        let after = &to.elements[id.index()].properties[new as usize].ty;
-        origin.properties[new as usize] == Source::Property(old)
-            && is_same_type((&self.universe, before), (to, after))
-    }
+/// The places of the rows last sent that a constraint reads, in an element whose properties start at these columns.
+fn read(constraint: Option<&Constraint>, starts: &[u32]) -> Vec<Place> {
+    let columns = constraint.map_or(&[][..], Constraint::last_sent);
+    let place = |column: &u32| {
+        let property = starts.partition_point(|start| start <= column) - 1;
+        (property as u32, column - starts[property])
+    };
+    columns.iter().map(place).collect()
 }
 
 /// A property, and a scalar of it.
 type Place = (u32, u32);
 
-fn is_same_type(old: (&Universe, &Type), new: (&Universe, &Type)) -> bool {
-    old.0.type_text(old.1) == new.0.type_text(new.1)
-        && scalar_types(old.0, old.1) == scalar_types(new.0, new.1)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The code of a definition is made beside the steps, unless it has texts.
+    #[test]
+    fn only_a_definition_with_texts_is_compiled_between_two_steps() {
+        let text = |update: &str| {
+            let properties = "property n : integer; property s : string;";
+            let text =
+                format!("universe u {{ element e {{ {properties} update() {{ {update} }} }} }}");
+            Sources::of("u.uml", text).unwrap()
+        };
+        let before = check(&text("n = 1;"), None).unwrap().universes.remove(0);
+        let before = Arc::new(before);
+        let has_texts = |update: &str| Revision::check(&text(update), &before).unwrap().has_texts;
+        assert!(!has_texts("n = 2;"));
+        assert!(!has_texts("s = \"\";"), "the empty text has its number in every world");
+        assert!(has_texts("s = \"x\";"));
+    }
 }

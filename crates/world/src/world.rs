@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use hemiola_world_code::{
-    CodeError, Constraint, NotCompiled, Program, Scalar, Texts, compile, compile_constraint,
-    scalar_count, scalar_types, scalars_of, value_of,
+    CodeError, CompiledPrograms, Constraint, NotCompiled, Program, Scalar, Texts, compile,
+    compile_constraint, scalar_count, scalar_types, scalars_of, value_of,
 };
 use hemiola_world_lang::definition::{
     ElementId, Function, FunctionId, FunctionKind, Type, Universe, Value,
@@ -139,6 +139,8 @@ pub struct World {
     pub(crate) is_compiled: bool,
     /// Why some functions stay interpreted, by the identity of their program.
     pub(crate) not_compiled: BTreeMap<u64, NotCompiled>,
+    /// Compiled functions that no definition needs any more, by worker.
+    pub(crate) spent: Vec<CompiledPrograms>,
     /// The memory of columns, if compiled code has one.
     pub(crate) room: Option<Arc<dyn hemiola_world_code::Room>>,
 }
@@ -203,6 +205,7 @@ impl World {
             version: 0,
             is_compiled: false,
             not_compiled: BTreeMap::new(),
+            spent: Vec::new(),
             room: None,
             universe,
         })

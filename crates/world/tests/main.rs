@@ -1,6 +1,7 @@
 //! The world against a naive one.
 
 mod checkpoint;
+mod cost;
 mod live;
 mod managers;
 mod module;

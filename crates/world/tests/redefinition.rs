@@ -488,6 +488,8 @@ fn a_redefinition_compiles_only_its_new_functions() {
     let outcome = history.carry_out(&mut world, Order::RollBack, &mut |_| {});
     let Event::Changed(Ok(changed)) = outcome.event else { panic!("{outcome:?}") };
     assert!(changed.uncompiled.is_empty() && names(&world).is_empty());
+    assert_eq!(engine.0.instances(), 5, "the step waits for the end of no instance");
+    drop(outcome.spent);
     assert_eq!(engine.0.instances(), 3);
 }
 
@@ -548,6 +550,8 @@ fn code_for_a_redefinition_that_is_refused_goes() {
     assert_eq!(engine.instances(), 1);
     let outcome = History::default().carry_out(&mut world, order, &mut |_| {});
     assert!(matches!(outcome.event, Event::Changed(Err(_))), "{outcome:?}");
+    assert_eq!(engine.instances(), 1, "the step waits for the end of no instance");
+    drop(outcome);
     assert_eq!(engine.instances(), 0);
 }
 
