@@ -60,10 +60,11 @@ mod word;
 
 pub use archive::is_archive;
 pub use fdd::fdd;
+pub use memory::memory_while_merging;
 pub use merge::{Base, merge, merge_partial, merge_with_problems};
 pub use mim::{STANDARD_MIM, standard_mim_text};
 pub use model::Model;
 pub use module::{Edition, Module};
 pub use problem::{Place, Problem, ProblemKind, Source, Span, exception, exception_of_mim, render};
-pub use read::{Known, Modules, expanded_len, open, read};
+pub use read::{Known, MemoryMax, Modules, expanded_len, open, read};
 pub use word::{Capability, Endian, Ownership, Sharing, TAGS, UpdateType};

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::mem::{size_of, size_of_val};
+use std::sync::Arc;
 
 use crate::mim;
 use crate::model::{Attribute, InteractionClass, Model, Named, ObjectClass, Parameter};
@@ -23,6 +24,27 @@ pub(crate) fn document(text: &str) -> usize {
         attributes += usize::from(byte == b'=');
     }
     nodes * NODE_LEN + attributes * ATTRIBUTE_LEN
+}
+
+/// Returns the most memory that reading a module takes besides its text, in bytes. With the document, of this length,
+/// there is the module that is made from it, whose lists grow by doubling; and an archive's text is there twice.
+pub(crate) const fn reading(text: &str, document: usize) -> usize {
+    text.len() + 3 * document
+}
+
+/// Returns the most memory that merging new modules with a model takes, in bytes: the new modules, the tables of all
+/// modules, and the model that is made from them.
+#[must_use]
+pub fn memory_while_merging<'m>(
+    new: impl Iterator<Item = &'m Arc<Module>>,
+    before: Option<&Model>,
+) -> usize {
+    const LEAST: usize = 256 << 10;
+    let known = before.map_or(&[][..], |model| model.modules());
+    let known = known.iter().filter(|module| !mim::is_standard(module));
+    let known: usize = known.map(|one| module(one)).sum();
+    let new: usize = new.map(|one| module(one)).sum();
+    LEAST + new + (known + new) / 4 * 7
 }
 
 /// Bytes that an allocation of this length takes.

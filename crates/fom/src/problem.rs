@@ -73,6 +73,8 @@ pub enum ProblemKind {
     Unopened,
     /// Parsing the module would need more memory than it may.
     TooLarge,
+    /// Reading the module would take more memory than is left at the moment.
+    Unaffordable,
     /// The module cannot be read: it is not an archive, not XML, or too large.
     Unreadable,
     /// The module by itself violates the rules of object models.
@@ -94,7 +96,7 @@ impl ProblemKind {
     pub const fn exception(self) -> Option<Exception> {
         match self {
             Self::Unopened => Some(Exception::CouldNotOpenFOM),
-            Self::TooLarge => Some(Exception::RTIinternalError),
+            Self::TooLarge | Self::Unaffordable => Some(Exception::RTIinternalError),
             Self::Unreadable => Some(Exception::ErrorReadingFOM),
             Self::Invalid => Some(Exception::InvalidFOM),
             Self::Inconsistent | Self::Incomplete => Some(Exception::InconsistentFOM),

@@ -15,6 +15,27 @@ use crate::problem::{Problem, ProblemKind, Source};
 /// Modules, shared by all models that contain them.
 pub type Modules = Vec<Arc<Module>>;
 
+/// The memory that reading modules may take, in bytes. What would take more is rejected before it is parsed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryMax {
+    /// Of the XML document that one module is parsed into.
+    pub document: usize,
+    /// Of everything that is in memory at once, besides the bytes that were given and their text: the modules read
+    /// before, the document, and the module that is made from it.
+    pub reading: usize,
+}
+
+impl MemoryMax {
+    /// No limit.
+    pub const NONE: Self = Self { document: usize::MAX, reading: usize::MAX };
+
+    /// What is left when a module has been read.
+    #[must_use]
+    pub fn after(self, module: &Module) -> Self {
+        Self { reading: self.reading.saturating_sub(module.memory()), ..self }
+    }
+}
+
 /// Modules that have been read before, by name and text.
 #[derive(Clone, Debug, Default)]
 pub struct Known<'m>(BTreeMap<&'m Source, &'m Arc<Module>>);
@@ -41,7 +62,7 @@ pub fn expanded_len(bytes: &[u8]) -> usize {
 /// # Errors
 /// All problems with the modules, if one of them is fatal.
 pub fn read(name: &str, bytes: &[u8]) -> Result<(Modules, Vec<Problem>), Vec<Problem>> {
-    read_beside(name, bytes, &Known::default(), usize::MAX)
+    read_beside(name, bytes, &Known::default(), MemoryMax::NONE)
 }
 
 /// As [`read`], but a module that is among the known ones, by name and text, is not read again and gives no warnings.
@@ -49,16 +70,17 @@ fn read_beside(
     name: &str,
     bytes: &[u8],
     known: &Known<'_>,
-    memory_max: usize,
+    memory_max: MemoryMax,
 ) -> Result<(Modules, Vec<Problem>), Vec<Problem>> {
     if !archive::is_archive(bytes) {
         return read_one(name, bytes, known, memory_max)
             .map(|(module, warnings)| (vec![module], warnings));
     }
-    let (mut modules, mut problems) = (Vec::new(), Vec::new());
+    let (mut modules, mut problems, mut left) = (Vec::new(), Vec::new(), memory_max);
     for entry in archive::open(bytes, name)? {
-        match read_one(&entry.name, &entry.content, known, memory_max) {
+        match read_one(&entry.name, &entry.content, known, left) {
             Ok((module, warnings)) => {
+                left = left.after(&module);
                 modules.push(module);
                 problems.extend(warnings);
             }
@@ -70,14 +92,14 @@ fn read_beside(
 
 /// Reads the modules that a federate sent. Returns them and the problems with them that are not fatal. A module that is
 /// among the `known` ones, by name and text, is shared: federates often send the same modules.
-/// A module is rejected before it is parsed if that would need more than `memory_max` bytes.
+/// A module is rejected before it is parsed if that would need more memory than `memory_max`.
 ///
 /// # Errors
 /// All problems with the modules, if one of them is fatal. URLs are not followed.
 pub fn open(
     module: &FomModule,
     known: &Known<'_>,
-    memory_max: usize,
+    memory_max: MemoryMax,
 ) -> Result<(Modules, Vec<Problem>), Vec<Problem>> {
     match module {
         FomModule::File { name, content } => read_beside(name, content, known, memory_max),
@@ -100,17 +122,24 @@ fn read_one(
     name: &str,
     bytes: &[u8],
     known: &Known<'_>,
-    memory_max: usize,
+    memory_max: MemoryMax,
 ) -> Result<(Arc<Module>, Vec<Problem>), Vec<Problem>> {
     let source = parse::source(name, bytes)?;
     if let Some(same) = known.0.get(&source) {
         return Ok((Arc::clone(same), Vec::new()));
     }
-    let memory = memory::document(&source.text);
-    if memory > memory_max {
-        let message = format!("{name}: parsing it takes {memory} bytes of memory");
-        let hint = format!("at most {memory_max} bytes are allowed: divide the module");
-        return Err(vec![Problem::new(ProblemKind::TooLarge, message).hint(hint)]);
+    let document = memory::document(&source.text);
+    let reading = memory::reading(&source.text, document);
+    let limits = [
+        (ProblemKind::TooLarge, "parsing", document, memory_max.document),
+        (ProblemKind::Unaffordable, "reading", reading, memory_max.reading),
+    ];
+    for (kind, what, memory, most) in limits {
+        if memory > most {
+            let message = format!("{name}: {what} it takes {memory} bytes of memory");
+            let hint = format!("at most {most} bytes are allowed: divide the module");
+            return Err(vec![Problem::new(kind, message).hint(hint)]);
+        }
     }
     let (module, mut problems) = parse::parse(source)?;
     problems.extend(check::check(&module));

@@ -7,7 +7,9 @@ use std::cell::Cell;
 use std::io::Write;
 use std::sync::Arc;
 
-use hemiola_fom::{Known, Module, merge, open, read};
+use hemiola_fom::{
+    Known, MemoryMax, Model, Module, ProblemKind, memory_while_merging, merge, open, read,
+};
 use hemiola_hla::data::FomModule;
 use miniz_oxide::deflate::compress_to_vec;
 use rawzip::{CompressionMethod, ZipArchiveWriter};
@@ -44,6 +46,14 @@ unsafe impl GlobalAlloc for Counting {
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
+
+/// Returns a value and the most bytes that making it takes at once.
+fn taken<T>(make: impl FnOnce() -> T) -> (T, usize) {
+    let before = LIVE.get();
+    PEAK.set(before);
+    let value = make();
+    (value, PEAK.get() - before)
+}
 
 /// Returns a value and the bytes that it keeps.
 fn kept<T>(make: impl FnOnce() -> T) -> (T, usize) {
@@ -84,10 +94,8 @@ fn datatypes(table: &str, types: &str) -> String {
     format!("<dataTypes><{table}>{types}</{table}></dataTypes>")
 }
 
-#[test]
-fn estimates_of_bulk_are_near_the_truth() {
-    // The standard module is read once.
-    let _ = merge(&[], None).unwrap();
+/// Tables of object models, each with very many entries of one kind.
+fn bulks() -> Vec<(&'static str, String)> {
     let class = |at| format!("<objectClass><name>C{at}</name></objectClass>");
     let with_attribute = |at| {
         let attribute = "<attribute><name>A</name><dataType>HLAoctet</dataType></attribute>";
@@ -109,7 +117,7 @@ fn estimates_of_bulk_are_near_the_truth() {
     let note = |at| format!("<note><label>N{at}</label><semantics>A remark.</semantics></note>");
     let dimension = |at| format!("<dimension><name>D{at}</name></dimension>");
     let prose = format!("<!--{}-->", "prose ".repeat(COUNT));
-    let cases = [
+    vec![
         ("classes", objects(&bulk(class))),
         ("classes with an attribute", objects(&bulk(with_attribute))),
         (
@@ -122,8 +130,14 @@ fn estimates_of_bulk_are_near_the_truth() {
         ("notes", format!("<notes>{}</notes>", bulk(note))),
         ("dimensions", format!("<dimensions>{}</dimensions>", bulk(dimension))),
         ("text", prose),
-    ];
-    for (what, tables) in cases {
+    ]
+}
+
+#[test]
+fn estimates_of_bulk_are_near_the_truth() {
+    // The standard module is read once.
+    let _ = merge(&[], None).unwrap();
+    for (what, tables) in bulks() {
         let (module, module_len) = kept(|| parsed(&tables));
         within(&format!("module of {what}"), module.memory(), module_len);
         let modules = [module];
@@ -139,16 +153,46 @@ fn estimates_of_bulk_are_near_the_truth() {
     }
 }
 
+/// The account of memory is charged with as much before modules are read and merged.
+#[test]
+fn reading_and_merging_takes_no_more_than_estimated() {
+    let _ = merge(&[], None).unwrap();
+    let more =
+        parsed(&objects(&bulk(|at| format!("<objectClass><name>X{at}</name></objectClass>"))));
+    let merging = |new: &Arc<Module>, before: Option<&Model>| {
+        let new = [Arc::clone(new)];
+        let (merged, taken) = taken(|| merge(&new, before).unwrap());
+        let with_new = taken + new[0].memory();
+        let estimate = memory_while_merging(new.iter(), before);
+        assert!(with_new <= estimate, "{with_new} bytes of {estimate}");
+        (merged.0, estimate as f64 / with_new as f64)
+    };
+    for (what, tables) in bulks() {
+        let text = format!(
+            r#"<objectModel xmlns="http://standards.ieee.org/IEEE1516-2025">{tables}</objectModel>"#
+        );
+        let sent = FomModule::File { name: "bulk.xml".into(), content: text.clone().into() };
+        let within =
+            |reading| open(&sent, &Known::default(), MemoryMax { reading, ..MemoryMax::NONE });
+        let (read, peak) = taken(|| within(usize::MAX).unwrap());
+        // The text is charged before.
+        let peak = peak - text.len();
+        let problems = within(peak).unwrap_err();
+        assert_eq!(problems[0].kind, ProblemKind::Unaffordable, "{what}: {peak} bytes would do");
+        assert!(within(2 * peak + text.len()).is_ok(), "{what}: twice of {peak} is not enough");
+        let (model, of_new) = merging(&read.0[0], None);
+        let (_, of_both) = merging(&more, Some(&model));
+        println!("{what}: {peak} bytes to read, estimates of merging {of_new:.2} and {of_both:.2}");
+    }
+}
+
 /// The names of a large model are in the modules and need no copies while these are merged.
 #[test]
 fn merging_classes_takes_less_than_the_model_again() {
     let _ = merge(&[], None).unwrap();
     let class = |at| format!("<objectClass><name>C{at}</name></objectClass>");
     let modules = [parsed(&objects(&bulk(class)))];
-    let before = LIVE.get();
-    PEAK.set(before);
-    let model = merge(&modules, None).unwrap();
-    let (kept, taken) = (LIVE.get() - before, PEAK.get() - before);
+    let ((model, kept), taken) = taken(|| kept(|| merge(&modules, None).unwrap()));
     drop(model);
     let per_class = [kept, taken].map(|len| len / COUNT);
     println!("a class takes {per_class:?} bytes in the model, and while that is made");
@@ -175,10 +219,8 @@ fn archive(content: &[u8]) -> Vec<u8> {
 fn an_archive_takes_twice_its_text_before_it_is_parsed() {
     let text = objects(&bulk(|at| format!("<objectClass><name>C{at}</name></objectClass>")));
     let sent = FomModule::Compressed(archive(text.as_bytes()).into());
-    let before = LIVE.get();
-    PEAK.set(before);
-    let problems = open(&sent, &Known::default(), 1).unwrap_err();
-    let taken = PEAK.get() - before;
+    let memory_max = MemoryMax { document: 1, ..MemoryMax::NONE };
+    let (problems, taken) = taken(|| open(&sent, &Known::default(), memory_max).unwrap_err());
     assert!(problems[0].message.contains("parsing it takes"), "{}", problems[0].message);
     // The unpacker and the problem take the rest.
     let most = 2 * text.len() + (64 << 10);

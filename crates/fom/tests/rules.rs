@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use hemiola_fom::{
-    Base, Edition, Known, Module, ProblemKind, STANDARD_MIM, exception, exception_of_mim, fuzzing,
-    merge, merge_with_problems, open, read, render,
+    Base, Edition, Known, MemoryMax, Module, ProblemKind, STANDARD_MIM, exception,
+    exception_of_mim, fuzzing, merge, merge_with_problems, open, read, render,
 };
 use hemiola_hla::data::{Data, FomModule};
 use hemiola_hla::{Exception, ObjectClassHandle, TransportationTypeHandle};
@@ -109,8 +109,12 @@ fn management_module_of_a_federate_is_merged_like_any_other() {
 fn modules_are_opened_in_all_three_forms() {
     let content = Data::from(bytes("traffic.xml"));
     let file = FomModule::File { name: "some/traffic.xml".into(), content: content.clone() };
-    assert_eq!(open(&file, &Known::default(), usize::MAX).unwrap().0[0].name(), "some/traffic.xml");
-    let refused = |module| exception(&open(&module, &Known::default(), usize::MAX).unwrap_err());
+    assert_eq!(
+        open(&file, &Known::default(), MemoryMax::NONE).unwrap().0[0].name(),
+        "some/traffic.xml"
+    );
+    let refused =
+        |module| exception(&open(&module, &Known::default(), MemoryMax::NONE).unwrap_err());
     assert_eq!(refused(FomModule::Compressed(content)), Some(Exception::ErrorReadingFOM));
     assert_eq!(refused(FomModule::Url("https://x.y/z".into())), Some(Exception::CouldNotOpenFOM));
     assert_eq!(refused(FomModule::Url(STANDARD_MIM.into())), Some(Exception::CouldNotOpenFOM));
@@ -356,10 +360,10 @@ proptest! {
 fn module_known_by_name_and_text_is_not_read_again() {
     let text = br#"<objectModel xmlns="http://standards.ieee.org/IEEE1516-2025"/>"#;
     let named = |name: &str| FomModule::File { name: name.into(), content: text.to_vec().into() };
-    let (known, _) = open(&named("a.xml"), &Known::default(), usize::MAX).unwrap();
-    let (same, _) = open(&named("a.xml"), &Known::of(&known), usize::MAX).unwrap();
+    let (known, _) = open(&named("a.xml"), &Known::default(), MemoryMax::NONE).unwrap();
+    let (same, _) = open(&named("a.xml"), &Known::of(&known), MemoryMax::NONE).unwrap();
     assert!(Arc::ptr_eq(&same[0], &known[0]));
-    let (other, _) = open(&named("b.xml"), &Known::of(&known), usize::MAX).unwrap();
+    let (other, _) = open(&named("b.xml"), &Known::of(&known), MemoryMax::NONE).unwrap();
     assert_eq!(other[0].name(), "b.xml");
     assert!(!Arc::ptr_eq(&other[0], &known[0]));
 }

@@ -40,6 +40,8 @@ pub(crate) struct Preparations {
 struct LaneState {
     /// The federation of the running job.
     running: Option<String>,
+    /// The memory that this job may take, in bytes.
+    memory: usize,
     /// Whether the next job is the oldest one, not the smallest.
     oldest_next: bool,
 }
@@ -82,15 +84,24 @@ impl Preparations {
         None
     }
 
-    /// The lane runs a job of this federation.
-    pub(crate) fn start(&mut self, lane: Lane, federation: String) {
-        let before = self.lanes[lane as usize].running.replace(federation);
+    /// The lane runs a job of this federation, which may take this much memory.
+    pub(crate) fn start(&mut self, lane: Lane, federation: String, memory: usize) {
+        let state = &mut self.lanes[lane as usize];
+        let before = state.running.replace(federation);
         assert_eq!(before, None, "a lane runs one job at a time");
+        state.memory = memory;
+    }
+
+    /// The memory that the running jobs may take together, in bytes.
+    pub(crate) fn memory(&self) -> usize {
+        self.lanes.iter().map(|lane| lane.memory).sum()
     }
 
     /// The lane is free. Returns the federation of its job.
     pub(crate) fn finish(&mut self, lane: Lane) -> String {
-        self.lanes[lane as usize].running.take().expect("only a job that was started finishes")
+        let state = &mut self.lanes[lane as usize];
+        state.memory = 0;
+        state.running.take().expect("only a job that was started finishes")
     }
 
     /// Returns the federation whose first job a lane takes next.
@@ -121,7 +132,7 @@ mod tests {
     fn start_all(queue: &mut Preparations) -> Vec<(Lane, u64)> {
         let mut started = Vec::new();
         while let Some((lane, federation, job)) = queue.next() {
-            queue.start(lane, federation);
+            queue.start(lane, federation, 1);
             started.push((lane, job.session.0));
         }
         started

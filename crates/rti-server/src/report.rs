@@ -102,7 +102,7 @@ pub struct MemoryReport {
     pub sessions: usize,
     /// Of federations: object models, instances, names, and kept messages.
     pub federations: usize,
-    /// Of object model modules that are being parsed.
+    /// Of object model modules that wait to be parsed, and what reading and merging the present ones may take.
     pub preparations: usize,
     /// Calls that were refused because of one of the limits.
     pub refused: RefusalReport,

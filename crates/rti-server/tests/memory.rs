@@ -215,6 +215,40 @@ fn the_least_memory_is_enough_for_an_update_of_1_mib_and_2000_classes() {
     assert_eq!(serves(least as usize / 2), (false, false), "less would do");
 }
 
+/// The most that is on the account while sessions create federations of this many classes each, and how many exist in
+/// the end.
+fn most_with_large_models(sessions: u32, classes: u32) -> (usize, usize) {
+    let mut world = World::new(6, settings());
+    let mut creators: Vec<Federate> =
+        (0..sessions).map(|_| Federate::connect(&mut world)).collect();
+    for (number, creator) in creators.iter_mut().enumerate() {
+        creator.send(&world, create_with_classes(format!("F{number}"), classes));
+    }
+    let mut most = 0;
+    while creators.iter().any(|one| one.unanswered() > 0) {
+        creators.iter_mut().for_each(|one| one.step(&mut world));
+        world.turn();
+        let memory = memory(&world);
+        assert!(memory.used <= memory.limit, "{memory:?}");
+        most = most.max(memory.used);
+    }
+    for creator in &creators {
+        assert_eq!(creator.end, None, "no session ends for it");
+        creator.replies.values().filter_map(|one| one.as_ref().err()).for_each(says_what_to_do);
+    }
+    (most, world.server.report().federations.len())
+}
+
+#[test]
+fn what_reading_a_model_may_take_is_on_the_account_until_it_is_read() {
+    let (most, created) = most_with_large_models(1, 20_000);
+    assert_eq!(created, 1);
+    assert!(most > settings().memory_max / 3, "{most} bytes");
+    // 20,000 classes take 11 MB, and 20 MB while they are read.
+    let (_, created) = most_with_large_models(12, 20_000);
+    assert!((2..4).contains(&created), "{created} federations");
+}
+
 #[test]
 fn two_freed_megabytes_are_given_back_within_a_second_and_once() {
     let mut world = World::new(1, settings());

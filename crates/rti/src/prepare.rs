@@ -12,8 +12,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use hemiola_fom::{
-    Known, Model, Module, Modules, Problem, ProblemKind, exception, exception_of_mim, is_archive,
-    merge, merge_partial, open, render,
+    Known, MemoryMax, Model, Module, Modules, Problem, ProblemKind, exception, exception_of_mim,
+    is_archive, memory_while_merging, merge, merge_partial, open, render,
 };
 use hemiola_hla::call::FederationCall as C;
 use hemiola_hla::data::FomModule;
@@ -34,6 +34,16 @@ const DETAILS_LEN_MAX: usize = 8 << 10;
 /// The maximum number of irregularities of a call's modules that are logged.
 const IRREGULARITIES_MAX: usize = 10;
 
+/// The most memory that reading and merging takes for a byte of text, in bytes. The shortest XML element has 4 bytes,
+/// and reading it takes 240; a class takes 24 for each byte of its text.
+const WORK_MEMORY_PER_BYTE: usize = 64;
+/// The memory for reading and merging the shortest text, in bytes.
+const WORK_MEMORY_LEAST: usize = 1 << 20;
+
+/// Why a preparation may take no more memory, and what to do.
+const WORK_IS_LIMITED: &str = "an object model may take half of the memory that is left while it is read and merged \
+                               (--memory-max): `hemiola rti status` shows who holds it";
+
 /// The modules of a call, and the model to merge them with.
 #[derive(Clone, Debug)]
 pub struct Preparation {
@@ -46,6 +56,8 @@ pub struct Preparation {
     limits: Limits,
     /// The memory that the call may take.
     quotas: Quotas,
+    /// The memory that the preparation may take meanwhile.
+    work_memory: usize,
 }
 
 /// The model that modules are merged with, besides the standard module.
@@ -150,6 +162,19 @@ impl Preparation {
         self.given().map(len).sum::<usize>() + self.text_len()
     }
 
+    /// Returns the most memory that reading and merging can be expected to take besides [`memory`](Self::memory), in
+    /// bytes. It depends on the length of the text only.
+    #[must_use]
+    pub fn work_memory(&self) -> usize {
+        self.work().saturating_mul(WORK_MEMORY_PER_BYTE).saturating_add(WORK_MEMORY_LEAST)
+    }
+
+    /// Refuses the modules if reading and merging them takes more than this, in bytes, before that much is taken.
+    #[must_use]
+    pub fn within(self, work_memory: usize) -> Self {
+        Self { work_memory, ..self }
+    }
+
     fn given(&self) -> impl Iterator<Item = &FomModule> {
         self.modules.iter().chain(&self.mim)
     }
@@ -188,15 +213,17 @@ impl Preparation {
 
     /// Reads the modules. The problems of the management module take precedence.
     fn read(&self, notes: &mut Notes) -> Result<Modules, Refusal> {
-        let memory_max = self.limits.model_memory.min(self.quotas.least().1);
+        let document = self.limits.model_memory.min(self.quotas.least().1);
+        let memory_max = MemoryMax { document, reading: self.work_memory };
         let known = self.onto.model().map_or(&[][..], |model| model.modules());
         let (mut modules, mut problems) =
             read(self.mim.as_slice(), &[], memory_max).map_err(|problems| {
                 let refusal = self.unread(&problems, notes);
                 Refusal { exception: exception_of_mim(refusal.exception), ..refusal }
             })?;
-        let (others, found) = read(&self.modules, known, memory_max)
-            .map_err(|problems| self.unread(&problems, notes))?;
+        let left = modules.iter().fold(memory_max, |left, module| left.after(module));
+        let (others, found) =
+            read(&self.modules, known, left).map_err(|problems| self.unread(&problems, notes))?;
         modules.extend(others);
         problems.extend(found);
         notes.irregularities = lines(&problems);
@@ -208,13 +235,16 @@ impl Preparation {
     fn unread(&self, problems: &[Problem], notes: &mut Notes) -> Refusal {
         let refusal = refusal(problems);
         let (quota, left) = self.quotas.least();
-        let is_too_large = problems.iter().any(|problem| problem.kind == ProblemKind::TooLarge);
-        if !is_too_large || left >= self.limits.model_memory {
+        let has = |kind| problems.iter().any(|problem| problem.kind == kind);
+        let (quota, reason) = if has(ProblemKind::TooLarge) && left < self.limits.model_memory {
+            (quota, self.quotas.reason(quota))
+        } else if has(ProblemKind::Unaffordable) {
+            (Quota::Process, WORK_IS_LIMITED.to_owned())
+        } else {
             return refusal;
-        }
+        };
         notes.exceeded = Some(quota);
-        let details = format!("{}\n{}", refusal.details, self.quotas.reason(quota));
-        Refusal { details, ..refusal }
+        Refusal { details: format!("{}\n{reason}", refusal.details), ..refusal }
     }
 
     fn merge(&self, modules: &[Arc<Module>], notes: &mut Notes) -> Result<Arc<Model>, Refusal> {
@@ -261,14 +291,23 @@ impl Preparation {
         // The merged model needs more than its modules. What will not fit is refused before it is merged, which takes
         // memory that nobody is charged with. Modules may declare the same classes.
         let merged = new.clone().map(|module| module.memory_merged(before)).max();
-        let memory = new.map(|module| module.memory()).sum::<usize>() + merged.unwrap_or(0);
+        let memory = new.clone().map(|module| module.memory()).sum::<usize>() + merged.unwrap_or(0);
         if before.map_or(0, Model::memory) + memory > limits.model_memory {
             return Err(too_large(limits));
         }
         self.quotas.check(memory).map_err(|quota| {
             notes.exceeded = Some(quota);
             self.quotas.refusal(quota, memory)
-        })
+        })?;
+        let work = memory_while_merging(new, before);
+        if work > self.work_memory {
+            notes.exceeded = Some(Quota::Process);
+            let most = self.work_memory;
+            let needed = format!("merging the modules takes {work} bytes of memory");
+            let details = format!("{needed}, and at most {most} are allowed\n{WORK_IS_LIMITED}");
+            return Err(Exception::RTIinternalError.because(details));
+        }
+        Ok(())
     }
 }
 
@@ -333,13 +372,14 @@ fn lines(problems: &[Problem]) -> Vec<String> {
 fn read(
     modules: &[FomModule],
     known: &[Arc<Module>],
-    memory_max: usize,
+    memory_max: MemoryMax,
 ) -> Result<(Modules, Vec<Problem>), Vec<Problem>> {
     let known = Known::of(known);
-    let (mut all, mut problems) = (Vec::new(), Vec::new());
+    let (mut all, mut problems, mut left) = (Vec::new(), Vec::new(), memory_max);
     for module in modules {
-        match open(module, &known, memory_max) {
+        match open(module, &known, left) {
             Ok((modules, found)) => {
+                left = modules.iter().fold(left, |left, module| left.after(module));
                 all.extend(modules);
                 problems.extend(found);
             }
@@ -419,7 +459,8 @@ impl Kernel {
         let by_federation = existing.map_or(0, Federation::held);
         let quotas = Quotas::new(by_session, by_federation, self.memory.held, self.room, limits);
         let mim = mim.cloned();
-        Preparation { federation, modules, mim, onto, is_partial, limits, quotas }
+        let work_memory = usize::MAX;
+        Preparation { federation, modules, mim, onto, is_partial, limits, quotas, work_memory }
     }
 
     /// Returns the result for the modules of the present call: the one passed in, or else one that is made now.

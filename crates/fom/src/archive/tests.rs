@@ -8,7 +8,11 @@ use super::*;
 
 /// Opens an archive that a federate sends.
 fn sent(bytes: Vec<u8>) -> Result<(crate::Modules, Vec<Problem>), Vec<Problem>> {
-    crate::open(&FomModule::Compressed(bytes.into()), &crate::Known::default(), usize::MAX)
+    crate::open(
+        &FomModule::Compressed(bytes.into()),
+        &crate::Known::default(),
+        crate::MemoryMax::NONE,
+    )
 }
 
 /// An entry of an archive: its name and content, the length that the directory claims, and whether it is deflated.

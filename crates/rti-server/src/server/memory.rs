@@ -5,6 +5,9 @@
 //!  federations: calls are refused from 7/8 of this on │ always left for sessions
 //! ```
 //!
+//! Reading and merging an object model may take half of the memory that is left. It is on the account until the thread
+//! has finished, so the other half is for all others meanwhile.
+//!
 //! A call that makes a federation grow beyond a quota is refused: that harms nobody but the caller. The quotas are
 //! those of the calling session, of the federation, and of all federations together. The memory of sessions (messages
 //! that wait or are not acknowledged, parts of calls) cannot be refused; if it exceeds the rest, the session that uses
@@ -28,7 +31,7 @@ impl Server {
     /// What the kernel may take with a call of this length.
     pub(super) fn room(&self, call_len: usize) -> Room {
         let whole = self.settings.memory_max;
-        let left = whole.saturating_sub(self.sessions.memory + self.sessions.preparing);
+        let left = whole.saturating_sub(self.memory_used() - self.kernel.memory_len());
         // Federations that are being dropped are no longer the kernel's, and still hold memory.
         let kernel = left.min(whole - whole / 4).saturating_sub(self.kernel.retired_len());
         Room { kernel, session: self.settings.session_memory_max, call_len }
@@ -69,7 +72,8 @@ impl Server {
     /// Whether the shell should give freed memory back to the system: much was freed since it last did so, or something
     /// was freed and a second has passed.
     pub fn trim_is_due(&mut self) -> bool {
-        let used = self.memory_used();
+        // What reading a model takes is another thread's.
+        let used = self.memory_used() - self.preparations.memory();
         let freed = self.sessions.memory_before.saturating_sub(used);
         let later = self.sessions.trimmed + TRIM_LATER;
         let is_due = freed >= TRIM_LEN || freed >= TRIM_LATER_LEN && later <= self.now;
@@ -86,7 +90,18 @@ impl Server {
 
     /// The memory that everything on the account uses, in bytes.
     fn memory_used(&self) -> usize {
-        self.sessions.memory + self.sessions.preparing + self.kernel.memory_len()
+        self.sessions.memory + self.preparing() + self.kernel.memory_len()
+    }
+
+    /// The memory of the calls that wait for their object models, and what reading and merging models may take.
+    fn preparing(&self) -> usize {
+        self.sessions.preparing + self.preparations.memory()
+    }
+
+    /// The memory that nobody uses, in bytes. Federations that are being dropped still hold theirs.
+    pub(super) fn left(&self) -> usize {
+        let used = self.memory_used() + self.kernel.retired_len();
+        self.settings.memory_max.saturating_sub(used)
     }
 
     /// Reports the memory by holder.
@@ -101,7 +116,7 @@ impl Server {
             used: self.memory_used(),
             sessions: self.sessions.memory,
             federations: self.kernel.memory_len(),
-            preparations: self.sessions.preparing,
+            preparations: self.preparing(),
             refused: RefusalReport {
                 session: refused.session,
                 federation: refused.federation,

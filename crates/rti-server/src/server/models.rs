@@ -34,13 +34,13 @@ impl Server {
 
     /// Starts the preparations for which there is a thread.
     pub(super) fn start_preparations(&mut self, network: &mut dyn Network) {
-        // No module is parsed that would not fit.
-        self.input(Input::Room(self.room(0)));
         for _ in 0..REFUSED_MAX {
             let Some((lane, federation, mut job)) = self.preparations.next() else {
                 self.schedule.preparations_due = false;
                 return;
             };
+            // No module is parsed that would not fit.
+            self.input(Input::Room(self.room(0)));
             let Some(session) = self.sessions.by_id.get_mut(&job.session) else { continue };
             let Some(preparing) = &session.calls.preparing else { continue };
             let call = &preparing.call;
@@ -55,8 +55,9 @@ impl Server {
                 self.preparations.put_back(&federation, job);
                 continue;
             }
-            self.preparations.start(lane, federation);
-            network.prepare(lane, job.session, preparation);
+            let memory = preparation.work_memory().min(self.left() / 2);
+            self.preparations.start(lane, federation, memory);
+            network.prepare(lane, job.session, preparation.within(memory));
         }
     }
 

@@ -215,6 +215,32 @@ fn a_module_is_not_parsed_if_its_federation_would_exceed_a_quota() {
 }
 
 #[test]
+fn reading_and_merging_take_no_more_memory_than_the_shell_allows() {
+    let mut w = World::empty(Limits::default(), MODEL);
+    let fed = w.connect();
+    let mut answer = |work_memory: usize| {
+        let ready = preparation(&w, fed, &create(MODEL, None)).unwrap().within(work_memory).run();
+        w.input(Input::Prepared(ready));
+        w.call(fed, create(MODEL, None))
+    };
+    let refusal = answer(10_000).unwrap_err();
+    assert_eq!(refusal.exception, Exception::RTIinternalError);
+    assert!(refusal.details.contains("reading it takes"), "{refusal}");
+    assert!(refusal.details.contains("half of the memory that is left"), "{refusal}");
+    // Enough to read it, but not to merge it.
+    let refusal = answer(200_000).unwrap_err();
+    assert_eq!(refusal.exception, Exception::RTIinternalError);
+    assert!(refusal.details.contains("merging the modules takes"), "{refusal}");
+    assert!(refusal.details.contains("half of the memory that is left"), "{refusal}");
+    let enough = preparation(&w, fed, &create(MODEL, None)).unwrap().work_memory();
+    w.input(Input::Prepared(
+        preparation(&w, fed, &create(MODEL, None)).unwrap().within(enough).run(),
+    ));
+    assert_eq!(w.call(fed, create(MODEL, None)), Ok(Reply::Done));
+    assert_eq!((w.kernel.unprepared(), w.kernel.refusals().process), (0, 2));
+}
+
+#[test]
 fn what_is_no_longer_needed_is_handed_out() {
     let mut w = World::empty(Limits::default(), MODEL);
     let fed = w.connect();
