@@ -6,8 +6,10 @@
 //! *Read* is as cold as user space can make it: the file is written out, its pages are dropped (posix_fadvise(2),
 //! `POSIX_FADV_DONTNEED`) before each reading, and read-ahead is off (`POSIX_FADV_RANDOM`). Caches of the device or of
 //! the host of a virtual machine cannot be dropped. A file system that keeps its files in memory, such as tmpfs, has no
-//! such figure. *Write* goes to the page cache, into existing blocks of the file. *Fsync* follows a write: until the
-//! device has stored one block and its metadata.
+//! such figure. *Write* goes to the page cache, into existing blocks of a file that was written in pieces of 1 MiB and
+//! not written out; the kernel may take several times as long in a file that was read from the device, and half as
+//! long in one that was written in pieces of 4 KiB. *Fsync* follows a write: until the device has stored one block and
+//! its metadata.
 
 use std::fs::File;
 use std::io;

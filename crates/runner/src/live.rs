@@ -15,11 +15,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use hemiola_rt::clock::{Clock, MonotonicClock};
 use hemiola_trace::result::{MonitorRun, RedefinitionRun};
 use hemiola_units::{Instant, Span};
 use hemiola_world::{
     Changed, Code, Desk, Event, Farewell, History, MESSAGE_VERSION, Managers, MonitorCounts,
-    MonitorId, MonitorStatus, Order, Outcome, Output, Reply, Request, Sampled, Status, Turn, World,
+    MonitorId, MonitorStatus, Order, Outcome, Output, Rates, Reply, Request, Sampled, Status, Turn,
+    Uncompiled, World,
 };
 use queue::Queue;
 
@@ -50,6 +52,8 @@ pub struct Control {
     names: MonitorNames,
     /// Bytes of a row of each of them.
     row_lens: BTreeMap<MonitorId, u64>,
+    /// How fast this machine redefines worlds.
+    rates: Rates,
     managers: Managers<Queue>,
     /// The redefinitions and returns so far.
     pub redefinitions: Vec<RedefinitionRun>,
@@ -87,10 +91,11 @@ impl Control {
     ) -> io::Result<Self> {
         let mailbox = Arc::<Mutex<Mailbox>>::default();
         let names: MonitorNames = (0..).map(MonitorId).zip(monitors).collect();
+        let rates = rates(compiler.as_ref());
         let counter = Counter {
             server: Server::open(name)?,
             mailbox: Arc::clone(&mailbox),
-            desk: Desk::new(Arc::clone(world.universe())),
+            desk: Desk::new(Arc::clone(world.universe())).with_rates(rates),
             clients: VecDeque::new(),
             lines: BTreeMap::new(),
             universe: world.universe().name.clone(),
@@ -101,7 +106,7 @@ impl Control {
         let row_len = |id: &MonitorId| (*id, world.row_len(*id).unwrap_or_default());
         let row_lens = names.keys().map(row_len).collect();
         let (managers, redefinitions) = (Managers::default(), Vec::new());
-        Ok(Self { mailbox, names, row_lens, managers, redefinitions })
+        Ok(Self { mailbox, names, row_lens, rates, managers, redefinitions })
     }
 
     /// Carries out one order that waits, if there is one, and looks at the queues of the managers. Returns the time
@@ -149,7 +154,9 @@ impl Control {
         }
         let took = now() - began;
         if let Event::Changed(Ok(changed)) = &outcome.event {
-            let run = redefinition_run(changed, outcome.step, took, |id| self.name(id));
+            let run = redefinition_run(changed, outcome.step, took, Some(&self.rates), |id| {
+                self.name(id)
+            });
             self.redefinitions.push(run);
         }
         mailbox.outcomes.push_back((outcome, took, pace()));
@@ -182,12 +189,21 @@ impl Control {
     }
 }
 
+/// How fast this machine redefines worlds whose functions are compiled by this compiler, if there is one. It takes some
+/// milliseconds.
+#[must_use]
+pub fn rates(compiler: Option<&Compiler>) -> Rates {
+    let code = compiler.map(|compiler| compiler.clone().compile(&Uncompiled::default()));
+    Rates::measure(code, &mut || MonotonicClock.now())
+}
+
 /// A redefinition as the result folder keeps it. `name` names monitors.
 #[must_use]
 pub fn redefinition_run(
     changed: &Changed,
     step: u64,
     delay: Span,
+    rates: Option<&Rates>,
     name: impl Fn(MonitorId) -> String,
 ) -> RedefinitionRun {
     RedefinitionRun {
@@ -197,6 +213,9 @@ pub fn redefinition_run(
         entities: changed.entities as u64,
         ended: changed.ended.iter().map(|(id, _)| name(*id)).collect(),
         delay_ns: delay.nanos().max(0) as u64,
+        predicted_ns: rates.map(|rates| rates.time(changed.cost).nanos().max(0) as u64),
+        rows: changed.cost.rows,
+        bytes: changed.cost.bytes,
     }
 }
 

@@ -1,10 +1,11 @@
 //! `hemiola universe plan`: the steps from one definition to another one.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
+use hemiola_world::{Cost, Revision};
 use hemiola_world_lang::Definition;
 use hemiola_world_lang::definition::Universe;
-use hemiola_world_plan::Plan;
 
 use super::definition;
 use crate::args::UniversePlan;
@@ -14,12 +15,23 @@ pub(crate) fn plan(args: &UniversePlan) -> Result<ExitCode, Failure> {
     let before = definition(&args.after, None)?;
     let after = definition(&args.files, Some(&before))?;
     let mut is_possible = true;
-    for universe in &after.universes {
-        let plan = Plan::of(former(&before, universe)?, universe);
-        is_possible &= plan.forward.missing.is_empty();
-        print!("{}", plan.text(&universe.name));
+    for universe in after.universes {
+        let former = Arc::new(former(&before, &universe)?.clone());
+        let revision = Revision::between(&former, universe);
+        is_possible &= revision.plan().forward.missing.is_empty();
+        print!("{}{}", revision.plan().text(&former.name), costs(&revision));
     }
     Ok(if is_possible { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What the redefinition writes for each row of which element.
+fn costs(revision: &Revision) -> String {
+    let line = |(element, Cost { bytes, instructions, .. }): (&str, Cost)| {
+        format!(
+            "cost of each row of `{element}`: {bytes} bytes in columns, {instructions} instructions of converters\n"
+        )
+    };
+    revision.costs().map(line).collect()
 }
 
 fn former<'d>(before: &'d Definition, universe: &Universe) -> Result<&'d Universe, Failure> {

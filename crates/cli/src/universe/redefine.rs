@@ -10,11 +10,12 @@ use hemiola_rt::clock::{Clock, MonotonicClock};
 use hemiola_runner::RunId;
 use hemiola_runner::compiler::Compiler;
 use hemiola_runner::control::universe::Pace;
-use hemiola_runner::live::{Control, monitor_run, redefinition_run};
+use hemiola_runner::live::{Control, monitor_run, rates, redefinition_run};
 use hemiola_trace::result::{MonitorRun, RedefinitionRun};
 use hemiola_units::{Instant, Span};
 use hemiola_world::{
-    Desk, Event, History, MonitorId, Order, Output, Phase, Reply, Request, RunSoFar, Turn, World,
+    Desk, Event, History, MonitorId, Order, Output, Phase, Rates, Reply, Request, RunSoFar, Turn,
+    World,
 };
 use hemiola_world_lang::definition::Universe;
 use hemiola_world_plan::{Missing, missing_text};
@@ -35,6 +36,8 @@ pub(super) struct Redefinitions {
     /// With `--listen`.
     control: Option<Control>,
     compiler: Option<Compiler>,
+    /// How fast this machine redefines worlds, if the command line asks for it.
+    rates: Option<Rates>,
     began: Instant,
 }
 
@@ -76,8 +79,9 @@ impl Redefinitions {
         }
         let control =
             args.listen.then(|| listen(world, &monitors, compiler.clone())).transpose()?;
+        let rates = (!due.is_empty()).then(|| rates(compiler.as_ref()));
         let (history, began) = (History::of(run), MonotonicClock.now());
-        Ok(Self { due, history, monitors, done: Vec::new(), control, compiler, began })
+        Ok(Self { due, history, monitors, done: Vec::new(), control, compiler, rates, began })
     }
 
     /// Tells managers what the step of this number tells.
@@ -129,7 +133,7 @@ impl Redefinitions {
             }
             let name = |id: MonitorId| self.monitors.get(id.0 as usize).cloned();
             let name = |id| name(id).unwrap_or_else(|| "manager".to_owned());
-            let run = redefinition_run(changed, step, delay, name);
+            let run = redefinition_run(changed, step, delay, self.rates.as_ref(), name);
             self.done.push(Redefined { run, check_ns: Some(check.nanos().max(0) as u64) });
         }
         match desk.done(outcome, delay) {

@@ -331,7 +331,9 @@ impl Report {
             };
             let (ended, plan) = (list(&run.ended), list(&run.plan));
             let (behind, entities) = (text::count(run.behind), text::count(run.entities));
-            vec![behind, run.what.clone(), entities, ended, check, micros(run.delay_ns), plan]
+            let predicted = run.predicted_ns.map_or(text::NONE.to_owned(), micros);
+            let (bytes, delay) = (text::count(run.bytes), micros(run.delay_ns));
+            vec![behind, run.what.clone(), entities, ended, check, bytes, predicted, delay, plan]
         };
         let heads = [
             "after step",
@@ -339,13 +341,16 @@ impl Report {
             "entities",
             "ended monitors",
             "check µs",
+            "bytes",
+            "predicted µs",
             "delay µs",
             "steps of the plan",
         ];
         let rows = self.redefinitions.iter().map(row).collect();
-        Table::new("Redefinitions", heads, rows).with_prose(&[1, 3, 6]).with_note(
+        Table::new("Redefinitions", heads, rows).with_prose(&[1, 3, 8]).with_note(
             "ended monitors: the definition does not have their properties or constraint; check: reading the texts, \
-             before the first step; delay: what the next step waits for.",
+             before the first step; bytes: written in columns; delay: what the next step waits for, as it was predicted \
+             from the plan and the numbers of rows, and as it was.",
         )
     }
 

@@ -1,6 +1,7 @@
 //! Live changes of a definition: table 6.7, figures 6.2 and 6.3.
 
-use hemiola_world::{Change, EntityId, MonitorId, Revision, World};
+use hemiola_rt::clock::{Clock, MonotonicClock};
+use hemiola_world::{Change, EntityId, MonitorId, Rates, Revision, World};
 
 use super::page::Page;
 use super::timing::{Scale, middle, shown, took};
@@ -149,6 +150,48 @@ pub(crate) fn table_7(scale: Scale, page: &mut Page) {
         page.row(format!("Dependency {operation}"), delays(&all.map(|times| times[at])));
     }
     page.row("live entities", populations.map(|count| count.to_string()).join(" / "));
+    predicted(scale, page);
+}
+
+/// The thesis proposes to predict what an operation costs from the structure; here it is a redefinition.
+fn predicted(scale: Scale, page: &mut Page) {
+    let entities = *populations(scale).last().expect("there are some");
+    let rates = Rates::measure(None, &mut || MonotonicClock.now());
+    let before = "element e { property a : real[3]; }";
+    for (name, items, bytes) in [
+        ("another function", "function f() : integer = 1; element e { property a : real[3]; }", 0),
+        ("a default", "element e { property a : real[3]; property b : real[3]; }", 24),
+        ("a converter", "element e { property b : real[3]; converter b = 2 * a + a; }", 24),
+    ] {
+        let mut world = world(&universe_text(before));
+        populate(&mut world, "e", entities);
+        let sources = sources(&universe_text(items));
+        let revision = Revision::check(&sources, world.universe()).expect("it is sound");
+        let cost = world.cost(&revision);
+        let times: Vec<f64> = (0..scale.rounds())
+            .map(|_| {
+                let revision = revision.clone();
+                let (delay, last) = took(|| world.redefine(revision, &mut |_| {}));
+                let mut last = last.expect("it is possible");
+                world.roll_back(&mut last, &mut |_| {}).expect("it is the last");
+                delay
+            })
+            .collect();
+        let (predicted, measured) = (rates.time(cost).nanos() as f64, middle(&times));
+        page.row(
+            format!("{name}, {entities} entities: predicted and measured"),
+            format!("{} bytes; {}", cost.bytes, delays(&[predicted, measured])),
+        );
+        page.law(
+            format!("{name} writes {bytes} bytes of each row"),
+            cost.bytes == bytes * entities as u64,
+        );
+        let ratio = predicted / measured;
+        page.shape(
+            format!("{name} is predicted within a factor of 2"),
+            (0.5..2.0).contains(&ratio),
+        );
+    }
 }
 
 /// ns to construct an entity, to destruct it and construct another one, and to destruct it, beside others.

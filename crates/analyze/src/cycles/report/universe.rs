@@ -101,13 +101,17 @@ fn monitors(summary: &Summary) -> Table {
 fn redefinitions(summary: &Summary) -> Table {
     let rows = universes(summary).flat_map(|(variant, run, universe)| {
         let row = move |redefinition: &RedefinitionRun| {
-            let RedefinitionRun { behind, what, plan, entities, ended, delay_ns } = redefinition;
+            let RedefinitionRun { behind, what, plan, entities, ended, delay_ns, .. } =
+                redefinition;
+            let predicted = redefinition.predicted_ns;
             let list = |texts: &[String]| {
                 if texts.is_empty() { NONE.to_owned() } else { texts.join("; ") }
             };
             let cells = [
                 count(*behind),
                 count(*entities),
+                count(redefinition.bytes),
+                predicted.map_or(NONE.to_owned(), |ns| micros(ns as f64)),
                 micros(*delay_ns as f64),
                 list(ended),
                 list(plan),
@@ -116,10 +120,11 @@ fn redefinitions(summary: &Summary) -> Table {
         };
         universe.redefinitions.iter().map(row)
     });
-    let heads =
-        "Program|Run|Process|Definition|After step|Entities|Delay|Ended monitors|Plan".split('|');
-    Table::new("Redefinitions, µs", heads, rows.collect()).with_prose(&[2, 3, 7, 8]).with_note(
-        "Definition: its texts, or how the universe returned to the one before. Delay: what the next step waited for.",
+    let heads = "Program|Run|Process|Definition|After step|Entities|Bytes|Predicted|Delay|Ended monitors|Plan";
+    let heads = heads.split('|');
+    Table::new("Redefinitions, µs", heads, rows.collect()).with_prose(&[2, 3, 9, 10]).with_note(
+        "Definition: its texts, or how the universe returned to the one before. Bytes: written in columns. Delay: what \
+         the next step waited for. Predicted: that time, from the plan and the numbers of rows.",
     )
 }
 
