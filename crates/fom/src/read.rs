@@ -29,7 +29,7 @@ impl MemoryMax {
     /// No limit.
     pub const NONE: Self = Self { document: usize::MAX, reading: usize::MAX };
 
-    /// What is left when a module has been read.
+    /// The rest, when a module has been read.
     #[must_use]
     pub fn after(self, module: &Module) -> Self {
         Self { reading: self.reading.saturating_sub(module.memory()), ..self }

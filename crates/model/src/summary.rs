@@ -99,7 +99,7 @@ pub struct InputFigure {
 pub struct ListedUnit {
     /// Its symbol.
     pub symbol: String,
-    /// What it measures: `"time"`, `"money"`.
+    /// The quantity that it measures: `"time"`, `"money"`.
     pub quantity: String,
     /// One of it, in `unit`.
     pub value: f64,

@@ -172,7 +172,8 @@ impl<T: Cell> Cells<T> {
         }
     }
 
-    /// Adds an item for each place: that of `first` there, or where the place is [`NO_PLACE`], that of the row in `other`.
+    /// Adds an item for each place: that of `first` there, or where the place is [`NO_PLACE`], that of the row in
+    /// `other`.
     ///
     /// # Panics
     /// If there is no such item.

@@ -25,7 +25,7 @@ pub(crate) struct Shape {
     pub(crate) types: Vec<ScalarType>,
     /// The first column of each property.
     pub(crate) starts: Vec<u32>,
-    /// What it has of the element whose rows it gets, if there is one.
+    /// Its part in common with the element whose rows it gets, if there is one.
     pub(crate) shared: Option<Shared>,
 }
 

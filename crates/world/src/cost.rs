@@ -147,8 +147,8 @@ const AFTER: [&str; 3] = [
 ];
 
 impl Rates {
-    /// Redefines small worlds. Their columns are in the memory of the code, if there is some; it need not have programs.
-    /// It takes some milliseconds.
+    /// Redefines small worlds, which takes some milliseconds. Their columns are in the memory of the code, if there is
+    /// some; it need not have programs.
     ///
     /// # Panics
     /// If a text of this function is not sound.

@@ -73,8 +73,8 @@ pub(crate) struct Watched {
 
 /// The rows of a table for which the first part of a constraint held in the last step, as they were last sent.
 ///
-/// Most of them are the rows of the next step, too, and stand closer together here than in their columns. Whoever
-/// changes `last_sent` otherwise, or the order of rows, clears it.
+/// Most of them are the rows of the next step, too, and stand closer together here than in their columns. A
+/// function that changes `last_sent` otherwise, or the order of rows, clears it.
 #[derive(Debug, Default)]
 pub(crate) struct Recent {
     /// In ascending order.

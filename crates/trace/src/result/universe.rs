@@ -133,7 +133,8 @@ pub struct RedefinitionRun {
     pub ended: Vec<String>,
     /// The time that the next step waited, ns.
     pub delay_ns: u64,
-    /// That time as it was predicted from the plan and the numbers of rows, ns; without the rows that monitors are told.
+    /// That time as it was predicted from the plan and the numbers of rows, ns, without the rows that monitors are
+    /// told.
     #[serde(default)]
     pub predicted_ns: Option<u64>,
     /// Rows whose columns were not all kept as they were.
