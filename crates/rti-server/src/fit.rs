@@ -10,7 +10,7 @@ const MIB: u64 = 1 << 20;
 pub const MEMORY_MIN: Bytes = Bytes(8 * MIB);
 
 /// What the process needs besides the account: its code and stacks, buffers, 8 MiB of service reports on their way to
-/// files, and what the allocator has not given back yet.
+/// files, small object models while they are read, and what the allocator has not given back yet.
 const BESIDES: u64 = 48 * MIB;
 
 /// How much more of a limit may be in use at the next start.

@@ -17,6 +17,27 @@ use crate::network::Lane;
 /// The largest job of the express lane, in bytes of text to be read and merged. It takes some 20 ms.
 pub(crate) const SMALL_WORK_MAX: usize = 256 << 10;
 
+/// The memory that reading and merging an object model may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Allowance {
+    /// The limit, in bytes.
+    pub(crate) memory: usize,
+    /// As much of it as is on the account until the job has finished, in bytes.
+    pub(crate) accounted: usize,
+}
+
+impl Allowance {
+    /// This much a job may take in any case. Two lanes run, so the account need not know it: the process has more than
+    /// that besides the account. A small model is therefore accepted however little is left.
+    const ALWAYS: usize = 4 << 20;
+
+    /// The allowance of a job that needs this much where this much is left, in bytes: at most half of it.
+    pub(crate) fn of(needed: usize, left: usize) -> Self {
+        let memory = needed.min((left / 2).max(Self::ALWAYS));
+        Self { memory, accounted: if memory > Self::ALWAYS { memory } else { 0 } }
+    }
+}
+
 /// A job that waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Waiting {
@@ -40,7 +61,7 @@ pub(crate) struct Preparations {
 struct LaneState {
     /// The federation of the running job.
     running: Option<String>,
-    /// The memory that this job may take, in bytes.
+    /// The memory of this job that is on the account, in bytes.
     memory: usize,
     /// Whether the next job is the oldest one, not the smallest.
     oldest_next: bool,
@@ -84,7 +105,7 @@ impl Preparations {
         None
     }
 
-    /// The lane runs a job of this federation, which may take this much memory.
+    /// The lane runs a job of this federation, with this much memory on the account.
     pub(crate) fn start(&mut self, lane: Lane, federation: String, memory: usize) {
         let state = &mut self.lanes[lane as usize];
         let before = state.running.replace(federation);
@@ -92,7 +113,7 @@ impl Preparations {
         state.memory = memory;
     }
 
-    /// The memory that the running jobs may take together, in bytes.
+    /// The memory of the running jobs that is on the account, in bytes.
     pub(crate) fn memory(&self) -> usize {
         self.lanes.iter().map(|lane| lane.memory).sum()
     }
@@ -139,6 +160,20 @@ mod tests {
     }
 
     const LARGE: usize = 10 * SMALL_WORK_MAX;
+
+    #[test]
+    fn a_small_model_may_be_read_however_little_is_left() {
+        const MIB: usize = 1 << 20;
+        let of = |needed, left| {
+            let Allowance { memory, accounted } = Allowance::of(needed * MIB, left * MIB);
+            (memory / MIB, accounted / MIB)
+        };
+        assert_eq!(
+            [of(1, 0), of(4, 1000), of(500, 0), of(500, 7)],
+            [(1, 0), (4, 0), (4, 0), (4, 0)]
+        );
+        assert_eq!([of(500, 100), of(30, 100)], [(50, 50), (30, 30)]);
+    }
 
     #[test]
     fn a_small_job_does_not_wait_for_large_ones() {

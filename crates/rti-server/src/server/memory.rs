@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Reading and merging an object model may take half of the memory that is left. It is on the account until the thread
-//! has finished, so the other half is for all others meanwhile.
+//! has finished, so the other half is for all others meanwhile. What a small one takes is not on the account.
 //!
 //! A call that makes a federation grow beyond a quota is refused: that harms nobody but the caller. The quotas are
 //! those of the calling session, of the federation, and of all federations together. The memory of sessions (messages

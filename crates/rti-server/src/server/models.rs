@@ -6,7 +6,7 @@ use hemiola_rti::{Input, Preparation, Prepared, Retired, SessionId};
 
 use super::Server;
 use crate::network::{Lane, Network};
-use crate::preparations::SMALL_WORK_MAX;
+use crate::preparations::{Allowance, SMALL_WORK_MAX};
 use crate::session::{PendingOutput, PreparingCall};
 
 /// How often a call is prepared again because its federation has changed meanwhile. It changes only if it is destroyed
@@ -55,9 +55,9 @@ impl Server {
                 self.preparations.put_back(&federation, job);
                 continue;
             }
-            let memory = preparation.work_memory().min(self.left() / 2);
-            self.preparations.start(lane, federation, memory);
-            network.prepare(lane, job.session, preparation.within(memory));
+            let allowance = Allowance::of(preparation.work_memory(), self.left());
+            self.preparations.start(lane, federation, allowance.accounted);
+            network.prepare(lane, job.session, preparation.within(allowance.memory));
         }
     }
 
