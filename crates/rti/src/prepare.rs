@@ -34,9 +34,10 @@ const DETAILS_LEN_MAX: usize = 8 << 10;
 /// The maximum number of irregularities of a call's modules that are logged.
 const IRREGULARITIES_MAX: usize = 10;
 
-/// The most memory that reading and merging takes for a byte of text, in bytes. The shortest XML element has 4 bytes,
-/// and reading it takes 240; a class takes 24 for each byte of its text.
-const WORK_MEMORY_PER_BYTE: usize = 64;
+/// The most memory that reading and merging takes for a byte of text, in bytes: each `<` may begin an element, reading
+/// it takes 240, and a class takes 24 for each byte of its text. With less, text that is not XML would be refused for
+/// its memory and not for what it is.
+const WORK_MEMORY_PER_BYTE: usize = 256;
 /// The memory for reading and merging the shortest text, in bytes.
 const WORK_MEMORY_LEAST: usize = 1 << 20;
 
