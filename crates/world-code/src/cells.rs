@@ -172,37 +172,6 @@ impl<T: Cell> Cells<T> {
         }
     }
 
-    /// Adds an item for each place: that of `first` there, or where the place is [`NO_PLACE`], that of the row in
-    /// `other`.
-    ///
-    /// # Panics
-    /// If there is no such item.
-    pub(crate) fn gather_either(&mut self, first: &[T], places: &[u32], other: &[T], rows: &[u32]) {
-        self.reserve(rows.len());
-        let items = either(first, places, other, rows);
-        match &mut self.0 {
-            Memory::Own(to) => to.extend(items),
-            Memory::Lent { slab, len, .. } => {
-                let end = *len + rows.len();
-                let free = T::of_mut(slab.as_mut())[*len..end].iter_mut();
-                free.zip(items).for_each(|(to, item)| *to = item);
-                *len = end;
-            }
-        }
-    }
-
-    /// Adds all of these.
-    pub(crate) fn append(&mut self, items: &[T]) {
-        self.reserve(items.len());
-        match &mut self.0 {
-            Memory::Own(to) => to.extend_from_slice(items),
-            Memory::Lent { slab, len, .. } => {
-                T::of_mut(slab.as_mut())[*len..*len + items.len()].copy_from_slice(items);
-                *len += items.len();
-            }
-        }
-    }
-
     /// Moves to memory of a room, unless it is in one already or the room is full.
     pub(crate) fn move_to(&mut self, room: &Arc<dyn Room>) {
         if let Memory::Own(items) = &self.0
@@ -237,22 +206,6 @@ impl<T: Cell> Cells<T> {
             }
         }
     }
-}
-
-/// A place of no item.
-pub const NO_PLACE: u32 = u32::MAX;
-
-/// See [`Cells::gather_either`].
-pub(crate) fn either<T: Copy>(
-    first: &[T],
-    places: &[u32],
-    other: &[T],
-    rows: &[u32],
-) -> impl Iterator<Item = T> {
-    places.iter().zip(rows).map(|(place, row)| match *place {
-        NO_PLACE => other[*row as usize],
-        place => first[place as usize],
-    })
 }
 
 /// Memory of a room for so many items, of which the first ones are these.
@@ -375,17 +328,8 @@ mod tests {
                         cells.gather(&from, &places);
                         vector.extend([from[at], from[0], from[at]]);
                     }
-                    (3, Some(at)) => {
-                        let (from, rows) = (vector.clone(), [at as u32, 0, 0]);
-                        cells.gather_either(&[number], &[NO_PLACE, 0, NO_PLACE], &from, &rows);
-                        vector.extend([from[at], number, from[0]]);
-                    }
-                    (4, Some(_)) => {
-                        cells.append(&[number, 7]);
-                        vector.extend([number, 7]);
-                    }
-                    (5..9, Some(at)) => assert_eq!(cells.swap_remove(at), vector.swap_remove(at)),
-                    (9..11, Some(at)) => {
+                    (3..6, Some(at)) => assert_eq!(cells.swap_remove(at), vector.swap_remove(at)),
+                    (6..8, Some(at)) => {
                         cells[at] = number;
                         vector[at] = number;
                     }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::cells::{Cells, Room, either};
+use crate::cells::{Cells, Room};
 use crate::scalar::{Scalar, ScalarType};
 
 /// One scalar of every row.
@@ -262,75 +262,17 @@ impl Column {
         }
     }
 
-    /// Adds a row for each place: that of `first` there, or where the place is [`NO_PLACE`](crate::NO_PLACE), that of
-    /// the row in `other`. A column without rows takes the type of `other`.
-    ///
-    /// # Panics
-    /// If there is no such row, or one of the columns has another type.
-    pub fn gather_either(&mut self, first: &Self, places: &[u32], other: &Self, rows: &[u32]) {
-        match (self, first, other) {
-            (Self::Boolean(to), Self::Boolean(first), Self::Boolean(other)) => {
-                to.extend(either(first, places, other, rows));
-            }
-            (Self::Integer(to), Self::Integer(first), Self::Integer(other)) => {
-                to.gather_either(first, places, other, rows);
-            }
-            (Self::Single(to), Self::Single(first), Self::Single(other)) => {
-                to.gather_either(first, places, other, rows);
-            }
-            (Self::Double(to), Self::Double(first), Self::Double(other)) => {
-                to.gather_either(first, places, other, rows);
-            }
-            (Self::Text(to), Self::Text(first), Self::Text(other)) => {
-                to.gather_either(first, places, other, rows);
-            }
-            (to, first, other) => {
-                assert_eq!(to.len(), 0, "rows of another type");
-                assert_eq!(first.ty(), other.ty(), "rows of another type");
-                *to = Self::new(other.ty());
-                to.gather_either(first, places, other, rows);
-            }
-        }
-    }
-
-    /// Adds all rows of another column. A column without rows takes its type.
-    ///
-    /// # Panics
-    /// If it has rows of another type.
-    pub fn append(&mut self, from: &Self) {
-        match (self, from) {
-            (Self::Boolean(to), Self::Boolean(from)) => to.extend_from_slice(from),
-            (Self::Integer(to), Self::Integer(from)) => to.append(from),
-            (Self::Single(to), Self::Single(from)) => to.append(from),
-            (Self::Double(to), Self::Double(from)) => to.append(from),
-            (Self::Text(to), Self::Text(from)) => to.append(from),
-            (to, from) => {
-                assert_eq!(to.len(), 0, "rows of another type");
-                *to = Self::new(from.ty());
-                to.append(from);
-            }
-        }
-    }
-
     /// Copies some rows of another column to the same places.
     ///
     /// # Panics
     /// If there is no such row in one of them, or the other one has another type.
     pub fn copy_rows(&mut self, from: &Self, rows: &[u32]) {
-        self.copy_rows_to(rows, from, rows);
-    }
-
-    /// Copies some rows of another column to these places.
-    ///
-    /// # Panics
-    /// If there is no such place or row, or the other one has another type.
-    pub fn copy_rows_to(&mut self, places: &[u32], from: &Self, rows: &[u32]) {
         match (self, from) {
-            (Self::Boolean(to), Self::Boolean(from)) => copy_rows(to, places, from, rows),
-            (Self::Integer(to), Self::Integer(from)) => copy_rows(to, places, from, rows),
-            (Self::Single(to), Self::Single(from)) => copy_rows(to, places, from, rows),
-            (Self::Double(to), Self::Double(from)) => copy_rows(to, places, from, rows),
-            (Self::Text(to), Self::Text(from)) => copy_rows(to, places, from, rows),
+            (Self::Boolean(to), Self::Boolean(from)) => copy_rows(to, from, rows),
+            (Self::Integer(to), Self::Integer(from)) => copy_rows(to, from, rows),
+            (Self::Single(to), Self::Single(from)) => copy_rows(to, from, rows),
+            (Self::Double(to), Self::Double(from)) => copy_rows(to, from, rows),
+            (Self::Text(to), Self::Text(from)) => copy_rows(to, from, rows),
             (to, from) => panic!("{:?} and {:?} are different types", to.ty(), from.ty()),
         }
     }
@@ -360,8 +302,8 @@ impl Column {
     }
 }
 
-fn copy_rows<T: Copy>(to: &mut [T], places: &[u32], from: &[T], rows: &[u32]) {
-    places.iter().zip(rows).for_each(|(place, row)| to[*place as usize] = from[*row as usize]);
+fn copy_rows<T: Copy>(to: &mut [T], from: &[T], rows: &[u32]) {
+    rows.iter().for_each(|row| to[*row as usize] = from[*row as usize]);
 }
 
 /// The quiet "not a number" without sign and payload for all of them, as `Value::canonical` has it.

@@ -74,7 +74,7 @@ mod run;
 mod scalar;
 mod wasm;
 
-pub use cells::{Cell, Cells, NO_PLACE, Room, Slab};
+pub use cells::{Cell, Cells, Room, Slab};
 pub use code::Program;
 pub use column::{Column, Rows};
 pub use lower::{CodeError, Constraint, compile, compile_constraint, compile_converter};

@@ -11,12 +11,10 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Mutex;
 
-use hemiola_world_code::{
-    BLOCK_ROWS, Block, Column, Constraint, NO_PLACE, Program, RowMask, Scalar,
-};
+use hemiola_world_code::{BLOCK_ROWS, Block, Column, Constraint, Program, RowMask, Scalar};
 use hemiola_world_lang::definition::{ElementId, FunctionId};
 
-use crate::monitor::{Monitor, MonitorCounts, MonitorId, Recent, Watched};
+use crate::monitor::{Monitor, MonitorCounts, MonitorId, Watched};
 use crate::step::{Output, StepReport};
 use crate::table::Table;
 use crate::workers::{Crew, Seat, locked};
@@ -171,36 +169,24 @@ impl Choice<'_> {
                     parcel.count_others(constraint, table, counts);
                 }
                 let chosen = std::mem::take(&mut parcel.chosen);
-                let mut next = 0;
                 for block in chosen.chunks(BLOCK_ROWS) {
                     let start = parcel.rows.len();
                     let data = Compared { arguments, table, element };
                     match constraint {
                         Some(Constraint { then: Some(then), then_reads, .. }) => {
-                            gather_last_sent(seat, watched, &mut next, block);
-                            parcel.compare(seat, (then, then_reads), block, counts, data);
-                            if paced.is_none() {
-                                let Seat { own, kept, .. } = &*seat;
-                                let gathered = Gathered { numbers: then_reads, own, kept };
-                                parcel.send(constraint, columns, watched, table, start, gathered);
-                                note_recent(seat, (then, then_reads), block, table);
-                            }
+                            parcel.compare(seat, (then, then_reads), block, watched, counts, data);
                         }
-                        _ => {
-                            parcel.rows.extend_from_slice(block);
-                            if paced.is_none() {
-                                let gathered = Gathered::default();
-                                parcel.send(constraint, columns, watched, table, start, gathered);
-                            }
-                        }
+                        _ => parcel.rows.extend_from_slice(block),
+                    }
+                    // Its rows are in the cache.
+                    if paced.is_none() {
+                        parcel.send(constraint, columns, watched, table, start);
                     }
                 }
-                std::mem::swap(&mut watched.recent, &mut seat.recent);
-                seat.recent.clear();
                 parcel.chosen = chosen;
                 if let Some(paced) = paced {
                     counts.held += paced.keep_what_fits(&mut watched.standing, &mut parcel.rows);
-                    parcel.send(constraint, columns, watched, table, 0, Gathered::default());
+                    parcel.send(constraint, columns, watched, table, 0);
                 }
                 counts.sent += parcel.rows.len() as u64;
             }
@@ -220,69 +206,10 @@ fn faults(seat: &Seat) -> u64 {
     seat.machine.faults().iter().map(|fault| u64::from(*fault != 0)).sum()
 }
 
-/// Gathers rows as they were last sent: those of the last step from where they stand side by side, from this one on.
-fn gather_last_sent(seat: &mut Seat, watched: &Watched, next: &mut usize, rows: &[u32]) {
-    let Recent { rows: known, columns } = &watched.recent;
-    let Seat { last_sent, places, .. } = seat;
-    places.clear();
-    places.extend(rows.iter().map(|row| {
-        *next += known[*next..].iter().take_while(|known| *known < row).count();
-        if known.get(*next) == Some(row) { *next as u32 } else { NO_PLACE }
-    }));
-    for (at, column) in watched.last_sent.iter().enumerate() {
-        if last_sent.len() <= at {
-            last_sent.push(Column::new(column.ty()));
-        }
-        last_sent[at].clear();
-        match columns.get(at).filter(|_| !known.is_empty()) {
-            Some(recent) => last_sent[at].gather_either(recent, places, column, rows),
-            None => last_sent[at].gather(column, rows),
-        }
-    }
-}
-
-/// Notes the rows of a block as they were last sent, now that those that it kept are sent.
-fn note_recent(
-    seat: &mut Seat,
-    (then, then_reads): (&Program, &[u32]),
-    block: &[u32],
-    table: &Table,
-) {
-    let Seat { own, last_sent, recent, places, kept, sent, .. } = seat;
-    let start = recent.rows.len() as u32;
-    recent.rows.extend_from_slice(block);
-    places.clear();
-    places.extend(kept.iter().map(|at| start + at));
-    sent.clear();
-    sent.extend(kept.iter().map(|at| block[*at as usize]));
-    let gathered = Gathered { numbers: then_reads, own, kept };
-    for (at, (number, last_sent)) in then.last_sent.iter().zip(&*last_sent).enumerate() {
-        if recent.columns.len() <= at {
-            recent.columns.push(Column::new(last_sent.ty()));
-        }
-        let (from, rows) = gathered.or(*number, table, sent);
-        recent.columns[at].append(last_sent);
-        recent.columns[at].copy_rows_to(places, from, rows);
-    }
-}
-
-/// Rows of a block that stand side by side in gathered columns: nearer than in their table.
-#[derive(Clone, Copy, Default)]
-struct Gathered<'g> {
-    /// The numbers of these columns, in ascending order.
-    numbers: &'g [u32],
-    /// By number.
-    own: &'g [Column],
-    /// The rows.
-    kept: &'g [u32],
-}
-
-impl<'g> Gathered<'g> {
-    /// The column of this number, and where the rows stand in it: gathered, or in the table.
-    fn or(self, number: u32, table: &'g Table, rows: &'g [u32]) -> (&'g Column, &'g [u32]) {
-        match self.numbers.binary_search(&number) {
-            Ok(_) => (&self.own[number as usize], self.kept),
-            Err(_) => (&table.columns[number as usize], rows),
+impl Watched {
+    fn note_sent(&mut self, constraint: &Constraint, table: &Table, rows: &[u32]) {
+        for (to, column) in self.last_sent.iter_mut().zip(constraint.last_sent()) {
+            to.copy_rows(&table.columns[*column as usize], rows);
         }
     }
 }
@@ -306,11 +233,13 @@ impl Parcel {
         seat: &mut Seat,
         (then, then_reads): (&Program, &[u32]),
         rows: &[u32],
+        watched: &Watched,
         counts: &mut MonitorCounts,
         Compared { arguments, table, element }: Compared<'_>,
     ) {
         let own = then_reads.iter().map(|at| (*at as usize, &table.columns[*at as usize]));
         gather(&mut seat.own, own, rows);
+        gather(&mut seat.last_sent, (0..).zip(&watched.last_sent), rows);
         let block = Block {
             own: &seat.own,
             apart: &[],
@@ -323,12 +252,11 @@ impl Parcel {
         };
         seat.machine.run(then, &block);
         let mask = seat.machine.holding(then, &block);
-        seat.kept.clear();
-        mask.append(0, &mut seat.kept);
-        self.rows.extend(seat.kept.iter().map(|at| rows[*at as usize]));
+        let before = self.rows.len();
+        self.rows.extend(mask.rows(0).map(|at| rows[at as usize]));
         let faults = faults(seat);
         counts.faults += faults;
-        counts.unchanged += (rows.len() - seat.kept.len()) as u64 - faults;
+        counts.unchanged += (rows.len() + before - self.rows.len()) as u64 - faults;
     }
 
     /// Forgets what was sent before.
@@ -342,7 +270,7 @@ impl Parcel {
         }
     }
 
-    /// Sends the rows from this one on: adds their entities and columns, and notes them as sent. They may be gathered.
+    /// Sends the rows from this one on: adds their entities and columns, and notes them as sent.
     fn send(
         &mut self,
         constraint: Option<&Constraint>,
@@ -350,18 +278,14 @@ impl Parcel {
         watched: &mut Watched,
         table: &Table,
         start: usize,
-        gathered: Gathered<'_>,
     ) {
         let rows = &self.rows[start..];
-        let read = constraint.map_or(&[][..], Constraint::last_sent);
-        for (to, number) in watched.last_sent.iter_mut().zip(read) {
-            let (from, places) = gathered.or(*number, table, rows);
-            to.copy_rows_to(rows, from, places);
+        if let Some(constraint) = constraint {
+            watched.note_sent(constraint, table, rows);
         }
         self.entities.extend(rows.iter().map(|row| table.ids[*row as usize]));
-        for (to, number) in self.columns.iter_mut().zip(columns) {
-            let (from, places) = gathered.or(*number, table, rows);
-            to.gather(from, places);
+        for (to, column) in self.columns.iter_mut().zip(columns) {
+            to.gather(&table.columns[*column as usize], rows);
         }
     }
 
@@ -370,7 +294,7 @@ impl Parcel {
         let mut parcel = Self::default();
         parcel.begin(columns, table);
         parcel.rows.extend(0..table.len() as u32);
-        parcel.send(None, columns, &mut Watched::default(), table, 0, Gathered::default());
+        parcel.send(None, columns, &mut Watched::default(), table, 0);
         parcel
     }
 

@@ -65,29 +65,8 @@ pub(crate) struct Monitor {
 pub(crate) struct Watched {
     /// The rows as they were last sent, in the columns that the constraint reads ([`Constraint::last_sent`]).
     pub(crate) last_sent: Vec<Column>,
-    /// Copies of these for the rows of the last step, side by side.
-    pub(crate) recent: Recent,
     /// What its reader knows of each row, if the monitor has a room that ends.
     pub(crate) standing: Standing,
-}
-
-/// The rows of a table for which the first part of a constraint held in the last step, as they were last sent.
-///
-/// Most of them are the rows of the next step, too, and stand closer together here than in their columns. A
-/// function that changes `last_sent` otherwise, or the order of rows, clears it.
-#[derive(Debug, Default)]
-pub(crate) struct Recent {
-    /// In ascending order.
-    pub(crate) rows: Vec<u32>,
-    /// One column for each of `last_sent`.
-    pub(crate) columns: Vec<Column>,
-}
-
-impl Recent {
-    pub(crate) fn clear(&mut self) {
-        self.rows.clear();
-        self.columns.iter_mut().for_each(Column::clear);
-    }
 }
 
 impl Monitor {
@@ -130,7 +109,6 @@ impl Monitor {
     pub(crate) fn swap_remove(&mut self, element: ElementId, row: usize, entity: EntityId) -> bool {
         let Some(watched) = self.watched.get_mut(&element) else { return false };
         watched.last_sent.iter_mut().for_each(|column| column.swap_remove(row));
-        watched.recent.clear();
         if let Some(paced) = &mut self.paced
             && watched.standing.swap_remove(row)
         {

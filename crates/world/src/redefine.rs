@@ -427,8 +427,6 @@ impl World {
                 let to = kept.elements.get(old).and_then(|new| to.watched.get_mut(new));
                 let Some(to) = to else { continue };
                 swap(&mut from.standing, &mut to.standing);
-                from.recent.clear();
-                to.recent.clear();
                 if !kept.told.contains(id) {
                     swap(&mut from.last_sent, &mut to.last_sent);
                 }

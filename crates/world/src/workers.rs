@@ -9,8 +9,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use hemiola_world_code::{BLOCK_ROWS, Column, Machine, Rows};
 use hemiola_world_lang::evaluate::Fault;
 
-use crate::monitor::Recent;
-
 /// Calls the function with the numbers below a count, once each, perhaps at the same time and in any order. Returns
 /// when all calls have returned.
 pub type Run = dyn FnMut(usize, &(dyn Fn(usize) + Sync)) + Send;
@@ -68,14 +66,6 @@ pub(crate) struct Seat {
     pub(crate) own: Vec<Column>,
     /// Gathered rows as they were last sent.
     pub(crate) last_sent: Vec<Column>,
-    /// Of the gathered rows, those for which the second part holds, counted from the first.
-    pub(crate) kept: Vec<u32>,
-    /// The numbers of these rows in their table.
-    pub(crate) sent: Vec<u32>,
-    /// The next rows of a monitor's [`Watched::recent`](crate::monitor::Watched::recent).
-    pub(crate) recent: Recent,
-    /// Where gathered rows stand in the present ones, or [`NO_PLACE`](hemiola_world_code::NO_PLACE).
-    pub(crate) places: Vec<u32>,
     /// Memory of [`Self::apart`].
     apart: Vec<(u32, Rows<'static>)>,
     /// Rows whose update had a fault.
