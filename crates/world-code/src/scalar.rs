@@ -21,6 +21,18 @@ pub enum ScalarType {
     Text,
 }
 
+impl ScalarType {
+    /// Bytes of a scalar of this type in a column.
+    #[must_use]
+    pub const fn width(self) -> usize {
+        match self {
+            Self::Boolean => 1,
+            Self::Integer | Self::Single => 4,
+            Self::Double | Self::Text => 8,
+        }
+    }
+}
+
 /// A scalar. Equality compares bits.
 #[derive(Clone, Copy, Debug)]
 pub enum Scalar {

@@ -30,7 +30,7 @@ use crate::code::{Instruction, Program};
 use rows::Function;
 pub(crate) use rows::GROUP;
 pub use window::WINDOW_MAX;
-pub(crate) use window::{Area, ListAreas, SiteAreas, Window, width};
+pub(crate) use window::{Area, ListAreas, SiteAreas, Window};
 
 /// Instructions and items that a module contains at most: a bound of the engine's time.
 pub const MODULE_CODE_MAX: usize = 1 << 13;

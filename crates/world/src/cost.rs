@@ -6,7 +6,6 @@
 use std::collections::BTreeSet;
 
 use hemiola_units::{Instant, Span};
-use hemiola_world_code::ScalarType;
 use hemiola_world_lang::definition::ElementId;
 use hemiola_world_lang::{Sources, Value, check};
 use hemiola_world_plan::{Conversion, ScalarSource, Source};
@@ -104,21 +103,12 @@ fn of_row(sources: &[Source], shape: &Shape) -> Cost {
             let column = shared.starts[*from as usize] + scalar;
             !(shared.types[column as usize] == **ty && taken.insert(column))
         });
-        cost.bytes += written.map(|(_, ty)| width(*ty)).sum::<u64>();
+        cost.bytes += written.map(|(_, ty)| ty.width() as u64).sum::<u64>();
         let program = shared.converters.get(&at).and_then(|program| program.as_ref().ok());
         cost.instructions += program.map_or(0, |program| program.code.len() as u64);
     }
     cost.rows = u64::from(cost.bytes > 0);
     cost
-}
-
-/// Bytes in a column.
-const fn width(ty: ScalarType) -> u64 {
-    match ty {
-        ScalarType::Boolean => 1,
-        ScalarType::Integer | ScalarType::Single => 4,
-        ScalarType::Double | ScalarType::Text => 8,
-    }
 }
 
 /// How fast a machine redefines worlds.

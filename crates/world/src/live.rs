@@ -450,7 +450,7 @@ impl Desk {
 }
 
 fn micros(time: Span) -> String {
-    format!("{:.0} µs", time.secs_f64() * 1e6)
+    format!("{:.0} µs", time.micros_f64())
 }
 
 fn enlist(

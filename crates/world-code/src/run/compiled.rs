@@ -13,7 +13,7 @@ use crate::code::{Program, Site};
 use crate::column::Rows;
 use crate::scalar::{Scalar, ScalarType};
 use crate::wasm::{
-    Area, Emitted, Export, GROUP, ListAreas, Module, NotCompiled, SiteAreas, Window, emit, width,
+    Area, Emitted, Export, GROUP, ListAreas, Module, NotCompiled, SiteAreas, Window, emit,
 };
 
 /// Makes WebAssembly run. Implementations are shells; `hemiola-world-sandbox` has one.
@@ -346,7 +346,7 @@ fn find(
 /// Writes the values of the items that a loop reads.
 fn gather(areas: &SiteAreas, memory: &mut [u8], rows: &dyn Neighbours, items: &[Neighbour]) {
     for (column, area) in &areas.columns {
-        let to = &mut bytes(memory, *area)[..items.len() * width(area.ty) as usize];
+        let to = &mut bytes(memory, *area)[..items.len() * area.ty.width()];
         match area.ty {
             ScalarType::Boolean => gather_column::<bool>(to, rows, items, *column),
             ScalarType::Integer => gather_column::<i32>(to, rows, items, *column),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use wasm_encoder::{BlockType, InstructionSink, MemArg, ValType};
 
-use super::window::{Area, ListAreas, Window, width};
+use super::window::{Area, ListAreas, Window};
 use crate::code::{Instruction, Operand, Output, Program};
 use crate::scalar::{Scalar, ScalarType};
 
@@ -198,7 +198,7 @@ impl<'f> Function<'f> {
         code.iter().for_each(|instruction| self.instruction(instruction));
         behind(self);
         for ColumnLocals { ty, address, .. } in self.columns() {
-            let bytes = (GROUP as u64 * width(ty)) as i32;
+            let bytes = (GROUP * ty.width()) as i32;
             self.sink().local_get(address).i32_const(bytes).i32_add().local_set(address);
         }
         self.sink().local_get(all).local_get(faults).v128_or().local_set(all);
@@ -367,7 +367,7 @@ impl<'f> Function<'f> {
 
 /// The local with the place of the group in a column of this type.
 const fn offset(ty: ScalarType) -> u32 {
-    match width(ty) {
+    match ty.width() {
         1 => PLACE1,
         4 => PLACE4,
         _ => PLACE8,

@@ -92,15 +92,6 @@ impl Window {
     }
 }
 
-/// Bytes of a scalar in a column of the window.
-pub(crate) const fn width(ty: ScalarType) -> u64 {
-    match ty {
-        ScalarType::Boolean => 1,
-        ScalarType::Integer | ScalarType::Single => 4,
-        ScalarType::Double | ScalarType::Text => 8,
-    }
-}
-
 /// Areas, one behind the other.
 struct Areas {
     end: u64,
@@ -114,7 +105,7 @@ impl Areas {
     /// An area beyond the limit has a wrong address, but then no code is made.
     fn items(&mut self, ty: ScalarType, count: u64) -> Area {
         let address = self.end as u32;
-        self.end += (count * width(ty)).next_multiple_of(ALIGNMENT);
+        self.end += (count * ty.width() as u64).next_multiple_of(ALIGNMENT);
         Area { ty, address }
     }
 

@@ -110,7 +110,7 @@ impl Interface {
             let column =
                 InterfaceColumn { number, ty, start: len, count_max, path, type_text, name };
             columns.push(column);
-            len += width(ty) * BLOCK_ROWS;
+            len += ty.width() * BLOCK_ROWS;
         }
         match len {
             0 => Err(InterfaceError::NoColumns(element)),
@@ -170,7 +170,7 @@ impl Interface {
     pub(super) fn wrong_value(&self, block: &[u8], count: usize) -> Option<WrongValue> {
         self.columns.iter().find_map(|column| {
             let InterfaceColumn { ty, start, count_max, path, .. } = column;
-            let bytes = &block[*start..*start + count * width(*ty)];
+            let bytes = &block[*start..*start + count * ty.width()];
             let (row, what) = match (ty, count_max) {
                 (ScalarType::Boolean, _) => {
                     (bytes.iter().position(|byte| *byte > 1), "a byte that is neither 0 nor 1")
@@ -300,14 +300,6 @@ const fn scalar_type(ty: &Type) -> Option<ScalarType> {
         Type::Real(Single, _) => Some(ScalarType::Single),
         Type::Real(Double, _) => Some(ScalarType::Double),
         _ => None,
-    }
-}
-
-const fn width(ty: ScalarType) -> usize {
-    match ty {
-        ScalarType::Boolean => 1,
-        ScalarType::Integer | ScalarType::Single => 4,
-        ScalarType::Double | ScalarType::Text => 8,
     }
 }
 
