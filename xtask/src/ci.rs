@@ -55,12 +55,17 @@ struct Outcome {
 struct Tests {
     passed: u64,
     skipped: Vec<String>,
+    /// The names of those that failed, each with what it said when it panicked.
+    failed: Vec<(String, Vec<String>)>,
 }
+
+/// How many lines after a panic's first may belong to it: tests write at the same time.
+const LINES_OF_A_PANIC: usize = 12;
 
 const LINTS: &str = "clippy --locked --workspace --all-targets -- -D warnings";
 const DOCS: &str = "doc --locked --workspace --no-deps";
 const LOOM: &str = "test --locked --package hemiola-rt --release --lib --target-dir target/loom";
-const TESTS: &str = "test --locked --workspace";
+const TESTS: &str = "test --locked --workspace --no-fail-fast";
 /// What differs with the sandbox: its own tests, the runs with sandboxed units, and the ladder. The command with the
 /// feature has a target directory of its own, because it is built while the tests use the command without it.
 const SANDBOX: &str = "test --locked --package hemiola-sandbox --package hemiola-world-sandbox --package hemiola \
@@ -159,6 +164,12 @@ fn conclude(
         for line in &tests.skipped {
             writeln!(to, "           {line}")?;
         }
+        for (test, said) in &tests.failed {
+            writeln!(to, "           failed: {test}")?;
+            for line in said {
+                writeln!(to, "             {line}")?;
+            }
+        }
     }
     let skipped: usize = outcomes.iter().map(|outcome| outcome.tests.skipped.len()).sum();
     writeln!(to, "{skipped} skipped")?;
@@ -211,6 +222,7 @@ impl Step {
             Ok(Ok((sound, tests))) => {
                 self.tests.passed += tests.passed;
                 self.tests.skipped.extend(tests.skipped);
+                self.tests.failed.extend(tests.failed);
                 sound && all_sound
             }
             Ok(Err(error)) => {
@@ -286,18 +298,57 @@ fn watch(
 }
 
 fn pass_on(output: PipeReader, to: &mut dyn Write) -> Tests {
-    let mut tests = Tests::default();
+    let mut reader = TestReader::default();
     for line in BufReader::new(output).split(b'\n').map_while(Result::ok) {
         let line = String::from_utf8_lossy(&line);
         // The checks go on when the terminal is closed.
         let _ = writeln!(to, "{line}");
+        reader.read(&line);
+    }
+    reader.tests
+}
+
+/// Reads the output of test programs line by line.
+#[derive(Default)]
+struct TestReader {
+    tests: Tests,
+    /// What the tests of this program said when they panicked, by test. Some are expected to panic.
+    panics: Vec<(String, Vec<String>)>,
+    /// The lines are the names of the tests that failed.
+    is_in_failures: bool,
+}
+
+impl TestReader {
+    fn read(&mut self, line: &str) {
         if let Some(at) = line.find(SKIPPED) {
-            tests.skipped.push(line[at..].to_owned());
+            self.tests.skipped.push(line[at..].to_owned());
         }
         let passed = line.strip_prefix("test result: ok. ").and_then(|rest| rest.split(' ').next());
-        tests.passed += passed.and_then(|number| number.parse().ok()).unwrap_or(0);
+        self.tests.passed += passed.and_then(|number| number.parse().ok()).unwrap_or(0);
+        if line.starts_with("test result: ") {
+            self.is_in_failures = false;
+            self.panics.clear();
+        } else if line == "failures:" {
+            self.is_in_failures = true;
+        } else if let Some(test) = line.strip_prefix("    ").filter(|_| self.is_in_failures) {
+            let said = self.panics.iter().filter(|(thread, _)| thread == test);
+            let said = said.flat_map(|(_, lines)| lines.iter().cloned()).collect();
+            self.tests.failed.push((test.to_owned(), said));
+        } else if let Some(thread) = panicking_thread(line) {
+            self.panics.push((thread.to_owned(), vec![line.to_owned()]));
+        } else if let Some((_, lines)) = self.panics.last_mut()
+            && lines.len() <= LINES_OF_A_PANIC
+        {
+            lines.push(line.to_owned());
+        }
     }
-    tests
+}
+
+/// The thread of a line like `thread 'pages::opens' (4711) panicked at …`, which has the name of its test.
+fn panicking_thread(line: &str) -> Option<&str> {
+    let (_, rest) = line.split_once("thread '")?;
+    let (thread, rest) = rest.split_once('\'')?;
+    rest.contains(" panicked at ").then_some(thread)
 }
 
 #[cfg(test)]
@@ -334,7 +385,7 @@ mod tests {
     fn step_whose_tests_are_all_skipped_fails() {
         let step = |passed| {
             let skipped = vec!["skipped: needs gcc".to_owned()];
-            let tests = Tests { passed, skipped };
+            let tests = Tests { passed, skipped, ..Tests::default() };
             Outcome { name: "x", seconds: 0.0, sound: true, tests }.with_tests().sound
         };
         assert!(!step(1));
@@ -345,7 +396,7 @@ mod tests {
     fn skip_without_excuse_fails_only_when_all_is_required() {
         let check = |skipped: &str, require_all| {
             let skipped = vec![format!("{SKIPPED}{skipped}")];
-            let tests = Tests { passed: 5, skipped };
+            let tests = Tests { passed: 5, skipped, ..Tests::default() };
             let outcome = Outcome { name: "x", seconds: 0.0, sound: true, tests };
             let options = Options { require_all, ..Options::default() };
             conclude(&[outcome], options, &mut std::io::sink()).unwrap()
@@ -353,6 +404,24 @@ mod tests {
         assert!(check("gcc", false));
         assert!(!check("gcc", true));
         assert!(check(EXCUSABLE[0].0, true));
+    }
+
+    #[test]
+    fn failed_tests_are_named_at_the_end_with_what_they_said() {
+        let script = "echo 'test a ... ok'
+            echo \"thread 'expected::panic' (7) panicked at a.rs:1:2:\"; echo boom
+            echo \"test b ... thread 'pages::opens' (8) panicked at b.rs:3:4:\"; echo 'no page'
+            echo; echo 'failures:'; echo; echo 'failures:'; echo '    pages::opens'; echo
+            echo 'test result: FAILED. 2 passed; 1 failed'; echo '    no failure'; exit 101";
+        let (sound, tests) = watch(shell(script), std::io::sink(), AFTERMATH).unwrap();
+        assert_eq!(tests.failed.len(), 1, "{tests:?}");
+        let mut page = Vec::new();
+        let outcome = Outcome { name: "tests", seconds: 0.0, sound, tests };
+        assert!(!conclude(&[outcome], Options::default(), &mut page).unwrap());
+        let page = String::from_utf8(page).unwrap();
+        assert!(page.contains("failed: pages::opens\n"), "{page}");
+        assert!(page.contains("b.rs:3:4:\n             no page\n"), "{page}");
+        assert!(!page.contains("boom"), "{page}");
     }
 
     #[test]
