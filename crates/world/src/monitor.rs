@@ -28,6 +28,14 @@ pub struct Interest {
     pub effect: Effect,
 }
 
+impl Interest {
+    /// What decides, apart from arguments, which monitors are like each other: element, properties and constraint.
+    pub(crate) fn view(&self) -> (ElementId, &[u32], Option<FunctionId>) {
+        let constraint = self.constraint.as_ref().map(|(function, _)| *function);
+        (self.element, &self.properties, constraint)
+    }
+}
+
 /// What became of the rows of a monitor, over all steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MonitorCounts {

@@ -494,15 +494,22 @@ impl World {
         }
         let past = Past::new(&to, &updates);
         let (mut monitors, mut ended) = (BTreeMap::new(), Vec::new());
+        // Most monitors of an element watch the same properties by the same constraint.
+        let mut continuations = BTreeMap::new();
         for (id, monitor) in &self.monitors {
-            match self.continued(monitor, &to, (conversion, correspondence), &constraints) {
+            let view = monitor.interest.view();
+            let continuation = continuations.entry(view).or_insert_with(|| {
+                self.continuation(monitor, &to, (conversion, correspondence), &constraints)
+            });
+            match continuation {
                 None => ended.push((*id, monitor.counts)),
-                Some((monitor, is_same)) => {
-                    monitors.insert(*id, monitor);
-                    kept.told.extend((!is_same).then_some(*id));
+                Some(continuation) => {
+                    monitors.insert(*id, continuation.of(monitor));
+                    kept.told.extend((!continuation.is_same).then_some(*id));
                 }
             }
         }
+        drop(continuations);
         let parts = Parts { universe: to, updates, constraints, tables, past, monitors };
         Ok(Prepared { parts, ended, kept })
     }
@@ -614,15 +621,14 @@ impl World {
         Err(RedefineError::NoValue { property, entity, fault, others: faults.len() })
     }
 
-    /// A monitor under another definition, and whether it goes on with the rows that it was sent; `None` if the
-    /// definition does not have what it watches.
-    fn continued(
+    /// How a monitor goes on under another definition; `None` if the definition does not have what it watches.
+    fn continuation(
         &self,
         monitor: &Monitor,
         to: &Universe,
         (conversion, correspondence): (&Conversion, &Correspondence),
         constraints: &BTreeMap<FunctionId, Constraint>,
-    ) -> Option<(Monitor, bool)> {
+    ) -> Option<Continuation> {
         let comes_from = |origin: &Option<Origin>, id| {
             origin.as_ref().is_some_and(|origin| origin.element == id)
         };
@@ -645,17 +651,16 @@ impl World {
         let properties = properties.map(|at| shared.property(*at)).collect::<Option<Vec<u32>>>()?;
         let constraint = match &monitor.interest.constraint {
             None => None,
-            // Its arguments move when the definitions change places.
-            Some((id, _)) => Some((shared.constraint(*id)?, Vec::new())),
+            Some((id, _)) => Some(shared.constraint(*id)?),
         };
-        let after = constraint.as_ref().map(|(id, _)| &constraints[id]);
+        let after = constraint.as_ref().map(|id| &constraints[id]);
         let known = read(monitor.constraint(&self.constraints), &shared.starts);
         let read = read(after, &shape.starts);
         let mut is_same = known.len() == read.len();
         let sent = monitor.interest.properties.iter().zip(&properties);
         let sent = sent.map(|(old, new)| ((*old, 0), (*new, 0)));
         let pairs: Vec<_> = sent.chain(known.into_iter().zip(read)).collect();
-        let mut watched = BTreeMap::new();
+        let mut watched = Vec::new();
         for (id, _) in ids.filter(|(id, _)| watches(*id)) {
             let shared = &correspondence.elements[id.index()].shared;
             is_same &= shared.as_ref().is_none_or(|shared| {
@@ -663,13 +668,38 @@ impl World {
                     |(old, new): &(Place, Place)| old.1 == new.1 && shared.stays(old.0, new.0);
                 pairs.iter().all(stays)
             });
-            watched.insert(id, Watched::default());
+            watched.push(id);
         }
-        let sent = properties.iter().flat_map(|at| shape.columns(*at)).collect();
-        let effect = monitor.interest.effect.clone();
-        let interest = Interest { element, properties, constraint, effect };
-        let (arguments, counts, paced) = (Vec::new(), monitor.counts, None);
-        Some((Monitor { interest, columns: sent, arguments, counts, watched, paced }, is_same))
+        let columns = properties.iter().flat_map(|at| shape.columns(*at)).collect();
+        Some(Continuation { element, properties, constraint, columns, watched, is_same })
+    }
+}
+
+/// How the monitors of some properties of an element go on under another definition.
+struct Continuation {
+    element: ElementId,
+    properties: Vec<u32>,
+    constraint: Option<FunctionId>,
+    /// The columns that they are sent.
+    columns: Vec<u32>,
+    /// The elements that they watch.
+    watched: Vec<ElementId>,
+    /// Whether they go on with the rows that they were sent.
+    is_same: bool,
+}
+
+impl Continuation {
+    /// A monitor under the other definition. Arguments and the rows last sent move when the definitions change places.
+    fn of(&self, monitor: &Monitor) -> Monitor {
+        let interest = Interest {
+            element: self.element,
+            properties: self.properties.clone(),
+            constraint: self.constraint.map(|id| (id, Vec::new())),
+            effect: monitor.interest.effect.clone(),
+        };
+        let watched = self.watched.iter().map(|id| (*id, Watched::default())).collect();
+        let (columns, counts) = (self.columns.clone(), monitor.counts);
+        Monitor { interest, columns, arguments: Vec::new(), counts, watched, paced: None }
     }
 }
 
