@@ -7,72 +7,17 @@ use std::sync::{Mutex, PoisonError};
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use hemiola_rt::sys::team::Team;
-use hemiola_units::Random;
-use hemiola_world::{Change, Effect, Interest, MonitorId, Workers, World};
-use hemiola_world_lang::{Sources, Value, check};
+use hemiola_world::Workers;
 use hemiola_world_sandbox::ColumnEngine;
+use mover_world::{DT, EDGE, MOVED, Point, ROWS, SIDE, scene, world};
 
-const ROWS: usize = 100_000;
+mod mover_world;
+
 /// Rows of a block of the plain loops.
 const BLOCK: usize = 2_048;
-const EDGE: f64 = 1_000.0;
-/// Side of the box of a monitor.
-const SIDE: f32 = 400.0;
-/// A row is sent again when it has moved farther.
-const MOVED: f32 = 1.0;
-const DT: f64 = 0.05;
 /// Tiers and numbers of workers.
 const TURNS: [(&str, usize); 4] =
     [("interpreter", 1), ("interpreter", 2), ("compiled", 1), ("compiled", 2)];
-
-const WORLD: &str = "universe bench {
-  element mover {
-    property position : real32[3];
-    property velocity : real32[3];
-    update(dt : real32<s>) {
-      position += velocity * (dt / 1<s>);
-      for each axis in [0, 1, 2] {
-        if position[axis] < 0 or position[axis] > 1000 {
-          velocity[axis] = -velocity[axis];
-        }
-      }
-    }
-    constraint near(low : real32[3], high : real32[3], moved : real32) =
-      inside(position, low, high) and distance(position, last_sent.position) > moved;
-  }
-}";
-
-type Point = [f32; 3];
-
-/// Positions and velocities, and the lowest corners of the boxes of the monitors.
-fn scene(monitors: u32) -> (Vec<[Point; 2]>, Vec<Point>) {
-    let mut random = Random::from_seed(2);
-    let mut point = |low, high| [(); 3].map(|()| random.between(low, high) as f32);
-    let rows = (0..ROWS).map(|_| [point(0.0, EDGE), point(-20.0, 20.0)]).collect();
-    (rows, (0..monitors).map(|_| point(0.0, EDGE - f64::from(SIDE))).collect())
-}
-
-fn world(monitors: u32) -> World {
-    let sources = Sources::of("bench.uml", WORLD).expect("it is short");
-    let universe = check(&sources, None).expect("it is sound").universes.remove(0);
-    let element = universe.element_named("mover").expect("it is there");
-    let constraint = universe.elements[element.index()].constraints[0];
-    let mut world = World::new(universe).expect("it has code");
-    let value = |point: Point| Value::Items(point.map(Value::Single).to_vec());
-    let (rows, boxes) = scene(monitors);
-    for row in rows {
-        let row = Value::Row(row.map(value).to_vec());
-        world.submit(Change::Construct(element, row)).expect("it fits");
-    }
-    for (id, low) in (0..).zip(boxes) {
-        let arguments = vec![value(low), value(low.map(|x| x + SIDE)), Value::Single(MOVED)];
-        let constraint = Some((constraint, arguments));
-        let interest = Interest { element, properties: vec![0], constraint, effect: Effect::None };
-        world.submit(Change::Register(MonitorId(id), interest)).expect("it fits");
-    }
-    world.apply(&mut |_| {});
-    world
-}
 
 /// The same world as plain loops.
 struct Plain {

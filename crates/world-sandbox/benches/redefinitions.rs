@@ -5,71 +5,16 @@ use std::time::{Duration, Instant};
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use hemiola_rt::sys::team::Team;
-use hemiola_units::{Random, Span};
-use hemiola_world::{
-    Change, Desk, Effect, Event, History, Interest, MonitorId, Order, Reply, Request, Turn,
-    Workers, World,
-};
-use hemiola_world_lang::{Sources, Value, check};
+use hemiola_units::Span;
+use hemiola_world::{Desk, Event, History, Order, Reply, Request, Turn, Workers, World};
 use hemiola_world_sandbox::ColumnEngine;
+use mover_world::{DT, sources, world};
 
-const ROWS: usize = 100_000;
-const EDGE: f64 = 1_000.0;
-/// Side of the box of a monitor.
-const SIDE: f32 = 400.0;
-const DT: f64 = 0.05;
+mod mover_world;
+
 const WORKERS: usize = 2;
 /// Steps between two redefinitions, which fill the caches with rows.
 const BETWEEN: usize = 4;
-
-/// The world whose movers have this speed.
-fn text(factor: f64) -> String {
-    format!(
-        "universe bench {{
-  element mover {{
-    property position : real32[3];
-    property velocity : real32[3];
-    update(dt : real32<s>) {{
-      position += velocity * (dt / 1<s>) * {factor:.3};
-      for each axis in [0, 1, 2] {{
-        if position[axis] < 0 or position[axis] > 1000 {{
-          velocity[axis] = -velocity[axis];
-        }}
-      }}
-    }}
-    constraint near(low : real32[3], high : real32[3], moved : real32) =
-      inside(position, low, high) and distance(position, last_sent.position) > moved;
-  }}
-}}"
-    )
-}
-
-fn sources(factor: f64) -> Sources {
-    Sources::of("bench.uml", text(factor)).expect("it is short")
-}
-
-fn world(monitors: u32) -> World {
-    let universe = check(&sources(1.0), None).expect("it is sound").universes.remove(0);
-    let element = universe.element_named("mover").expect("it is there");
-    let constraint = universe.elements[element.index()].constraints[0];
-    let mut world = World::new(universe).expect("it has code");
-    let mut random = Random::from_seed(2);
-    let value = |point: [f32; 3]| Value::Items(point.map(Value::Single).to_vec());
-    let mut point = |low, high| [(); 3].map(|()| random.between(low, high) as f32);
-    for _ in 0..ROWS {
-        let row = Value::Row(vec![value(point(0.0, EDGE)), value(point(-20.0, 20.0))]);
-        world.submit(Change::Construct(element, row)).expect("it fits");
-    }
-    for id in 0..monitors {
-        let low = point(0.0, EDGE - f64::from(SIDE));
-        let arguments = vec![value(low), value(low.map(|x| x + SIDE)), Value::Single(1.0)];
-        let constraint = Some((constraint, arguments));
-        let interest = Interest { element, properties: vec![0], constraint, effect: Effect::None };
-        world.submit(Change::Register(MonitorId(id), interest)).expect("it fits");
-    }
-    world.apply(&mut |_| {});
-    world
-}
 
 /// A universe that runs, and the desk that redefines it.
 struct Run {
