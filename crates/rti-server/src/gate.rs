@@ -5,6 +5,9 @@
 //! and carried out; the others wait in the order in which they had to stop. So the memory stays below the limit plus
 //! one message, and every message arrives in the end. A session that stops in the middle of its message while others
 //! wait [loses its turn](Gate::pass_on).
+//!
+//! Large messages that another thread drops are in memory as well. Beyond the limit, no session begins its turn before
+//! they are gone.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -14,6 +17,9 @@ use hemiola_rti::SessionId;
 pub(crate) struct Gate {
     /// Bytes of the large message of each session that has one.
     held: BTreeMap<SessionId, usize>,
+    /// Bytes that another thread drops.
+    leaving: usize,
+    /// The sum of both.
     total: usize,
     /// The session that is read although the limit is exceeded.
     turn: Option<SessionId>,
@@ -32,7 +38,7 @@ impl Gate {
         if self.total <= len_max || self.turn == Some(session) {
             return true;
         }
-        if self.turn.is_none() {
+        if self.turn.is_none() && self.leaving == 0 {
             self.turn = Some(session);
             return true;
         }
@@ -63,6 +69,13 @@ impl Gate {
         self.next(len_max)
     }
 
+    /// This much is with the thread that drops it, in bytes. Returns the sessions that are read on.
+    pub(crate) fn leave(&mut self, len: usize, len_max: usize) -> Vec<SessionId> {
+        self.total = self.total - self.leaving + len;
+        self.leaving = len;
+        self.next(len_max)
+    }
+
     /// Whether it is this session's turn and others wait for it.
     pub(crate) fn delays_others(&self, session: SessionId) -> bool {
         self.turn == Some(session) && !self.waiting.is_empty()
@@ -88,7 +101,7 @@ impl Gate {
         if self.total <= len_max {
             return self.waiting.drain(..).collect();
         }
-        if self.turn.is_none() {
+        if self.turn.is_none() && self.leaving == 0 {
             self.turn = self.waiting.pop_front();
             return self.turn.into_iter().collect();
         }
@@ -97,7 +110,7 @@ impl Gate {
 
     /// Checks the sum of all messages.
     pub(crate) fn check_invariants(&self) {
-        assert_eq!(self.total, self.held.values().sum::<usize>());
+        assert_eq!(self.total, self.leaving + self.held.values().sum::<usize>());
     }
 }
 
@@ -119,6 +132,23 @@ mod tests {
         assert_eq!(gate.hold(a, 0, MAX), [b]);
         assert_eq!([c, b].map(|one| gate.admits(one, MAX)), [false, true]);
         assert_eq!(gate.hold(b, 0, MAX), [c], "below the limit, all go on");
+        gate.check_invariants();
+    }
+
+    #[test]
+    fn beyond_the_limit_what_is_dropped_is_waited_for() {
+        let mut gate = Gate::default();
+        let [a, b] = [1, 2].map(SessionId);
+        assert_eq!(gate.leave(60, MAX), []);
+        assert!(gate.admits(a, MAX), "there is room");
+        gate.hold(a, 60, MAX);
+        assert_eq!([a, b].map(|one| gate.admits(one, MAX)), [false, false]);
+        assert_eq!(gate.leave(50, MAX), [], "120 bytes before, and 110 now");
+        assert_eq!(gate.leave(0, MAX), [a, b]);
+        gate.hold(b, 60, MAX);
+        assert_eq!([a, b].map(|one| gate.admits(one, MAX)), [true, false]);
+        assert_eq!(gate.leave(10, MAX), [], "the turn has begun");
+        assert!(gate.admits(a, MAX));
         gate.check_invariants();
     }
 

@@ -19,6 +19,7 @@
 mod chunk;
 mod connection;
 mod denials;
+mod discards;
 mod fit;
 mod gate;
 mod listeners;

@@ -189,7 +189,8 @@ pub trait Network {
     /// with [`Server::prepared`](crate::Server::prepared).
     fn prepare(&mut self, lane: Lane, session: SessionId, job: Preparation);
 
-    /// Drops something outside the loop, because that may take milliseconds.
+    /// Drops something outside the loop, because that may take milliseconds. The shell confirms it with
+    /// [`Server::discarded`](crate::Server::discarded); large messages may wait for that.
     fn discard(&mut self, unneeded: Retired);
 
     /// Stores a part of a session's spool in its file, outside the loop; the shell confirms it with

@@ -118,11 +118,11 @@ impl Preparations {
         self.lanes.iter().map(|lane| lane.memory).sum()
     }
 
-    /// The lane is free. Returns the federation of its job.
-    pub(crate) fn finish(&mut self, lane: Lane) -> String {
+    /// The lane is free. Returns the federation of its job, and its memory that was on the account, in bytes.
+    pub(crate) fn finish(&mut self, lane: Lane) -> (String, usize) {
         let state = &mut self.lanes[lane as usize];
-        state.memory = 0;
-        state.running.take().expect("only a job that was started finishes")
+        let federation = state.running.take().expect("only a job that was started finishes");
+        (federation, std::mem::take(&mut state.memory))
     }
 
     /// Returns the federation whose first job a lane takes next.
@@ -208,7 +208,7 @@ mod tests {
         queue.add(SessionId(2), "Shared", 1);
         queue.add(SessionId(3), "Shared", 1);
         assert_eq!(start_all(&mut queue), [(Lane::Main, 1)]);
-        assert_eq!(queue.finish(Lane::Main), "Shared");
+        assert_eq!(queue.finish(Lane::Main), ("Shared".to_owned(), 1));
         assert_eq!(start_all(&mut queue), [(Lane::Express, 2)]);
         queue.finish(Lane::Express);
         assert_eq!(start_all(&mut queue), [(Lane::Express, 3)]);
@@ -222,6 +222,6 @@ mod tests {
         queue.forget(SessionId(1));
         assert_eq!(start_all(&mut queue), [(Lane::Express, 2)]);
         queue.forget(SessionId(2));
-        assert_eq!(queue.finish(Lane::Express), "A");
+        assert_eq!(queue.finish(Lane::Express), ("A".to_owned(), 1));
     }
 }

@@ -26,6 +26,7 @@ use turn::Due;
 
 use crate::connection::Connection;
 use crate::denials::Denials;
+use crate::discards::Discards;
 use crate::gate::Gate;
 use crate::listeners::Listeners;
 use crate::meter::Meter;
@@ -82,6 +83,7 @@ pub struct Server {
     connections: Connections,
     sessions: Sessions,
     gate: Gate,
+    discards: Discards,
     preparations: Preparations,
     schedule: Schedule,
     statistics: Statistics,
@@ -216,6 +218,7 @@ impl Server {
                 trimmed: now,
             },
             gate: Gate::default(),
+            discards: Discards::default(),
             preparations: Preparations::default(),
             schedule: Schedule {
                 ready: Vec::new(),

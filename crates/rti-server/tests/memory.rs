@@ -12,6 +12,7 @@ use hemiola_rti_server::{MEMORY_MIN, Settings};
 use hemiola_units::{Bytes, Span};
 
 use crate::federate::{Federate, fom, update};
+use crate::models::{create, module};
 use crate::world::World;
 
 const MIB: usize = 1 << 20;
@@ -86,6 +87,41 @@ fn in_time(world: &mut World) -> (Federate, Federate, impl Fn(u32) -> Call + use
         })
     };
     (sender, receiver, far)
+}
+
+/// A session that ends gives the call away that waited for its object model. While nothing is dropped, only as many
+/// large calls are received as fit.
+#[test]
+fn large_calls_that_another_thread_drops_are_in_memory_until_it_has() {
+    let mut world = World::new(3, settings());
+    world.links.is_starved = true;
+    let mut busy = Federate::connect(&mut world);
+    busy.send(&world, create("Busy", module("Large", MIB)));
+    while memory(&world).preparations == 0 {
+        busy.step(&mut world);
+        world.turn();
+    }
+    for number in 0..20 {
+        let mut attacker = Federate::connect(&mut world);
+        let session = world.server.report().sessions.iter().map(|one| one.number).max().unwrap();
+        attacker.send(&world, create(&format!("F{number}"), module("Large", MIB)));
+        for _ in 0..40 {
+            attacker.step(&mut world);
+            world.turn();
+        }
+        let operator = world.connect_locally().unwrap();
+        world.send(operator, format!("evict 1 {session}\n").as_bytes());
+        world.turns(10);
+    }
+    let leaving = world.links.leaving.len();
+    assert!(
+        (1..8).contains(&leaving),
+        "{leaving} calls of 1 MiB are in memory, and 8 MiB are allowed"
+    );
+    world.links.is_starved = false;
+    let mut next = Federate::connect(&mut world);
+    assert_eq!(next.call(&mut world, create("Next", module("Next", MIB))), Ok(Reply::Done));
+    assert!(world.links.leaving.len() <= 2, "the others were dropped");
 }
 
 #[test]
@@ -167,6 +203,8 @@ fn one_session_cannot_fill_the_memory_with_federations() {
         let destroy = FederationCall::DestroyFederationExecution { federation_name };
         assert_eq!(other.call(&mut world, destroy), Ok(Reply::Done));
     }
+    // They are dropped one by one.
+    world.turns(created);
     assert!(memory(&world).federations < MIB, "{:?}", memory(&world));
 }
 

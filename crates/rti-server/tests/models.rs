@@ -10,7 +10,7 @@ use crate::federate::{Federate, fom};
 use crate::world::World;
 
 /// A valid module of at least this length that defines one class.
-fn module(name: &str, len: usize) -> FomModule {
+pub(crate) fn module(name: &str, len: usize) -> FomModule {
     let content = format!(
         r#"<objectModel xmlns="http://standards.ieee.org/IEEE1516-2025"><objects><objectClass>
         <name>HLAobjectRoot</name><objectClass><name>{name}</name></objectClass></objectClass></objects>
@@ -20,7 +20,7 @@ fn module(name: &str, len: usize) -> FomModule {
     FomModule::File { name: format!("{name}.xml"), content: content.into() }
 }
 
-fn create(federation: &str, fom_module: FomModule) -> FederationCall {
+pub(crate) fn create(federation: &str, fom_module: FomModule) -> FederationCall {
     FederationCall::CreateFederationExecution { federation_name: federation.into(), fom_module }
 }
 

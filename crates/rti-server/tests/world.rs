@@ -90,8 +90,11 @@ pub(crate) struct Links {
     secrets: u64,
     /// The job of each thread that reads object models.
     lanes: [Option<Job>; 2],
-    /// The number of values that were given away to be dropped.
+    /// The number of values that were given away to be dropped, and those that have not been dropped yet.
     pub(crate) discarded: usize,
+    pub(crate) leaving: Vec<Retired>,
+    /// Whether the threads that read models and drop values get no processor.
+    pub(crate) is_starved: bool,
     /// The files of spools, and what the thread that writes and reads them has to do.
     files: BTreeMap<(SessionId, u64), Vec<u8>>,
     file_jobs: VecDeque<FileJob>,
@@ -204,8 +207,9 @@ impl Network for Links {
         assert!(before.is_none(), "a lane gets one job at a time");
     }
 
-    fn discard(&mut self, _: Retired) {
+    fn discard(&mut self, unneeded: Retired) {
         self.discarded += 1;
+        self.leaving.push(unneeded);
     }
 
     fn store(&mut self, session: SessionId, chunk: u64, messages: SpoolChunk) {
@@ -363,7 +367,13 @@ impl World {
         self.now += TURN;
         let calls_before = self.server.summary().calls;
         self.server.begin_turn(self.now);
-        self.read_models();
+        if !self.links.is_starved {
+            self.read_models();
+            if !self.links.leaving.is_empty() {
+                self.links.leaving.remove(0);
+                self.server.discarded();
+            }
+        }
         if self.random.below(2) == 0 {
             self.work_on_files();
         }

@@ -21,6 +21,8 @@ pub(crate) enum Command {
     Report(SyncSender<Report>),
     /// Carry out the call of this session, whose object model has been merged; or the message of a panic.
     Prepared(Lane, SessionId, Result<Prepared, String>),
+    /// Something that was given away has been dropped.
+    Discarded,
     /// A part of a session's spool has been written to its file, or not, with the reason.
     Stored(SessionId, u64, Result<(), String>),
     /// A part of a session's spool has been read, or not, with the reason.

@@ -238,6 +238,7 @@ impl Server {
                 Command::Prepared(lane, session, result) => {
                     self.core.prepared(&mut self.network, lane, session, result);
                 }
+                Command::Discarded => self.core.discarded(),
                 Command::Stored(session, chunk, result) => self.core.stored(session, chunk, result),
                 Command::Loaded(session, chunk, result) => self.core.loaded(session, chunk, result),
                 Command::ImageStored(request, result) => self.core.image_stored(request, result),

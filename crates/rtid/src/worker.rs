@@ -1,5 +1,6 @@
-//! The threads that read and merge object models: that takes seconds for large ones, and other federates must not wait.
-//! They decide nothing: each lane runs what it is given, one job after the other.
+//! The threads that read and merge object models, and one that drops what is no longer needed: that takes seconds for
+//! large ones, and other federates must not wait. They decide nothing: each runs what it is given, one job after the
+//! other.
 
 use std::any::Any;
 use std::io;
@@ -17,11 +18,12 @@ use crate::mailbox::{Command, Mailbox};
 
 pub(crate) type Job = Box<dyn FnOnce() + Send>;
 
-/// One thread per lane. They end after their present job when this is dropped.
+/// One thread per lane, and the one that drops things. They end after their present job when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Workers {
     express: Sender<Job>,
     main: Sender<Job>,
+    discards: Sender<Job>,
     mailbox: Arc<Mailbox>,
 }
 
@@ -29,8 +31,9 @@ impl Workers {
     /// Starts the threads. They post their results to the mailbox.
     /// After each job, a thread calls `finish`.
     pub(crate) fn start(mailbox: Arc<Mailbox>, finish: fn()) -> io::Result<Self> {
-        let [express, main] = ["rti-models-small", "rti-models"].map(|name| start(name, finish));
-        Ok(Self { express: express?, main: main?, mailbox })
+        let names = ["rti-models-small", "rti-models", "rti-discards"];
+        let [express, main, discards] = names.map(|name| start(name, finish));
+        Ok(Self { express: express?, main: main?, discards: discards?, mailbox })
     }
 
     /// Reads and merges object models for a call of this session.
@@ -40,7 +43,11 @@ impl Workers {
 
     fn run(&self, lane: Lane, session: SessionId, job: impl FnOnce() -> Prepared + Send + 'static) {
         let mailbox = Arc::clone(&self.mailbox);
-        self.give(lane, move || {
+        let jobs = match lane {
+            Lane::Express => &self.express,
+            Lane::Main => &self.main,
+        };
+        give(jobs, move || {
             // A panic fails this call only. The job owns all it touches, so nothing is left half changed.
             let result = catch_unwind(AssertUnwindSafe(job)).map_err(|panic| message(&*panic));
             // Nobody waits once the server has stopped.
@@ -48,20 +55,19 @@ impl Workers {
         });
     }
 
-    /// Drops something. It waits behind large models, as only what they need is worth dropping here.
+    /// Drops something, and posts that it is gone.
     pub(crate) fn discard(&self, unneeded: Retired) {
-        self.give(Lane::Main, || {
+        let mailbox = Arc::clone(&self.mailbox);
+        give(&self.discards, move || {
             let _ = catch_unwind(AssertUnwindSafe(|| drop(unneeded)));
+            // Nobody waits once the server has stopped.
+            let _ = mailbox.post(Command::Discarded);
         });
     }
+}
 
-    fn give(&self, lane: Lane, job: impl FnOnce() + Send + 'static) {
-        let jobs = match lane {
-            Lane::Express => &self.express,
-            Lane::Main => &self.main,
-        };
-        jobs.send(Box::new(job)).expect("the thread runs until the sender is dropped");
-    }
+fn give(jobs: &Sender<Job>, job: impl FnOnce() + Send + 'static) {
+    jobs.send(Box::new(job)).expect("the thread runs until the sender is dropped");
 }
 
 /// Starts a thread that runs jobs until their sender is dropped, and calls `finish` after each.
@@ -96,7 +102,7 @@ mod tests {
         for session in 1..=2 {
             workers.run(Lane::Express, SessionId(session), || panic!("planted"));
         }
-        workers.give(Lane::Express, move || sender.send(()).unwrap());
+        give(&workers.express, move || sender.send(()).unwrap());
         receiver.recv().unwrap();
         let posted: Vec<(u64, String)> = mailbox
             .take()

@@ -312,8 +312,9 @@ impl Server {
         session.ending.is_over = true;
         if let Some(preparing) = session.calls.preparing.take() {
             self.preparations.forget(id);
-            network.discard(Box::new(preparing.call));
+            self.discard(network, preparing.call, preparing.memory);
         }
+        let Some(session) = self.sessions.by_id.get_mut(&id) else { return };
         session.spool = Spool::default();
         let eviction = session.ending.eviction;
         let deadline = session.protocol.deadline();

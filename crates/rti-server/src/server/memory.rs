@@ -31,7 +31,8 @@ impl Server {
     /// What the kernel may take with a call of this length.
     pub(super) fn room(&self, call_len: usize) -> Room {
         let whole = self.settings.memory_max;
-        let left = whole.saturating_sub(self.memory_used() - self.kernel.memory_len());
+        let others = self.memory_used() - self.kernel.memory_len() + self.discards.memory();
+        let left = whole.saturating_sub(others);
         // Federations that are being dropped are no longer the kernel's, and still hold memory.
         let kernel = left.min(whole - whole / 4).saturating_sub(self.kernel.retired_len());
         Room { kernel, session: self.settings.session_memory_max, call_len }
@@ -98,9 +99,9 @@ impl Server {
         self.sessions.preparing + self.preparations.memory()
     }
 
-    /// The memory that nobody uses, in bytes. Federations that are being dropped still hold theirs.
+    /// The memory that nobody uses, in bytes. Federations and calls that are being dropped still hold theirs.
     pub(super) fn left(&self) -> usize {
-        let used = self.memory_used() + self.kernel.retired_len();
+        let used = self.memory_used() + self.kernel.retired_len() + self.discards.memory();
         self.settings.memory_max.saturating_sub(used)
     }
 

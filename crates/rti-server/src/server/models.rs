@@ -1,5 +1,7 @@
 //! Calls that bring object models: they wait until these have been read and merged outside the loop.
 
+use std::any::Any;
+
 use hemiola_fedpro::{RequestId, message};
 use hemiola_hla::{Call, Exception, Refusal};
 use hemiola_rti::{Input, Preparation, Prepared, Retired, SessionId};
@@ -46,7 +48,7 @@ impl Server {
             let call = &preparing.call;
             // The federation may have changed since the call was queued.
             let Some(preparation) = self.kernel.preparation(job.session, call) else {
-                self.carry_out_prepared(network, job.session, None);
+                self.carry_out_prepared(network, job.session, None, 0);
                 continue;
             };
             let work = preparation.work();
@@ -69,11 +71,11 @@ impl Server {
         session: SessionId,
         result: Result<Prepared, String>,
     ) {
-        let federation = self.preparations.finish(lane);
+        let (federation, memory) = self.preparations.finish(lane);
         self.schedule.preparations_due = true;
         let found = self.sessions.by_id.get_mut(&session);
         let Some(preparing) = found.and_then(|found| found.calls.preparing.as_mut()) else {
-            network.discard(Box::new(result));
+            self.discard(network, result, memory);
             return;
         };
         let prepared = match result {
@@ -89,36 +91,46 @@ impl Server {
             for line in prepared.irregularities() {
                 tracing::warn!(session = session.0, federation, "irregular object model: {line}");
             }
-            self.carry_out_prepared(network, session, Some(prepared));
+            self.carry_out_prepared(network, session, Some(prepared), memory);
             return;
         }
-        network.discard(Box::new(prepared));
-        if preparing.attempts == ATTEMPTS_MAX {
+        let attempts = preparing.attempts;
+        preparing.attempts += 1;
+        let job = self.kernel.preparation(session, &preparing.call);
+        self.discard(network, prepared, memory);
+        if attempts == ATTEMPTS_MAX {
             let details = "the federation changed each time its object model had been merged";
             self.refuse_prepared(network, session, format!("{details}: call again"));
             return;
         }
-        preparing.attempts += 1;
-        let job = self.kernel.preparation(session, &preparing.call);
         let work = job.map_or(0, |job| job.work());
         self.preparations.add(session, &federation, work);
     }
 
-    /// Carries out a call that has waited for its object model, or that no longer needs it.
+    /// Carries out a call that has waited for its object model, which takes this much memory, or that no longer needs
+    /// it.
     fn carry_out_prepared(
         &mut self,
         network: &mut dyn Network,
         id: SessionId,
         prepared: Option<Prepared>,
+        memory: usize,
     ) {
-        let Some(preparing) = self.take_preparing(id) else { return };
+        let Some(PreparingCall { request, call, memory: call_memory, .. }) =
+            self.take_preparing(id)
+        else {
+            return;
+        };
         if self.sessions.by_id[&id].is_ending() {
-            network.discard(Box::new((preparing.call, prepared)));
+            self.discard(network, (call, prepared), call_memory + memory);
         } else {
             if let Some(prepared) = prepared {
                 self.input(Input::Prepared(prepared));
             }
-            self.carry_out(id, (preparing.request, true), preparing.call, 0);
+            // The kernel drops the call, but not the memory of its modules, which this copy shares.
+            let modules = call.clone();
+            self.carry_out(id, (request, true), call, 0);
+            self.discard(network, modules, call_memory);
         }
         self.drive(network, id);
     }
@@ -126,7 +138,7 @@ impl Server {
     fn refuse_prepared(&mut self, network: &mut dyn Network, id: SessionId, details: String) {
         let Some(preparing) = self.take_preparing(id) else { return };
         self.refuse_call(id, preparing.request, &Exception::RTIinternalError.because(details));
-        network.discard(Box::new(preparing.call));
+        self.discard(network, preparing.call, preparing.memory);
         self.drive(network, id);
     }
 
@@ -139,6 +151,23 @@ impl Server {
         let reply = message::encode_reply(0, &Err(refusal.clone()));
         self.send_response(id, request, reply);
         self.mark(id, PendingOutput::Urgent);
+    }
+
+    /// Has something dropped outside the loop that takes this much memory, in bytes.
+    pub(super) fn discard(
+        &mut self,
+        network: &mut dyn Network,
+        unneeded: impl Any + Send,
+        memory: usize,
+    ) {
+        network.discard(self.discards.add(unneeded, memory));
+        self.discarded();
+    }
+
+    /// Something that was [given away](Network::discard) has been dropped: there is room again.
+    pub fn discarded(&mut self) {
+        let released = self.gate.leave(self.discards.memory(), self.settings.incoming_len_max);
+        self.read_again(released);
     }
 
     /// Has everything dropped that the kernel no longer needs.
