@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use hemiola_fedpro::frame::BLOCK_LEN;
+use hemiola_fedpro::session::End;
 use hemiola_fedpro::{SessionId, message};
 use hemiola_hla::call::FederationCall;
 use hemiola_hla::data::{
@@ -27,6 +28,10 @@ use crate::services::time::TimeRequest;
 /// The pause between two attempts to connect.
 const ATTEMPT_EVERY: Span = Span::from_millis(50);
 
+/// How often a connection is opened again that the RTI has closed without an answer. An RTI with many connections that
+/// have not said what they are for closes the oldest of them for the next one, and this one may be slow.
+const REOPENED_MAX: u32 = 2;
+
 /// A federate that is connected to an RTI.
 ///
 /// It has no thread of its own: a call blocks until its reply arrives, and callbacks are delivered when they are
@@ -47,18 +52,28 @@ pub struct Federate {
 }
 
 impl Federate {
-    /// Connects to the RTI at an address (clause 4.2).
+    /// Connects to the RTI at an address (clause 4.2). A connection that is opened and closed again without an answer,
+    /// as an RTI does that has too many, is tried twice more.
     ///
     /// # Errors
     /// [`Error::Unreachable`] if no RTI answers within [`connect_timeout`](Options::connect_timeout); the exceptions of
     /// `connect`.
     pub fn connect(address: &RtiAddress, options: Options) -> Result<Self, Error> {
         let until = MonotonicClock.now() + options.connect_timeout;
+        let mut reopened = 0;
         loop {
+            let began = MonotonicClock.now();
             match Self::open(Link::to(address)?, &options) {
                 Ok(driver) => return Self::begin(driver, options),
                 Err((failure, error)) => {
                     let now = MonotonicClock.now();
+                    let was_closed = failure.is_none()
+                        && matches!(error, Error::Lost(End::Unreachable))
+                        && now < began + options.session.greeting_max;
+                    if was_closed && reopened < REOPENED_MAX {
+                        reopened += 1;
+                        continue;
+                    }
                     if until <= now {
                         let reason = failure
                             .map_or_else(|| error.to_string(), |failure| failure.to_string());

@@ -195,3 +195,18 @@ fn a_reply_of_the_wrong_shape_is_an_error() {
     federate.disconnect().unwrap();
     peer.seen();
 }
+
+/// An RTI with too many connections closes the oldest one that has not said what it is for.
+#[test]
+fn a_connection_that_is_closed_without_an_answer_is_opened_twice_more() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string().parse().unwrap();
+    let (opened, connections) = mpsc::channel();
+    thread::spawn(move || while opened.send(listener.accept().unwrap().1).is_ok() {});
+    let error = Federate::connect(&address, options()).unwrap_err();
+    assert!(matches!(error, Error::Unreachable { .. }), "{error}");
+    for _ in 0..3 {
+        connections.recv_timeout(Duration::from_secs(10)).unwrap();
+    }
+    assert!(connections.try_recv().is_err());
+}
