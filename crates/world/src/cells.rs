@@ -76,6 +76,9 @@ const NOWHERE: u32 = u32::MAX;
 /// More than this many lines of cells are no faster than a look at all rows.
 const LINES_MAX: u64 = 4_096;
 
+/// Candidates that are compared at once.
+const CHOSEN_MAX: usize = 32;
+
 /// An array has at most this many cells for each row, which take half of the memory of the row.
 const CELLS_PER_ROW: u64 = 4;
 
@@ -184,18 +187,29 @@ impl<T: Real> Cells<T> {
         whole - i32::from(f64::from(whole) > quotient)
     }
 
-    /// Calls `found` with the numbers of all rows within the radius of a position, in any order. A row is within it if
-    /// the square of its distance is at most that of the radius, both in the bits of the positions.
-    pub(crate) fn near(&self, position: &Point<T>, radius: f64, mut found: impl FnMut(u32)) {
+    /// Adds the numbers of all rows but one within the radius of a position, in any order. A row is within it if the
+    /// square of its distance is at most that of the radius, both in the bits of the positions.
+    pub(crate) fn near(
+        &self,
+        position: &Point<T>,
+        radius: f64,
+        except: Option<u32>,
+        found: &mut Vec<u32>,
+    ) {
         if radius.is_nan() || is_nan(position) {
             return;
         }
         let limit = T::square_of(radius);
         let mut tell = |rows: Range<usize>| {
-            for row in &self.rows[rows] {
-                if T::square(position, &row.position) <= limit {
-                    found(row.number);
+            for rows in self.rows[rows].chunks(CHOSEN_MAX) {
+                // Which of the candidates are near cannot be predicted, so nothing branches on it.
+                let (mut chosen, mut count) = ([0; CHOSEN_MAX], 0);
+                for row in rows {
+                    chosen[count % CHOSEN_MAX] = row.number;
+                    let is_near = T::square(position, &row.position) <= limit;
+                    count += usize::from(is_near & (Some(row.number) != except));
                 }
+                found.extend_from_slice(&chosen[..count]);
             }
         };
         let Some((low, high)) = self.range(position, radius.abs()) else { return };
@@ -274,7 +288,7 @@ mod tests {
     /// The numbers that the cells choose.
     fn near(cells: &Cells<f64>, at: Point<f64>, radius: f64) -> Vec<u32> {
         let mut found = Vec::new();
-        cells.near(&at, radius, |number| found.push(number));
+        cells.near(&at, radius, None, &mut found);
         found.sort_unstable();
         found
     }
@@ -346,9 +360,12 @@ mod tests {
                 squares.sum::<f64>() <= radius * radius
             };
             let mut chosen = Vec::new();
-            cells.near(&at, radius, |number| chosen.push(number));
+            let except = (case % 3 == 0).then_some(case % 60);
+            cells.near(&at, radius, except, &mut chosen);
             chosen.sort_unstable();
-            let all = (0..).zip(&positions).filter(|(_, position)| is_near(position));
+            let all = (0..)
+                .zip(&positions)
+                .filter(|(number, position)| is_near(position) && Some(*number) != except);
             let all: Vec<u32> = all.map(|(number, _)| number).collect();
             assert_eq!(chosen, all, "case {case}");
         }

@@ -219,11 +219,12 @@ struct Positions<'p, T> {
 
 impl<T: Coordinate> Positions<'_, T> {
     fn of(&self, row: u32) -> Point<T> {
-        let mut point = Point::default();
-        for (to, column) in point.iter_mut().zip(self.columns).skip(self.first) {
-            *to = column[row as usize];
+        let at = |axis: usize| self.columns[axis][row as usize];
+        match self.first {
+            0 => [at(0), at(1), at(2)],
+            1 => [T::default(), at(1), at(2)],
+            _ => [T::default(), T::default(), at(2)],
         }
-        point
     }
 }
 
@@ -262,31 +263,30 @@ impl PastView<'_> {
         // Rows are chosen by their numbers, which are in the order of ids. In this case they are also their own.
         let is_own_order = self.past.is_own_order[element.index()];
         let all = self.all(element);
+        let mut chosen = std::mem::take(&mut lists.numbers);
         for (own, radius) in search.rows() {
             let Some(radius) = radius else {
                 lists.end_row();
                 continue;
             };
+            let own_number = (is_own_order && own.element == element).then_some(own.row);
+            chosen.clear();
+            cells.near(&positions.of(own.row), radius, own_number, &mut chosen);
+            // The own row may still be among the first ones. In a crowd, the others are not sorted.
+            let first = most + usize::from(own_number.is_none());
+            if chosen.len() > first {
+                chosen.select_nth_unstable(first);
+                chosen.truncate(first);
+            }
+            sort(&mut chosen);
             let found = &mut lists.items;
             let start = found.len();
-            let is_among = is_own_order && own.element == element;
-            let own_number = if is_among { own.row } else { NONE };
-            cells.near(&positions.of(own.row), radius, |number| {
-                if number != own_number {
-                    found.push(Neighbour { element, row: number });
-                }
-            });
-            // The own row may still be among the first ones. In a crowd, the others are not sorted.
-            let first = most + usize::from(own_number == NONE);
-            if found.len() - start > first {
-                found[start..].select_nth_unstable_by_key(first, |chosen| chosen.row);
-                found.truncate(start + first);
+            if is_own_order {
+                found.extend(chosen.iter().map(|row| Neighbour { element, row: *row }));
+            } else {
+                found.extend(chosen.iter().map(|number| all[*number as usize]));
             }
-            sort(&mut found[start..]);
-            if !is_own_order {
-                found[start..].iter_mut().for_each(|chosen| *chosen = all[chosen.row as usize]);
-            }
-            if own_number == NONE
+            if own_number.is_none()
                 && let Some(at) = found[start..].iter().position(|chosen| *chosen == own)
             {
                 found.remove(start + at);
@@ -294,21 +294,19 @@ impl PastView<'_> {
             found.truncate(start + most);
             lists.end_row();
         }
+        lists.numbers = chosen;
     }
 }
 
-/// No number of a row.
-const NONE: u32 = u32::MAX;
-
-/// Sorts rows by their numbers. Most lists are short.
-fn sort(rows: &mut [Neighbour]) {
-    if rows.len() > 16 {
-        return rows.sort_unstable_by_key(|row| row.row);
+/// Sorts numbers. Most lists are short.
+fn sort(numbers: &mut [u32]) {
+    if numbers.len() > 16 {
+        return numbers.sort_unstable();
     }
-    for end in 1..rows.len() {
+    for end in 1..numbers.len() {
         let mut at = end;
-        while at > 0 && rows[at - 1].row > rows[at].row {
-            rows.swap(at - 1, at);
+        while at > 0 && numbers[at - 1] > numbers[at] {
+            numbers.swap(at - 1, at);
             at -= 1;
         }
     }

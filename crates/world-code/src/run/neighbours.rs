@@ -92,6 +92,8 @@ pub struct NearLists {
     pub(super) starts: Vec<usize>,
     /// The neighbours of all rows so far.
     pub items: Vec<Neighbour>,
+    /// Memory for a search, which leaves in it what it likes.
+    pub numbers: Vec<u32>,
 }
 
 impl NearLists {
