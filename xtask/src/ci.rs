@@ -316,6 +316,8 @@ struct TestReader {
     panics: Vec<(String, Vec<String>)>,
     /// The lines are the names of the tests that failed.
     is_in_failures: bool,
+    /// The line before says that a test failed. The harness of the attacks says why in the next one.
+    has_just_failed: bool,
 }
 
 impl TestReader {
@@ -325,7 +327,14 @@ impl TestReader {
         }
         let passed = line.strip_prefix("test result: ok. ").and_then(|rest| rest.split(' ').next());
         self.tests.passed += passed.and_then(|number| number.parse().ok()).unwrap_or(0);
-        if line.starts_with("test result: ") {
+        let has_just_failed = std::mem::take(&mut self.has_just_failed);
+        let failed = line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED"));
+        if let Some(test) = failed {
+            self.has_just_failed = true;
+            self.tests.failed.push((test.to_owned(), Vec::new()));
+        } else if let Some(reason) = line.strip_prefix("    ").filter(|_| has_just_failed) {
+            self.tests.failed.last_mut().expect("one has failed").1.push(reason.to_owned());
+        } else if line.starts_with("test result: ") {
             self.is_in_failures = false;
             self.panics.clear();
         } else if line == "failures:" {
@@ -333,7 +342,10 @@ impl TestReader {
         } else if let Some(test) = line.strip_prefix("    ").filter(|_| self.is_in_failures) {
             let said = self.panics.iter().filter(|(thread, _)| thread == test);
             let said = said.flat_map(|(_, lines)| lines.iter().cloned()).collect();
-            self.tests.failed.push((test.to_owned(), said));
+            match self.tests.failed.iter_mut().rfind(|(failed, _)| failed == test) {
+                Some((_, before)) => *before = said,
+                None => self.tests.failed.push((test.to_owned(), said)),
+            }
         } else if let Some(thread) = panicking_thread(line) {
             self.panics.push((thread.to_owned(), vec![line.to_owned()]));
         } else if let Some((_, lines)) = self.panics.last_mut()
@@ -411,17 +423,21 @@ mod tests {
         let script = "echo 'test a ... ok'
             echo \"thread 'expected::panic' (7) panicked at a.rs:1:2:\"; echo boom
             echo \"test b ... thread 'pages::opens' (8) panicked at b.rs:3:4:\"; echo 'no page'
+            echo 'test pages::opens ... FAILED'
             echo; echo 'failures:'; echo; echo 'failures:'; echo '    pages::opens'; echo
-            echo 'test result: FAILED. 2 passed; 1 failed'; echo '    no failure'; exit 101";
+            echo 'test result: FAILED. 2 passed; 1 failed'; echo '    no failure'
+            echo 'test half-open_tcp ... FAILED'; echo '    the pair was late'; echo '    and more'
+            exit 101";
         let (sound, tests) = watch(shell(script), std::io::sink(), AFTERMATH).unwrap();
-        assert_eq!(tests.failed.len(), 1, "{tests:?}");
+        assert_eq!(tests.failed.len(), 2, "{tests:?}");
         let mut page = Vec::new();
         let outcome = Outcome { name: "tests", seconds: 0.0, sound, tests };
         assert!(!conclude(&[outcome], Options::default(), &mut page).unwrap());
         let page = String::from_utf8(page).unwrap();
         assert!(page.contains("failed: pages::opens\n"), "{page}");
         assert!(page.contains("b.rs:3:4:\n             no page\n"), "{page}");
-        assert!(!page.contains("boom"), "{page}");
+        assert!(page.contains("failed: half-open_tcp\n             the pair was late\n"), "{page}");
+        assert!(!page.contains("boom") && !page.contains("and more"), "{page}");
     }
 
     #[test]
