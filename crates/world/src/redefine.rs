@@ -509,7 +509,6 @@ impl World {
                 }
             }
         }
-        drop(continuations);
         let parts = Parts { universe: to, updates, constraints, tables, past, monitors };
         Ok(Prepared { parts, ended, kept })
     }
