@@ -310,17 +310,17 @@ impl Server {
     fn ended(&mut self, network: &mut dyn Network, id: SessionId, end: End) {
         let Some(session) = self.sessions.by_id.get_mut(&id) else { return };
         session.ending.is_over = true;
-        if let Some(preparing) = session.calls.preparing.take() {
-            self.preparations.forget(id);
-            self.discard(network, preparing.call, preparing.memory);
-        }
-        let Some(session) = self.sessions.by_id.get_mut(&id) else { return };
+        let preparing = session.calls.preparing.take();
         session.spool = Spool::default();
         let eviction = session.ending.eviction;
         let deadline = session.protocol.deadline();
         let name = session.protocol.id();
         self.sessions.by_name.remove(&name);
         let (peer, connection) = (session.peer.address, session.connection);
+        if let Some(preparing) = preparing {
+            self.preparations.forget(id);
+            self.discard(network, preparing.call, preparing.memory);
+        }
         self.offer_session(id);
         self.sessions.shares.give_back(peer);
         if let Some(connection) = connection

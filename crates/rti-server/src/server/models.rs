@@ -48,7 +48,7 @@ impl Server {
             let call = &preparing.call;
             // The federation may have changed since the call was queued.
             let Some(preparation) = self.kernel.preparation(job.session, call) else {
-                self.carry_out_prepared(network, job.session, None, 0);
+                self.carry_out_prepared(network, job.session, None);
                 continue;
             };
             let work = preparation.work();
@@ -91,46 +91,42 @@ impl Server {
             for line in prepared.irregularities() {
                 tracing::warn!(session = session.0, federation, "irregular object model: {line}");
             }
-            self.carry_out_prepared(network, session, Some(prepared), memory);
+            self.carry_out_prepared(network, session, Some((prepared, memory)));
             return;
         }
-        let attempts = preparing.attempts;
-        preparing.attempts += 1;
-        let job = self.kernel.preparation(session, &preparing.call);
-        self.discard(network, prepared, memory);
-        if attempts == ATTEMPTS_MAX {
+        if preparing.attempts < ATTEMPTS_MAX {
+            preparing.attempts += 1;
+            let job = self.kernel.preparation(session, &preparing.call);
+            let work = job.map_or(0, |job| job.work());
+            self.preparations.add(session, &federation, work);
+        } else {
             let details = "the federation changed each time its object model had been merged";
             self.refuse_prepared(network, session, format!("{details}: call again"));
-            return;
         }
-        let work = job.map_or(0, |job| job.work());
-        self.preparations.add(session, &federation, work);
+        self.discard(network, prepared, memory);
     }
 
-    /// Carries out a call that has waited for its object model, which takes this much memory, or that no longer needs
-    /// it.
+    /// Carries out a call that has waited for its object model, which comes with its memory in bytes, or that no longer
+    /// needs it.
     fn carry_out_prepared(
         &mut self,
         network: &mut dyn Network,
         id: SessionId,
-        prepared: Option<Prepared>,
-        memory: usize,
+        prepared: Option<(Prepared, usize)>,
     ) {
-        let Some(PreparingCall { request, call, memory: call_memory, .. }) =
-            self.take_preparing(id)
-        else {
-            return;
-        };
+        let Some(preparing) = self.take_preparing(id) else { return };
+        let PreparingCall { request, call, memory, .. } = preparing;
         if self.sessions.by_id[&id].is_ending() {
-            self.discard(network, (call, prepared), call_memory + memory);
+            let model_memory = prepared.as_ref().map_or(0, |(_, memory)| *memory);
+            self.discard(network, (call, prepared), memory + model_memory);
         } else {
-            if let Some(prepared) = prepared {
+            if let Some((prepared, _)) = prepared {
                 self.input(Input::Prepared(prepared));
             }
             // The kernel drops the call, but not the memory of its modules, which this copy shares.
             let modules = call.clone();
             self.carry_out(id, (request, true), call, 0);
-            self.discard(network, modules, call_memory);
+            self.discard(network, modules, memory);
         }
         self.drive(network, id);
     }
