@@ -287,6 +287,25 @@ fn what_reading_a_model_may_take_is_on_the_account_until_it_is_read() {
     assert!((2..4).contains(&created), "{created} federations");
 }
 
+/// A federation that was destroyed holds its memory until it is dropped, but only once.
+#[test]
+fn what_is_left_for_a_model_excludes_a_federation_that_is_being_dropped_once() {
+    let mut world = World::new(8, settings());
+    let mut federate = Federate::connect(&mut world);
+    let first = create_with_classes("First".into(), 30_000);
+    assert_eq!(federate.call(&mut world, first), Ok(Reply::Done));
+    world.links.drops_nothing = true;
+    let destroy =
+        FederationCall::DestroyFederationExecution { federation_name: "First".to_owned() };
+    assert_eq!(federate.call(&mut world, destroy), Ok(Reply::Done));
+    let held = memory(&world).federations;
+    assert!((14 * MIB..20 * MIB).contains(&held), "{held} bytes");
+    // Reading 20,000 classes takes 20 MB. Half of what is left is more than 22 MiB, and 17 MiB at most if those of the
+    // first federation are counted twice.
+    let second = create_with_classes("Second".into(), 20_000);
+    assert_eq!(federate.call(&mut world, second), Ok(Reply::Done));
+}
+
 #[test]
 fn two_freed_megabytes_are_given_back_within_a_second_and_once() {
     let mut world = World::new(1, settings());

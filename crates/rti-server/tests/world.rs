@@ -95,6 +95,8 @@ pub(crate) struct Links {
     pub(crate) leaving: Vec<Retired>,
     /// Whether the threads that read models and drop values get no processor.
     pub(crate) is_starved: bool,
+    /// Whether the thread that drops values gets none.
+    pub(crate) drops_nothing: bool,
     /// The files of spools, and what the thread that writes and reads them has to do.
     files: BTreeMap<(SessionId, u64), Vec<u8>>,
     file_jobs: VecDeque<FileJob>,
@@ -369,7 +371,7 @@ impl World {
         self.server.begin_turn(self.now);
         if !self.links.is_starved {
             self.read_models();
-            if !self.links.leaving.is_empty() {
+            if !self.links.drops_nothing && !self.links.leaving.is_empty() {
                 self.links.leaving.remove(0);
                 self.server.discarded();
             }

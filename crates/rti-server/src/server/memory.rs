@@ -89,7 +89,7 @@ impl Server {
         is_due
     }
 
-    /// The memory that everything on the account uses, in bytes.
+    /// The memory that everything on the account uses, in bytes, except calls that are being dropped.
     fn memory_used(&self) -> usize {
         self.sessions.memory + self.preparing() + self.kernel.memory_len()
     }
@@ -101,7 +101,7 @@ impl Server {
 
     /// The memory that nobody uses, in bytes. Federations and calls that are being dropped still hold theirs.
     pub(super) fn left(&self) -> usize {
-        let used = self.memory_used() + self.kernel.retired_len() + self.discards.memory();
+        let used = self.memory_used() + self.discards.memory();
         self.settings.memory_max.saturating_sub(used)
     }
 
