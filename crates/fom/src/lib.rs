@@ -60,7 +60,7 @@ mod word;
 
 pub use archive::is_archive;
 pub use fdd::fdd;
-pub use memory::memory_while_merging;
+pub use memory::{memory_while_merging, memory_while_reading_max};
 pub use merge::{Base, merge, merge_partial, merge_with_problems};
 pub use mim::{STANDARD_MIM, standard_mim_text};
 pub use model::Model;

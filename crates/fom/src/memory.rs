@@ -32,6 +32,14 @@ pub(crate) const fn reading(text: &str, document: usize) -> usize {
     text.len() + 3 * document
 }
 
+/// Returns the most memory that reading modules of this length of text can take besides the text, in bytes. It is that
+/// of text in which each byte begins an element, so text that is no XML is within it, too.
+#[must_use]
+pub const fn memory_while_reading_max(text_len: usize) -> usize {
+    const { assert!(ATTRIBUTE_LEN <= NODE_LEN, "no byte takes more than one that begins an element") };
+    text_len.saturating_mul(1 + 3 * NODE_LEN)
+}
+
 /// Returns the most memory that merging new modules with a model takes, in bytes: the new modules, the tables of all
 /// modules, and the model that is made from them.
 #[must_use]
@@ -286,4 +294,19 @@ pub(crate) fn model(model: &Model) -> usize {
         + dimensions.sum::<usize>()
         + datatypes.sum::<usize>()
         + maps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_text_takes_more_to_read_than_one_that_begins_an_element_with_each_byte() {
+        let memory = |text: &str| reading(text, document(text));
+        let len = 1000;
+        assert_eq!(memory(&"<".repeat(len)), memory_while_reading_max(len));
+        for text in ["=".repeat(len), "<=".repeat(len / 2), "a".repeat(len)] {
+            assert!(memory(&text) < memory_while_reading_max(len), "{text}");
+        }
+    }
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use hemiola_fom::{
     Known, MemoryMax, Model, Module, Modules, Problem, ProblemKind, exception, exception_of_mim,
-    is_archive, memory_while_merging, merge, merge_partial, open, render,
+    is_archive, memory_while_merging, memory_while_reading_max, merge, merge_partial, open, render,
 };
 use hemiola_hla::call::FederationCall as C;
 use hemiola_hla::data::FomModule;
@@ -34,10 +34,6 @@ const DETAILS_LEN_MAX: usize = 8 << 10;
 /// The maximum number of irregularities of a call's modules that are logged.
 const IRREGULARITIES_MAX: usize = 10;
 
-/// The most memory that reading and merging takes for a byte of text, in bytes: each `<` may begin an element, reading
-/// it takes 240, and a class takes 24 for each byte of its text. With less, text that is not XML would be refused for
-/// its memory and not for what it is.
-const WORK_MEMORY_PER_BYTE: usize = 256;
 /// The memory for reading and merging the shortest text, in bytes.
 const WORK_MEMORY_LEAST: usize = 1 << 20;
 
@@ -167,7 +163,8 @@ impl Preparation {
     /// bytes. It depends on the length of the text only.
     #[must_use]
     pub fn work_memory(&self) -> usize {
-        self.work().saturating_mul(WORK_MEMORY_PER_BYTE).saturating_add(WORK_MEMORY_LEAST)
+        // Merging takes less for a byte of text.
+        memory_while_reading_max(self.work()).saturating_add(WORK_MEMORY_LEAST)
     }
 
     /// Refuses the modules if reading and merging them takes more than this, in bytes, before that much is taken.
