@@ -82,7 +82,7 @@ fn a_thread_takes_few_kilobytes_in_an_analysis() {
     let recording = recording(THREADS, 400 * THREADS as usize);
     let (peak, held) = memory(|| analyze(&recording, &Options::default()));
     let [peak, held] = [peak, held].map(|bytes| bytes / THREADS as usize);
-    assert!(peak < 10_500 && held < 2_700, "{peak} bytes of a thread at a time, {held} in the end");
+    assert!(peak < 9_200 && held < 2_700, "{peak} bytes of a thread at a time, {held} in the end");
 }
 
 #[test]

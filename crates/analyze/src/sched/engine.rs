@@ -208,6 +208,9 @@ impl<'r> Engine<'r> {
         for thread in 0..self.threads.states.len() {
             self.finish(thread);
         }
+        if let Some(follower) = &mut self.follower {
+            follower.end(end);
+        }
         self.misses.sort_by_key(|miss| (miss.job.release_ns, miss.job.tid));
     }
 
@@ -258,7 +261,7 @@ impl<'r> Engine<'r> {
             state.invocation.sound = false;
         }
         self.close(thread);
-        self.threads.states[thread].finder.look();
+        self.threads.states[thread].finish();
     }
 
     #[inline]

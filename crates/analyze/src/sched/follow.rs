@@ -50,4 +50,7 @@ pub(crate) trait Follow {
 
     /// A thread has a page fault.
     fn page_fault(&mut self, thread: usize, at: u64, in_kernel: bool);
+
+    /// The walk ends at that moment. It may begin again.
+    fn end(&mut self, _at: u64) {}
 }

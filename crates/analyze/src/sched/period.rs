@@ -68,8 +68,13 @@ impl Finder {
         }
     }
 
-    /// Looks once more, at the end.
-    pub(super) fn look(&mut self) {
+    /// Looks once more, and frees the wake-ups, because no more follow.
+    pub(super) fn finish(&mut self) {
+        self.look();
+        self.wakes = Vec::new();
+    }
+
+    fn look(&mut self) {
         if self.count < NEEDED {
             return;
         }
@@ -169,7 +174,7 @@ mod tests {
     fn found(wakes: impl IntoIterator<Item = u64>) -> Option<u64> {
         let mut finder = Finder::default();
         wakes.into_iter().for_each(|wake| finder.wake(wake, false));
-        finder.look();
+        finder.finish();
         finder.period
     }
 
@@ -200,7 +205,7 @@ mod tests {
         assert_eq!(found(often.clone()), None);
         let mut finder = Finder::default();
         often.for_each(|wake| finder.wake(wake, true));
-        finder.look();
+        finder.finish();
         assert_eq!(finder.period, Some(5_000));
     }
 

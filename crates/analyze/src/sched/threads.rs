@@ -263,14 +263,20 @@ impl State {
         }
     }
 
+    /// Nothing more happens to it: looks for its period once more, and frees what only a pass needs.
+    pub(super) fn finish(&mut self) {
+        self.finder.finish();
+        self.invocation.delays = Tally::default();
+        self.waits = Waits::default();
+        self.open_marks = Vec::new();
+    }
+
     /// Frees its counts, after the report was made of them.
     pub(super) fn free(&mut self) {
         self.totals.culprits = Culprits::default();
         self.totals.wakers = Tally::default();
         self.totals.called = None;
-        self.invocation.delays = Tally::default();
-        (self.waits, self.streams) = (Waits::default(), Streams::default());
-        self.finder = Finder::default();
+        self.streams = Streams::default();
     }
 
     /// T as far as it is known now.

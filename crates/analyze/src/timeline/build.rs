@@ -66,6 +66,8 @@ pub(super) struct Builder<'r> {
     recording: &'r Recording,
     /// Where segments go that are not kept in memory.
     outside: Option<Outside>,
+    /// The end of the walk and of all that programs marked, ns.
+    to: u64,
 }
 
 impl<'r> Builder<'r> {
@@ -88,6 +90,7 @@ impl<'r> Builder<'r> {
             call_names: BTreeMap::new(),
             recording,
             outside,
+            to: 0,
         }
     }
 
@@ -217,12 +220,24 @@ impl Follow for Builder<'_> {
             row.marks.push(Mark { at, name });
         }
     }
+
+    /// Packs what the walk told, before the figures are made of it, which need memory, too.
+    fn end(&mut self, at: u64) {
+        let entries = self.recording.tracks.iter().flat_map(|track| &track.entries);
+        let entries = entries.map(|entry| entry.at.nanos());
+        let events = self.recording.track_events.tracks.iter().filter_map(|track| track.span());
+        let events = events.map(|(_, last)| last.nanos());
+        self.to = entries.chain(events).fold(at, u64::max);
+        let rows = self.timeline.rows.iter_mut().map(|row| &mut row.track);
+        let tracks = rows.chain(self.calls.values_mut());
+        tracks.filter(|track| !track.is_empty()).for_each(|track| track.close(self.to));
+    }
 }
 
 impl Builder<'_> {
     fn finish(mut self, recording: &Recording, walk: Walk) -> (Timeline, Report) {
         let Walk { report, events, threads, tasks, event_threads } = walk;
-        let (mut from, mut to) = (events.map(|(_, from)| from), report.to_ns);
+        let (mut from, to) = (events.map(|(_, from)| from), self.to.max(report.to_ns));
         for (thread, seen) in threads.into_iter().enumerate() {
             let Some(row) = self.row(thread) else { break };
             row.deadline = seen.deadline_ns;
@@ -231,7 +246,7 @@ impl Builder<'_> {
         for (number, (thread, given)) in tasks.into_iter().enumerate() {
             let track = &recording.tracks[number];
             for at in track.entries.iter().map(|entry| entry.at.nanos()) {
-                (from, to) = (Some(from.map_or(at, |from| from.min(at))), to.max(at));
+                from = Some(from.map_or(at, |from| from.min(at)));
             }
             if let Some(row) = thread.filter(|thread| self.row(*thread).is_some()) {
                 self.program(number, track, self.timeline.threads + row, given);
@@ -240,10 +255,9 @@ impl Builder<'_> {
         self.timeline.slices = self.timeline.rows.len();
         self.calls();
         for (track, thread) in recording.track_events.tracks.iter().zip(event_threads) {
-            if let Some((first, last)) = track.span() {
+            if let Some((first, _)) = track.span() {
                 let first = first.nanos();
-                (from, to) =
-                    (Some(from.map_or(first, |from| from.min(first))), to.max(last.nanos()));
+                from = Some(from.map_or(first, |from| from.min(first)));
             }
             self.events(&recording.track_events.names, track, thread);
         }

@@ -297,8 +297,11 @@ impl Track {
         }
     }
 
-    /// Ends the last segment and sums up.
+    /// Ends the last segment and sums up, unless that has been done.
     pub(super) fn close(&mut self, end: u64) {
+        if self.open.is_empty() && self.groups.segments() > 0 {
+            return;
+        }
         self.end = self.open.last().map_or(end, |last| end.max(last.0));
         if self.open.len() >= GROUP {
             self.pack(self.end);
