@@ -21,7 +21,11 @@ struct Loop {
 
 impl Loop {
     fn new(units: &[(u8, Role)]) -> Self {
-        let mut decision = Decision::new(Settings::default(), PERIOD).unwrap();
+        Self::with(Settings::default(), units)
+    }
+
+    fn with(settings: Settings, units: &[(u8, Role)]) -> Self {
+        let mut decision = Decision::new(settings, PERIOD).unwrap();
         for (slot, role) in units {
             let unit = UnitId { slot: *slot, generation: 1 };
             decision
@@ -169,6 +173,27 @@ fn a_unit_not_in_control_is_not_blamed_for_a_state_beyond_the_return_threshold()
     assert!(!fault(&decided, Some(1), Fault::LeavesRegion));
     let after = pair.decision.unit(1).unwrap();
     assert_eq!((after.faults, after.clean), (before.faults, before.clean));
+}
+
+#[test]
+fn a_unit_not_in_control_is_blamed_below_the_return_threshold_and_not_at_it() {
+    let angle = tilted().angle;
+    // The shadow answers unsafely in the second cycle at this angle. Returns V then, and whether it was blamed.
+    let blamed = |return_below: f64| {
+        let settings = Settings { return_below, ..Settings::default() };
+        let mut pair = Loop::with(settings, &[(0, Role::Active), (1, Role::Shadow)]);
+        while pair.angle < angle {
+            pair.answer(&[(0, 0.01), (1, 0.01)]);
+            pair.angle += 2e-4;
+        }
+        pair.answer(&[(0, 0.01), (1, 0.01)]);
+        let volts = unsafe_volts(&pair);
+        let decided = pair.answer(&[(0, 0.01), (1, volts)]);
+        (decided.v_now, fault(&decided, Some(1), Fault::LeavesRegion))
+    };
+    let (v, _) = blamed(Settings::default().return_below);
+    assert_eq!(blamed(v), (v, false));
+    assert_eq!(blamed(v.next_up()), (v, true));
 }
 
 #[test]

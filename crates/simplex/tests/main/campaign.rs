@@ -1,5 +1,6 @@
 //! The fault campaign against independently computed figures. `HEMIOLA_CAMPAIGN_RUNS` sets the number of runs per kind.
 
+use hemiola_plant::State;
 use hemiola_simplex::Settings;
 use hemiola_simplex::campaign::Campaign;
 use hemiola_simplex::fault::{Class, FaultKind};
@@ -91,6 +92,18 @@ fn the_adversary_stays_in_the_region_at_the_default_threshold() {
     assert!(peaks[1] < 1.05 && peaks[2] > 1.1, "{peaks:?}");
     peaks.sort_by(f64::total_cmp);
     assert!(peaks[0] < 0.9, "{peaks:?}");
+}
+
+#[test]
+fn each_run_begins_near_the_upright_position_wherever_the_plant_of_the_campaign_does() {
+    let fallen = State { angle: 1.0, ..State::default() };
+    let mut campaign = Campaign::default();
+    campaign.plant.start = fallen;
+    for run in 0..5 {
+        let outcome = campaign.run_once(FaultKind::None, true, run).unwrap();
+        assert_eq!(outcome.lost_at, None);
+        assert!(outcome.peak_v < 0.5, "{outcome:?}");
+    }
 }
 
 #[test]
