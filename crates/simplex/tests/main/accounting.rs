@@ -115,6 +115,17 @@ fn a_running_unit_has_the_silence_limit_itself() {
 }
 
 #[test]
+fn without_a_silence_limit_no_unit_fails_for_its_silence() {
+    let settings = Settings { give_up_after: 0, ..Settings::default() };
+    let mut silent = Loop::with(settings, &[(0, Role::Active), (1, Role::Shadow)]);
+    silent.answer(&[(1, 0.01)]);
+    for _ in 0..20 * Settings::default().give_up_after {
+        silent.answer(&[]);
+    }
+    assert_eq!((silent.state(0), silent.state(1)), (UnitState::Starting, UnitState::Shadow));
+}
+
+#[test]
 fn control_never_falls_back_to_another_generation() {
     let mut pair = Loop::new(&[(0, Role::Active), (1, Role::Shadow)]);
     for _ in 0..30 {
