@@ -298,7 +298,7 @@ impl PastView<'_> {
     }
 }
 
-/// Sorts numbers. Most lists are short.
+/// Sorts numbers. Most lists are short: with `sort_unstable`, a step of flockers takes 2 % longer.
 fn sort(numbers: &mut [u32]) {
     if numbers.len() > 16 {
         return numbers.sort_unstable();
