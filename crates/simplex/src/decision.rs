@@ -895,3 +895,24 @@ impl Stuck {
         period * self.same >= STUCK_AFTER && self.high - self.low > self.moved
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_channel_is_stuck_if_its_value_stays_while_the_prediction_moves_far_enough() {
+        // 1.5 s of the same value, and the prediction of each cycle.
+        let is_stuck = |expected: &dyn Fn(i64) -> f64| {
+            let mut channel = Stuck::new(0.1);
+            let cycles = (0..75).map(|n| channel.see(1.0, expected(n), Span::from_millis(20)));
+            cycles.last().unwrap()
+        };
+        let swings_by = |by: f64| move |n: i64| 0.5 + by * (n % 2) as f64;
+        for still in [0.0, 0.5, -0.5] {
+            assert!(!is_stuck(&|_| still), "predicted to stay at {still}");
+        }
+        assert!(!is_stuck(&swings_by(0.09)));
+        assert!(is_stuck(&swings_by(0.11)) && is_stuck(&swings_by(-0.11)));
+    }
+}

@@ -413,7 +413,8 @@ mod tests {
         assert_eq!(FaultKind::named("nonsense"), None);
     }
 
-    fn messages(kind: FaultKind, cycles: u64) -> Vec<Vec<u64>> {
+    /// The messages of each cycle; none in place of what is no command.
+    fn commands(kind: FaultKind, cycles: u64) -> Vec<Vec<Option<Command>>> {
         struct Count;
         impl Controller for Count {
             fn step(&mut self, sensors: &Sensors) -> f64 {
@@ -429,11 +430,18 @@ mod tests {
                     &Sensors { sequence, ..Sensors::default() },
                     1,
                     Instant::ZERO,
-                    &mut |bytes| sent.push(Command::decode(bytes).map_or(999, |c| c.sequence)),
+                    &mut |bytes| sent.push(Command::decode(bytes).ok()),
                 );
                 sent
             })
             .collect()
+    }
+
+    /// The numbers of these messages, 999 for what is no command.
+    fn messages(kind: FaultKind, cycles: u64) -> Vec<Vec<u64>> {
+        let number = |command: Option<Command>| command.map_or(999, |command| command.sequence);
+        let cycles = commands(kind, cycles).into_iter();
+        cycles.map(|sent| sent.into_iter().map(number).collect()).collect()
     }
 
     #[test]
@@ -448,6 +456,16 @@ mod tests {
         );
         assert_eq!(sent(FaultKind::BitFlip), [[0], [1], [999], [999], [999], [999]]);
         assert_eq!(sent(FaultKind::Crash)[2..], [[0u64; 0]; 4]);
-        assert_eq!(sent(FaultKind::MessageStorm)[3].len(), 100);
+        let storm: Vec<u64> = (0..100_u64).map(|n| n.saturating_sub(96)).collect();
+        assert_eq!(sent(FaultKind::MessageStorm)[3], storm);
+    }
+
+    #[test]
+    fn a_unit_of_another_plant_has_another_number_and_drives_the_other_way() {
+        let sent = commands(FaultKind::OtherPlant, 4);
+        let [healthy, other] = [1, 3].map(|cycle: usize| sent[cycle][0].unwrap());
+        assert_eq!((healthy.unit, healthy.volts), (1, 0.1));
+        assert_eq!((other.sequence, other.volts), (3, -(3.0 * 0.1)));
+        assert_ne!(other.unit, healthy.unit);
     }
 }
