@@ -64,8 +64,7 @@ pub(crate) enum Command {
     View(View),
     /// Print the JSON schema of a kind of file, for editors
     Schema(Schema),
-    /// Write man pages and shell completions to a folder
-    #[command(hide = true)]
+    /// Write man pages, shell completions, and the C and Python files for programs that mark or manage, to a folder
     Generate(Generate),
 }
 

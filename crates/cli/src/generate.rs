@@ -1,4 +1,4 @@
-//! `hemiola generate`: man pages and shell completions for packages, and the files with which programs mark.
+//! `hemiola generate`: man pages and shell completions for packages, and the files with which programs mark or manage.
 
 use std::fs;
 use std::io;
@@ -19,13 +19,14 @@ pub(crate) fn generate(args: &Generate) -> Result<ExitCode, Failure> {
 }
 
 /// The files for programs in C, C++ and Python.
-const FOR_PROGRAMS: [(&str, &str); 2] = [
+const FOR_PROGRAMS: [(&str, &str); 4] = [
     ("include/hemiola_mark.h", include_str!("../../mark/include/hemiola_mark.h")),
+    ("include/hemiola_manager.h", include_str!("../../manager/include/hemiola_manager.h")),
     ("python/hemiola_mark.py", include_str!("../../mark/python/hemiola_mark.py")),
+    ("python/hemiola_manager.py", include_str!("../../manager/python/hemiola_manager.py")),
 ];
 
-/// Writes one man page for each subcommand that help lists, one completion script for each shell, and the files for
-/// programs that mark.
+/// Writes one man page for each subcommand, one completion script for each shell, and the files for programs.
 fn write(folder: &Path) -> io::Result<()> {
     let (man, completions) = (folder.join("man"), folder.join("completions"));
     fs::create_dir_all(&man)?;

@@ -143,7 +143,7 @@ sections! {
         may promote_after: u32 = Rule::default().promote_after, Shape::Whole(1, 100_000),
             "Acceptable answers in a row before a unit can be promoted.";
         may answer_within: Span = Rule::default().answer_within, Shape::Length,
-            "From the release until an answer counts as missing; below the period. Half the period where the default \
+            "From the sample until an answer counts as missing; below the period. Half the period where the default \
              does not fit.";
         may performance: PerformanceKeys<'s>, Shape::One(PerformanceKeys::TABLE),
             "Detection of a unit that is safe but controls poorly. Without this table it is on for the pendulum and \
