@@ -198,24 +198,38 @@ mod tests {
     }
 
     #[test]
-    fn only_shadow_and_standby_can_be_promoted() {
-        let promotable: Vec<_> =
-            states().filter(|s| s.after(Happening::Promoted).is_some()).collect();
-        assert_eq!(promotable, [UnitState::Shadow, UnitState::Standby]);
+    fn each_transition_that_is_possible_leads_to_its_state_and_no_other_is_possible() {
+        use UnitState::{Active, Failed, Removed, Retired, Shadow, Standby, Starting};
+        let possible = [
+            (Happening::Answered { as_active: true }, vec![(Starting, Active)]),
+            (Happening::Answered { as_active: false }, vec![(Starting, Shadow)]),
+            (Happening::Promoted, vec![(Shadow, Active), (Standby, Active)]),
+            (Happening::Displaced, vec![(Active, Standby)]),
+            (Happening::StruckOut, vec![(Active, Retired)]),
+            (Happening::Failed, [Starting, Shadow, Active, Standby].map(|s| (s, Failed)).into()),
+            (
+                Happening::Removed,
+                [Starting, Shadow, Active, Standby, Retired, Failed].map(|s| (s, Removed)).into(),
+            ),
+        ];
+        for (happening, transitions) in possible {
+            for state in states() {
+                let expected = transitions.iter().find(|(from, _)| *from == state);
+                let expected = expected.map(|(_, to)| *to);
+                assert_eq!(state.after(happening), expected, "{state:?} {happening:?}");
+            }
+        }
     }
 
     #[test]
-    fn units_that_are_not_live_can_only_be_removed() {
-        for state in states().filter(|s| !s.is_live()) {
-            for happening in [
-                Happening::Answered { as_active: true },
-                Happening::Promoted,
-                Happening::Displaced,
-                Happening::StruckOut,
-                Happening::Failed,
-            ] {
-                assert_eq!(state.after(happening), None, "{state:?} {happening:?}");
-            }
-        }
+    fn strikes_are_forgiven_one_by_one_and_never_with_0() {
+        let strikes = |after: u32, answers: u32| {
+            let mut unit = Unit::new(1, Role::Shadow, Span::from_millis(1));
+            (0..3).for_each(|_| unit.strike());
+            (0..answers).for_each(|_| unit.forgive(after));
+            unit.strikes
+        };
+        assert_eq!([9, 10, 19, 20, 1000].map(|answers| strikes(10, answers)), [3, 2, 2, 1, 0]);
+        assert_eq!(strikes(0, 1000), 3);
     }
 }
