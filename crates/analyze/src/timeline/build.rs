@@ -221,7 +221,7 @@ impl Follow for Builder<'_> {
         }
     }
 
-    /// Packs what the walk told, before the figures are made of it, which need memory, too.
+    /// Packs all tracks now: the figures, which are made next, need memory too.
     fn end(&mut self, at: u64) {
         let entries = self.recording.tracks.iter().flat_map(|track| &track.entries);
         let entries = entries.map(|entry| entry.at.nanos());
