@@ -146,7 +146,7 @@ pub(crate) struct Analyze {
     /// Draw this part instead of tables, as times from the beginning, for example 1.2s..1.25s
     #[arg(long, value_name = "FROM..TO", conflicts_with_all = ["json", "csv"])]
     pub(crate) gantt: Option<Stretch>,
-    /// Set the period, and thus the deadline, of a thread or task; others are detected. Repeatable
+    /// Set the period of a thread or task, and its deadline unless its marks state one; others are detected. Repeatable
     #[arg(long, value_name = "NAME=T")]
     pub(crate) period: Vec<Period>,
     /// Show the details of one thread, by name or number
@@ -966,7 +966,7 @@ pub(crate) struct Trace {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// How long to record, for example 10s or 5min
-    #[arg(long, value_name = "D")]
+    #[arg(long, value_name = "D", value_parser = positive_span)]
     pub(crate) duration: Option<Span>,
     /// Keep only the last D of the recording, in memory, until a trigger or the end
     #[arg(long, value_name = "D")]
@@ -1073,7 +1073,7 @@ pub(crate) struct View {
     pub(crate) paths: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) page: Page,
-    /// Set the period, and thus the deadline, of a thread or task; others are detected. Repeatable
+    /// Set the period of a thread or task, and its deadline unless its marks state one; others are detected. Repeatable
     #[arg(long, value_name = "NAME=T")]
     pub(crate) period: Vec<Period>,
     /// Open at this place: the part after # in a saved link

@@ -58,6 +58,9 @@ impl Problems {
 /// # Errors
 /// When the file cannot be read, or has neither scheduling events nor marks.
 pub(crate) fn open(path: &Path) -> Result<Opened, Failure> {
+    if path.is_dir() {
+        return Err(Failure::bad_input(folder(path)));
+    }
     let unread = |error| {
         let hint = "give a recording made by `hemiola trace` or another supported tool";
         Failure::unreadable(path, error, hint)
@@ -83,6 +86,16 @@ pub(crate) fn open(path: &Path) -> Result<Opened, Failure> {
     let problem =
         |error: &ReadError| Problem { file: path.display().to_string(), text: error.to_string() };
     Ok(Opened { recording, problems: Problems(errors.iter().map(problem).collect()) })
+}
+
+/// The error for a folder, which may be a result folder with traces.
+fn folder(path: &Path) -> String {
+    let traces = std::fs::read_dir(path.join("traces")).into_iter().flatten().flatten();
+    let hint = match traces.map(|entry| entry.path()).min() {
+        Some(trace) => format!("give one of its traces, such as {}", trace.display()),
+        None => "give a file that `hemiola trace` or another supported tool wrote".into(),
+    };
+    format!("error: {} is a folder, not a recording\nhint: {hint}", path.display())
 }
 
 /// Reads the recording in the current content of the file. Returns its problems and the file's size in bytes, too.

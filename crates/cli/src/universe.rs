@@ -59,7 +59,15 @@ fn checked(files: &UniverseFiles) -> Result<Definition, Failure> {
 
 fn definition(files: &[PathBuf], before: Option<&Definition>) -> Result<Definition, Failure> {
     let sources = read(files)?;
-    check(&sources, before).map_err(|problems| refused(&problems, &sources))
+    let definition = check(&sources, before).map_err(|problems| refused(&problems, &sources))?;
+    if definition.universes.is_empty() {
+        let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+        let names = names.join(", ");
+        return Err(Failure::bad_input(format!(
+            "error: {names}: no universe is defined\nhint: begin with `universe NAME {{`"
+        )));
+    }
+    Ok(definition)
 }
 
 fn read(files: &[PathBuf]) -> Result<Sources, Failure> {

@@ -233,12 +233,21 @@ fn invalid_input_is_refused_with_the_reason() {
     recorded(&machine);
     machine.write("empty.trace", "");
     machine.write("text.trace", "this is no recording");
+    fs::create_dir_all(machine.folder().join("results/traces")).unwrap();
+    machine.write("results/traces/loop-2.pftrace", "");
+    machine.write("results/traces/loop-1.pftrace", "");
     let trace = fs::read(machine.folder().join("two.trace")).unwrap();
     fs::write(machine.folder().join("cut.trace"), &trace[..trace.len() - 3]).unwrap();
     for (arguments, code, expected) in [
         (&["analyze", "none.trace"][..], 2, "cannot be read"),
         (&["analyze", "empty.trace"], 2, "the file is empty"),
         (&["analyze", "text.trace"], 2, "is not a recording"),
+        (
+            &["analyze", "results"],
+            2,
+            "give one of its traces, such as results/traces/loop-1.pftrace",
+        ),
+        (&["analyze", "results/traces"], 2, "is a folder, not a recording"),
         (&["analyze", "two.trace", "--thread", "urgnt"], 2, "did you mean \"urgent\"?"),
         (&["analyze", "two.trace", "--thread", "99"], 2, "no thread or task"),
         (&["analyze", "two.trace", "--period", "urgent"], 2, "control=10ms"),

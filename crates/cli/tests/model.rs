@@ -315,7 +315,7 @@ fn a_run_is_compared_with_its_prediction() {
     let file = measured.join("machine.toml");
     let text = fs::read_to_string(&file).unwrap();
     let lacking = machine.hemiola(&["model", "check", "result"]).with_code(2);
-    assert!(lacking.stderr.contains("hemiola measure --only"), "{}", lacking.stderr);
+    assert!(lacking.stderr.contains("a complete `hemiola measure`"), "{}", lacking.stderr);
     fs::write(&file, text.clone() + &made_up_figures()).unwrap();
 
     let checked = machine.hemiola(&["model", "check", "result"]).with_code(0);

@@ -374,6 +374,7 @@ fn invalid_requests_are_refused_with_a_hint_and_leave_nothing() {
         (&["trace", "start", "--control", "absent"], 1, "no recording answers at absent"),
         (&["trace", "start"], 2, "--control"),
         (&["trace", "--duration", "soon", "--", "true"], 2, "\"20ms\""),
+        (&["trace", "--duration", "0s", "--", "true"], 2, "it must be longer than 0"),
         (&["trace", "-o", "no/such/folder/x", "--", "true"], 1, "cannot be written: "),
     ] {
         let ended = machine.hemiola(arguments).with_code(code);

@@ -540,6 +540,11 @@ fn wrong_populations_and_monitors_are_named() {
     let (code, _, err) = universe(&worlds(), &["run", "orbit.uml", "triangle.uml"]);
     assert_eq!(code, Some(2));
     assert!(err.contains("the texts define 2 universes"), "{err}");
+    for action in [&["check", "/dev/null"][..], &["show", "/dev/null"], &["run", "/dev/null"]] {
+        let (code, out, err) = universe(&worlds(), action);
+        assert_eq!((code, out.as_str()), (Some(2), ""), "{action:?}");
+        assert!(err.contains("universe"), "{action:?}: {err}");
+    }
 }
 
 #[test]

@@ -113,9 +113,12 @@ pub struct Report<'r> {
 #[non_exhaustive]
 pub enum PredictError {
     /// The machine file lacks this figure.
-    #[error("the machine has no figure \"{name}\"; measure it: hemiola measure --only {name}")]
+    #[error(
+        "the machine has no figure {name}; a prediction needs those of a complete `hemiola measure`, without --quick and \
+         --only"
+    )]
     NoFigure {
-        /// The figure, or the prefix of its name if any of several would do.
+        /// The figure, or the prefix of its name and `…` if any of several would do.
         name: String,
     },
     /// The figures are inconsistent, for example because one has an impossible value.
@@ -230,7 +233,7 @@ impl Sum<'_> {
             .min_by(|a, b| a.0.total_cmp(&b.0));
         match nearest {
             Some((_, figure)) => self.figure(&figure.name.clone()),
-            None => Err(PredictError::NoFigure { name: start }),
+            None => Err(PredictError::NoFigure { name: start + "…" }),
         }
     }
 

@@ -119,14 +119,14 @@ fn conversions_and_the_rate_of_the_run_count() {
 }
 
 #[test]
-fn a_missing_figure_is_named_with_the_command_that_measures_it() {
+fn a_missing_figure_is_named_with_the_command_that_measures_all() {
     let mut machine = machine();
     machine.figures.retain(|figure| !figure.name.starts_with("hand_over.mq"));
     let error = predict(&plan(LADDER, &Overrides::default()), &machine).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the machine has no figure \"hand_over.mq.down.at_\"; measure it: hemiola measure --only \
-         hand_over.mq.down.at_"
+        "the machine has no figure hand_over.mq.down.at_…; a prediction needs those of a complete `hemiola measure`, \
+         without --quick and --only"
     );
 }
 
