@@ -202,12 +202,52 @@ fn list(sources: &Sources, _: Nothing) -> Result<Json<Value>, Refusal> {
     Ok(Json(json!({ "recordings": list, "shown": shown, "version": version })))
 }
 
-fn recording(sources: &Sources, of: Of) -> Result<Json<Value>, Refusal> {
-    let loaded = sources.loaded(of.recording)?;
-    Ok(Json(describe(&loaded)))
+/// What the page shows of a recording before any window of it. Times are from its beginning, ns.
+#[derive(Serialize)]
+struct Overview<'r> {
+    version: u64,
+    from_ns: u64,
+    duration_ns: u64,
+    began_unix_ms: Option<i64>,
+    events: u64,
+    switches: u64,
+    lost: u64,
+    /// Processor, from, to, lost events.
+    gaps: Vec<(u16, u64, u64, u64)>,
+    gaps_all: usize,
+    names: &'r [String],
+    conditions: &'r [(String, String)],
+    problems: &'r [String],
+    rows: Vec<ShownRow<'r>>,
 }
 
-fn describe(loaded: &Loaded) -> Value {
+/// A row of the page.
+#[derive(Serialize)]
+struct ShownRow<'r> {
+    row: usize,
+    running_ns: u64,
+    waiting_ns: u64,
+    segments: usize,
+    #[serde(flatten)]
+    subject: ShownSubject<'r>,
+}
+
+/// The subject of a row, as the page names it.
+#[derive(Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+enum ShownSubject<'r> {
+    Cpu { cpu: u16 },
+    Irq { cpu: u16 },
+    Thread { tid: u32, pid: u32, name: &'r str, marked: usize, marks: usize },
+    Slices { below: Option<usize>, pid: u32, name: &'r str, depth: u16, marks: usize },
+}
+
+fn recording(sources: &Sources, of: Of) -> Result<Response, Refusal> {
+    let loaded = sources.loaded(of.recording)?;
+    Ok(Json(overview(&loaded)).into_response())
+}
+
+fn overview(loaded: &Loaded) -> Overview<'_> {
     let timeline = &loaded.timeline;
     let from = timeline.from.nanos();
     let below = |row: usize| match timeline.rows[row].subject {
@@ -215,40 +255,30 @@ fn describe(loaded: &Loaded) -> Value {
         _ => None,
     };
     let above: BTreeSet<usize> = timeline.slice_rows().filter_map(below).collect();
-    let rows: Vec<Value> = timeline
-        .rows
-        .iter()
-        .enumerate()
-        .filter(|(index, row)| is_shown(row) || above.contains(index))
-        .map(|(index, row)| describe_row(index, row))
-        .collect();
-    let gaps: Vec<Value> = timeline
-        .gaps
-        .iter()
-        .take(GAPS_MAX)
-        .map(|gap| {
-            let [begin, end] = [gap.from_ns, gap.to_ns].map(|at| at.saturating_sub(from));
-            json!([gap.cpu, begin, end, gap.lost])
-        })
-        .collect();
-    json!({
-        "version": loaded.version,
-        "from_ns": from,
-        "duration_ns": timeline.to.nanos().saturating_sub(from),
-        "began_unix_ms": loaded.began.map(|(at, unix)| {
+    let rows = timeline.rows.iter().enumerate();
+    let rows = rows.filter(|(index, row)| is_shown(row) || above.contains(index));
+    let gaps = timeline.gaps.iter().take(GAPS_MAX).map(|gap| {
+        let [begin, end] = [gap.from_ns, gap.to_ns].map(|at| at.saturating_sub(from));
+        (gap.cpu, begin, end, gap.lost)
+    });
+    Overview {
+        version: loaded.version,
+        from_ns: from,
+        duration_ns: timeline.to.nanos().saturating_sub(from),
+        began_unix_ms: loaded.began.map(|(at, unix)| {
             let wall = i128::from(unix) + i128::from(from) - i128::from(at.nanos());
             (wall / 1_000_000) as i64
         }),
-        "events": timeline.events,
-        "switches": timeline.switches,
-        "lost": timeline.lost,
-        "gaps": gaps,
-        "gaps_all": timeline.gaps.len(),
-        "names": timeline.names,
-        "conditions": loaded.conditions,
-        "problems": loaded.problems,
-        "rows": rows,
-    })
+        events: timeline.events,
+        switches: timeline.switches,
+        lost: timeline.lost,
+        gaps: gaps.collect(),
+        gaps_all: timeline.gaps.len(),
+        names: &timeline.names,
+        conditions: &loaded.conditions,
+        problems: &loaded.problems,
+        rows: rows.map(|(index, row)| ShownRow::of(index, row)).collect(),
+    }
 }
 
 /// Whether a row has anything to show.
@@ -259,30 +289,28 @@ fn is_shown(row: &Row) -> bool {
     }
 }
 
-fn describe_row(index: usize, row: &Row) -> Value {
-    let totals = row.track.totals();
-    let mut value = json!({
-        "row": index,
-        "running_ns": totals.of(Doing::Running),
-        "waiting_ns": totals.of(Doing::Ready),
-        "segments": row.track.len(),
-    });
-    let more = match &row.subject {
-        Subject::Processor(cpu) => json!({ "kind": "cpu", "cpu": cpu }),
-        Subject::Interrupts(cpu) => json!({ "kind": "irq", "cpu": cpu }),
-        Subject::Thread { tid, pid, name } => json!({
-            "kind": "thread", "tid": tid, "pid": pid, "name": name,
-            "marked": row.marked.len(), "marks": row.marks.len(),
-        }),
-        Subject::Slices { below, pid, name, depth } => json!({
-            "kind": "slices", "below": below, "pid": pid, "name": name, "depth": depth,
-            "marks": row.marks.len(),
-        }),
-    };
-    if let (Some(value), Value::Object(more)) = (value.as_object_mut(), more) {
-        value.extend(more);
+impl<'r> ShownRow<'r> {
+    fn of(index: usize, row: &'r Row) -> Self {
+        let totals = row.track.totals();
+        let marks = row.marks.len();
+        let subject = match &row.subject {
+            Subject::Processor(cpu) => ShownSubject::Cpu { cpu: *cpu },
+            Subject::Interrupts(cpu) => ShownSubject::Irq { cpu: *cpu },
+            Subject::Thread { tid, pid, name } => {
+                ShownSubject::Thread { tid: *tid, pid: *pid, name, marked: row.marked.len(), marks }
+            }
+            Subject::Slices { below, pid, name, depth } => {
+                ShownSubject::Slices { below: *below, pid: *pid, name, depth: *depth, marks }
+            }
+        };
+        Self {
+            row: index,
+            running_ns: totals.of(Doing::Running),
+            waiting_ns: totals.of(Doing::Ready),
+            segments: row.track.len(),
+            subject,
+        }
     }
-    value
 }
 
 impl Stretch {
