@@ -165,9 +165,9 @@ impl<'a> Writer<'a> {
         if options.interrupts || counted {
             programs.extend(self.interrupts(options.interrupts, counted)?);
         }
-        programs.push(
-            self.program("sched_switch", &[false, true, true, false], |asm| self.switch(asm))?,
-        );
+        programs.push(self.program("sched_switch", &[false, true, true, false], |asm| {
+            self.switch(asm, counted)
+        })?);
         if options.wakes {
             for name in ["sched_waking", "sched_wakeup_new"] {
                 programs.push(self.program(name, &[true], |asm| self.wake(asm, cause))?);
@@ -190,8 +190,8 @@ impl<'a> Writer<'a> {
         Ok(programs)
     }
 
-    /// Returns the programs that `record` interrupts or have them `counted`. Exits come before entries: an interrupt
-    /// in progress when they are attached is then never counted without its end.
+    /// Returns the programs that `record` interrupts or have them `counted`, in the order in which they must be
+    /// attached.
     fn interrupts(&self, record: bool, counted: bool) -> Result<Vec<Program>, String> {
         let devices = [
             ("irq_handler".to_string(), Kind::HardEntry, Kind::HardExit, 0),
@@ -203,7 +203,11 @@ impl<'a> Writer<'a> {
             .filter(|name| self.btf.tracepoint(&format!("{name}_entry")).is_some());
         let local =
             local.map(|name| (name.to_string(), Kind::HardEntry, Kind::HardExit, LOCAL_VECTORS));
-        let all: Vec<_> = devices.into_iter().chain(local).collect();
+        let all = devices.into_iter().chain(local).flat_map(|(name, entry, exit, base)| {
+            [(format!("{name}_entry"), entry, base), (format!("{name}_exit"), exit, base)]
+        });
+        let mut all: Vec<_> = all.collect();
+        all.sort_by_key(|(_, kind, _)| attached(*kind));
         let write = |asm: &mut Assembler, kind: Kind, base| {
             asm.load(Double, R7, R6, 0).by(Or, R7, base);
             pack_number(asm, kind);
@@ -220,11 +224,7 @@ impl<'a> Writer<'a> {
                 }
             }
         };
-        let exits = all.iter().map(|(name, _, exit, base)| (format!("{name}_exit"), *exit, *base));
-        let entries =
-            all.iter().map(|(name, entry, _, base)| (format!("{name}_entry"), *entry, *base));
-        exits
-            .chain(entries)
+        all.into_iter()
             .map(|(name, kind, base)| self.program(&name, &[false], |asm| write(asm, kind, base)))
             .collect()
     }
@@ -283,7 +283,7 @@ impl<'a> Writer<'a> {
     }
 
     /// `sched_switch(preempted, prev, next, state of prev)`.
-    fn switch(&self, asm: &mut Assembler) {
+    fn switch(&self, asm: &mut Assembler, counted: bool) {
         let (load, rt_lock, preempted, packed) =
             (asm.label(), asm.label(), asm.label(), asm.label());
         asm.load(Double, R1, R6, 8)
@@ -319,6 +319,10 @@ impl<'a> Writer<'a> {
             .by(Or, R7, Kind::Switch as i32);
         self.append_event(asm, |asm| {
             asm.with(Move, R1, R7).by(ShiftRight, R1, SHIFT_SECOND).store(Double, R8, RUNNING, R1);
+            if counted {
+                // No interrupt switches threads. If a program was left out, the count is right again from here on.
+                asm.store_number(Double, R8, NESTED, 0);
+            }
         });
     }
 
@@ -512,6 +516,17 @@ fn by_context(asm: &mut Assembler, calls: Option<Calls>) {
         .place(thread);
 }
 
+/// The order in which programs are attached. Exits come before entries, and the entry of soft interrupts comes last: of
+/// an interrupt in progress meanwhile, neither the begin is counted without the end, nor the end alone while a soft
+/// interrupt around it is counted.
+const fn attached(kind: Kind) -> u8 {
+    match kind {
+        Kind::HardEntry => 1,
+        Kind::SoftEntry => 2,
+        _ => 0,
+    }
+}
+
 /// Counts the begin or end of an interrupt in the ring at R8, in the layout of `preempt_count`. An interrupt in between
 /// restores the count.
 fn count(asm: &mut Assembler, kind: Kind) {
@@ -526,4 +541,56 @@ fn count(asm: &mut Assembler, kind: Kind) {
         _ => asm.jump(When::Equal, R1, 0, none).by(Subtract, R1, one),
     };
     asm.store(Double, R8, NESTED, R1).place(none);
+}
+
+#[cfg(test)]
+mod tests {
+    use hemiola_units::Random;
+
+    use super::*;
+
+    /// What [`count`] does.
+    fn counted(count: u64, kind: Kind) -> u64 {
+        match kind {
+            Kind::HardEntry => count.wrapping_add(DEVICE_INTERRUPT as u64),
+            Kind::SoftEntry => count.wrapping_add(SOFT_INTERRUPT as u64),
+            _ if count == 0 => 0,
+            Kind::HardExit => count.wrapping_sub(DEVICE_INTERRUPT as u64),
+            _ => count.wrapping_sub(SOFT_INTERRUPT as u64),
+        }
+    }
+
+    #[test]
+    fn no_interrupt_is_counted_for_ever_that_came_while_programs_were_attached() {
+        let pairs = [(Kind::HardEntry, Kind::HardExit), (Kind::SoftEntry, Kind::SoftExit)];
+        let mut programs: Vec<Kind> = pairs.iter().flat_map(|pair| [pair.0, pair.1]).collect();
+        programs.sort_by_key(|kind| attached(*kind));
+        for seed in 0..2_000 {
+            let mut random = Random::from_seed(seed);
+            let (mut working, mut open, mut count) = (0, Vec::new(), 0);
+            // Interrupts of devices interrupt soft ones, and nothing interrupts those of devices.
+            while working < programs.len() || !open.is_empty() {
+                if random.below(6) == 0 {
+                    working = (working + 1).min(programs.len());
+                }
+                let begins = random.below(2) == 0 && working < programs.len();
+                let now = match open.last() {
+                    None if random.below(2) == 0 => Kind::SoftEntry,
+                    None => Kind::HardEntry,
+                    Some(Kind::SoftEntry) if begins => Kind::HardEntry,
+                    Some(Kind::SoftEntry) => Kind::SoftExit,
+                    Some(_) => Kind::HardExit,
+                };
+                if matches!(now, Kind::SoftEntry | Kind::HardEntry) {
+                    open.push(now);
+                } else {
+                    open.pop();
+                }
+                if programs[..working].contains(&now) {
+                    count = counted(count, now);
+                }
+            }
+            assert_eq!(count, 0, "seed {seed}");
+        }
+    }
 }
