@@ -66,6 +66,8 @@ pub(super) struct Builder<'r> {
     recording: &'r Recording,
     /// Where segments go that are not kept in memory.
     outside: Option<Outside>,
+    /// The first moment that a program marked, ns.
+    marked_from: Option<u64>,
     /// The end of the walk and of all that programs marked, ns.
     to: u64,
 }
@@ -90,6 +92,7 @@ impl<'r> Builder<'r> {
             call_names: BTreeMap::new(),
             recording,
             outside,
+            marked_from: None,
             to: 0,
         }
     }
@@ -224,10 +227,13 @@ impl Follow for Builder<'_> {
     /// Packs all tracks now: the figures, which are made next, need memory too.
     fn end(&mut self, at: u64) {
         let entries = self.recording.tracks.iter().flat_map(|track| &track.entries);
-        let entries = entries.map(|entry| entry.at.nanos());
         let events = self.recording.track_events.tracks.iter().filter_map(|track| track.span());
-        let events = events.map(|(_, last)| last.nanos());
-        self.to = entries.chain(events).fold(at, u64::max);
+        let events = events.flat_map(|(first, last)| [first, last]);
+        (self.marked_from, self.to) = (None, at);
+        for marked in entries.map(|entry| entry.at).chain(events).map(Instant::nanos) {
+            self.marked_from = Some(self.marked_from.map_or(marked, |from| from.min(marked)));
+            self.to = self.to.max(marked);
+        }
         let rows = self.timeline.rows.iter_mut().map(|row| &mut row.track);
         let tracks = rows.chain(self.calls.values_mut());
         tracks.filter(|track| !track.is_empty()).for_each(|track| track.close(self.to));
@@ -237,28 +243,22 @@ impl Follow for Builder<'_> {
 impl Builder<'_> {
     fn finish(mut self, recording: &Recording, walk: Walk) -> (Timeline, Report) {
         let Walk { report, events, threads, tasks, event_threads } = walk;
-        let (mut from, to) = (events.map(|(_, from)| from), self.to.max(report.to_ns));
+        let from = events.map(|(_, from)| from).into_iter().chain(self.marked_from).min();
+        let to = self.to;
         for (thread, seen) in threads.into_iter().enumerate() {
             let Some(row) = self.row(thread) else { break };
             row.deadline = seen.deadline_ns;
             row.subject = Subject::Thread { tid: seen.tid, pid: seen.pid, name: seen.name };
         }
         for (number, (thread, given)) in tasks.into_iter().enumerate() {
-            let track = &recording.tracks[number];
-            for at in track.entries.iter().map(|entry| entry.at.nanos()) {
-                from = Some(from.map_or(at, |from| from.min(at)));
-            }
             if let Some(row) = thread.filter(|thread| self.row(*thread).is_some()) {
+                let track = &recording.tracks[number];
                 self.program(number, track, self.timeline.threads + row, given);
             }
         }
         self.timeline.slices = self.timeline.rows.len();
         self.calls();
         for (track, thread) in recording.track_events.tracks.iter().zip(event_threads) {
-            if let Some((first, _)) = track.span() {
-                let first = first.nanos();
-                from = Some(from.map_or(first, |from| from.min(first)));
-            }
             self.events(&recording.track_events.names, track, thread);
         }
         let mut timeline = self.timeline;
