@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -88,10 +88,24 @@ pub(crate) fn open(path: &Path) -> Result<Opened, Failure> {
     Ok(Opened { recording, problems: Problems(errors.iter().map(problem).collect()) })
 }
 
+/// The traces that are in a result folder, by their names.
+pub(crate) fn traces_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = [folder.to_path_buf(), folder.join("traces")].into_iter();
+    let entries = entries.filter_map(|place| std::fs::read_dir(place).ok()).flatten();
+    let is_trace = |path: &PathBuf| {
+        path.extension().is_some_and(|end| {
+            ["pftrace", "trace", "perfetto-trace"].iter().any(|known| end == *known)
+        })
+    };
+    let mut found: Vec<PathBuf> =
+        entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_trace).collect();
+    found.sort();
+    found
+}
+
 /// The error for a folder, which may be a result folder with traces.
 fn folder(path: &Path) -> String {
-    let traces = std::fs::read_dir(path.join("traces")).into_iter().flatten().flatten();
-    let hint = match traces.map(|entry| entry.path()).min() {
+    let hint = match traces_in(path).first() {
         Some(trace) => format!("give one of its traces, such as {}", trace.display()),
         None => "give a file that `hemiola trace` or another supported tool wrote".into(),
     };

@@ -318,19 +318,7 @@ fn traces_of(folder: &Path, options: &Arc<sched::Options>) -> Result<Vec<Source>
             .map(|(name, path)| Source::new(name, path, report.clone(), options))
             .collect());
     }
-    let mut found = Vec::new();
-    for place in [folder.to_path_buf(), folder.join("traces")] {
-        let Ok(entries) = fs::read_dir(&place) else { continue };
-        let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
-        let is_trace = |path: &PathBuf| {
-            path.extension().is_some_and(|end| {
-                ["pftrace", "trace", "perfetto-trace"].iter().any(|known| end == *known)
-            })
-        };
-        found.extend(paths.filter(is_trace));
-    }
-    found.sort();
-    Ok(found
+    Ok(recording::traces_in(folder)
         .into_iter()
         .map(|path| Source::new(file_name(&path), path, report.clone(), options))
         .collect())
