@@ -45,7 +45,7 @@ mod accounting;
 mod assemble;
 pub(crate) mod blame;
 pub(crate) mod cpu;
-mod culprits;
+pub(crate) mod culprits;
 mod engine;
 mod explain;
 mod figures;

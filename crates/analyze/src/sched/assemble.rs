@@ -6,6 +6,7 @@ use std::sync::Arc;
 use hemiola_trace::sched::{PRIORITY_UNKNOWN, Tid};
 
 use super::accounting;
+use super::culprits::{Meanwhile, Taken};
 use super::engine::Engine;
 use super::explain::Explainer;
 use super::list::{List, Listed, Named, Roster};
@@ -18,7 +19,7 @@ use super::report::{
     Blocking, CpuReport, Culprit, DelayKind, Distribution, HeldUp, Interference, MarkKind,
     MarkReport, PeriodFrom, Report, TaskReport, ThreadReport, Waker,
 };
-use super::tally::{Code, Taken, Tally, Woken};
+use super::tally::{Code, Tally, Woken};
 use super::threads::State;
 use super::{Seen, Walk};
 use hemiola_report::text::{count, duration};
@@ -343,8 +344,8 @@ fn task(engine: &Engine<'_>, names: &mut Names, track: usize, task: &Task<'_>) -
         priority: state
             .map(|state| state.priority)
             .filter(|priority| *priority != PRIORITY_UNKNOWN),
-        preempted_by: preempted_by(engine, names, task.culprits.iter().copied()),
-        blocked_by: blocked_by(engine, names, task.culprits.iter().copied()),
+        preempted_by: preempted_by(engine, names, task.culprits.iter()),
+        blocked_by: blocked_by(engine, names, task.culprits.iter()),
         blocking_ns: task.blocking.distribution(),
     }
 }
@@ -381,7 +382,7 @@ fn blocked_by(
     let mut found: Vec<(Blocking, [Code; 2])> = blocked
         .map(|taken| {
             let (who, name, tid) = names.who(engine, taken.code);
-            let Taken { behind: third, behind_ns: ns, .. } = taken;
+            let Meanwhile { behind: third, behind_ns: ns, .. } = taken.meanwhile;
             let behind = (ns > 0).then(|| {
                 let (_, name, tid) = names.who(engine, third);
                 HeldUp { name, tid, ns }

@@ -4,8 +4,9 @@
 //! culprits.
 
 use super::DELAYS_MAX;
+use super::culprits::{Culprits, Meanwhile, Taken};
 use super::report::DelayKind;
-use super::tally::{Code, Taken, Tally};
+use super::tally::Code;
 
 /// The delays of a thread that was ready, from how long each thread had its processor meanwhile.
 pub(crate) fn waiting(shares: &[(Code, u64)], is_started: bool) -> impl Iterator<Item = Taken> {
@@ -31,7 +32,8 @@ pub(crate) fn asleep(
         Some(other) if other != thread => longest_wait(other),
         _ => (Code::UNKNOWN, 0),
     };
-    Taken { behind, behind_ns, ..Taken::once(waker, DelayKind::Blocked, ns) }
+    let meanwhile = Meanwhile { urgent: 0, behind, behind_ns };
+    Taken { meanwhile, ..Taken::once(waker, DelayKind::Blocked, ns) }
 }
 
 /// The invocation in which a marked job begins.
@@ -39,7 +41,7 @@ pub(crate) struct Begun<'t> {
     pub(crate) release: u64,
     pub(crate) waker: Code,
     /// Its delays so far.
-    pub(crate) delays: &'t Tally<DELAYS_MAX>,
+    pub(crate) delays: &'t Culprits<DELAYS_MAX>,
 }
 
 /// The delays of a marked job between its release and its start. `begun` is the invocation in which it starts, if that
@@ -49,8 +51,8 @@ pub(crate) fn until_start(
     release: u64,
     start: u64,
     begun: Option<Begun<'_>>,
-) -> Tally<DELAYS_MAX> {
-    let mut delays = Tally::default();
+) -> Culprits<DELAYS_MAX> {
+    let mut delays = Culprits::default();
     if let Some(Begun { release: woken, waker, delays: since }) = begun {
         if woken > release {
             delays.add(Taken::once(waker, DelayKind::NotWoken, woken - release));

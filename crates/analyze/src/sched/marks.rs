@@ -6,8 +6,9 @@ use std::collections::BinaryHeap;
 use hemiola_trace::{Entry, EventKind, Recording};
 
 use super::blame::{self, Begun};
+use super::culprits::{Culprits, Taken};
 use super::report::Job;
-use super::tally::{Code, Taken, Tally};
+use super::tally::Code;
 use super::threads::{Mode, State};
 use super::{CULPRITS_MAX, DELAYS_MAX, Options, Who};
 use hemiola_stats::Stream;
@@ -47,7 +48,7 @@ pub(super) struct Task<'r> {
     pub(super) blocking: Stream,
     pub(super) interval: Stream,
     pub(super) deadline: Stream,
-    pub(super) culprits: Tally<CULPRITS_MAX>,
+    pub(super) culprits: Culprits<CULPRITS_MAX>,
 }
 
 /// A job that has begun.
@@ -57,7 +58,7 @@ pub(super) struct Open {
     cycle: u32,
     /// Its thread's processor time before.
     running_before: u64,
-    pub(super) delays: Tally<DELAYS_MAX>,
+    pub(super) delays: Culprits<DELAYS_MAX>,
     /// Everything since its release was seen.
     sound: bool,
     /// How often its thread had been lost from sight.
@@ -92,7 +93,7 @@ impl<'r> Marks<'r> {
                 blocking: Stream::default(),
                 interval: Stream::default(),
                 deadline: Stream::default(),
-                culprits: Tally::default(),
+                culprits: Culprits::default(),
             }
         };
         let mut marks = Self {
@@ -189,7 +190,7 @@ impl<'r> Marks<'r> {
         });
         let delays = match runs {
             true => blame::until_start(Code::thread(thread), release, at, begun),
-            false => Tally::default(),
+            false => Culprits::default(),
         };
         let running_before = running;
         let cuts = state.cuts;

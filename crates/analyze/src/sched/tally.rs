@@ -2,7 +2,7 @@
 
 use hemiola_trace::sched::Interrupt;
 
-use super::report::{Behind, Culprit, Delay, DelayKind};
+use super::report::Culprit;
 use hemiola_stats::growth::push_slowly;
 
 /// A [`Culprit`] as one word: the index of a thread in the analysis, or one of the others.
@@ -92,64 +92,6 @@ pub(crate) trait Counted: Copy {
     fn of_others(self) -> Self;
 }
 
-/// The time one culprit took in one way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Taken {
-    pub(crate) code: Code,
-    pub(crate) kind: DelayKind,
-    /// How often; more than fit count as the most that do.
-    pub(crate) times: u32,
-    pub(crate) ns: u64,
-    /// Of this, more urgent threads had the processor: interference, and no blocking.
-    pub(crate) urgent: u64,
-    pub(crate) longest: u64,
-    /// The culprit that delayed this one longest meanwhile.
-    pub(crate) behind: Code,
-    /// For how long; 0 if there was none.
-    pub(crate) behind_ns: u64,
-}
-
-impl Taken {
-    /// A delay that occurred once.
-    #[inline]
-    pub(crate) const fn once(code: Code, kind: DelayKind, ns: u64) -> Self {
-        let (behind, behind_ns) = (Code::UNKNOWN, 0);
-        Self { code, kind, times: 1, ns, urgent: 0, longest: ns, behind, behind_ns }
-    }
-}
-
-impl Counted for Taken {
-    #[inline]
-    fn code(&self) -> Code {
-        self.code
-    }
-
-    #[inline]
-    fn is_like(&self, other: &Self) -> bool {
-        self.code == other.code && self.kind == other.kind
-    }
-
-    #[inline]
-    fn join(&mut self, more: Self) {
-        self.times = self.times.saturating_add(more.times);
-        self.ns += more.ns;
-        self.urgent += more.urgent;
-        self.longest = self.longest.max(more.longest);
-        if more.behind_ns > self.behind_ns {
-            (self.behind, self.behind_ns) = (more.behind, more.behind_ns);
-        }
-    }
-
-    #[inline]
-    fn weight(&self) -> (u64, u32) {
-        (self.ns, self.times)
-    }
-
-    fn of_others(self) -> Self {
-        Self { code: Code::OTHERS, ..self }
-    }
-}
-
 /// How often one culprit woke a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Woken {
@@ -186,7 +128,7 @@ impl Counted for Woken {
 
 /// The count of each culprit: at most `MAX` entries and one of [`Code::OTHERS`] for each way.
 #[derive(Clone, Debug)]
-pub(crate) struct Tally<const MAX: usize, E = Taken> {
+pub(crate) struct Tally<const MAX: usize, E> {
     entries: Vec<E>,
     /// No entry but the last one and [`Code::OTHERS`] weighs less. The last one is the newest, which is usually the
     /// least when a full tally needs a place, and this shows it without a search.
@@ -264,10 +206,6 @@ impl<const MAX: usize, E: Counted> Tally<MAX, E> {
         least.1
     }
 
-    pub(crate) fn add_all<const OTHER: usize>(&mut self, other: &Tally<OTHER, E>) {
-        other.entries.iter().for_each(|entry| self.add(*entry));
-    }
-
     pub(crate) fn iter(&self) -> impl Iterator<Item = &E> {
         self.entries.iter()
     }
@@ -283,28 +221,11 @@ impl<const MAX: usize, E: Counted> Tally<MAX, E> {
     }
 }
 
-impl<const MAX: usize> Tally<MAX> {
-    /// The delays of a job, longest first; `tid` gives the number of a thread.
-    pub(crate) fn delays(&self, tid: impl Fn(usize) -> u32) -> Vec<Delay> {
-        let delay = |taken: &Taken| {
-            let Taken { behind, behind_ns: ns, .. } = *taken;
-            Delay {
-                who: taken.code.culprit(&tid),
-                kind: taken.kind,
-                ns: taken.ns,
-                times: taken.times,
-                behind: (ns > 0).then(|| Behind { who: behind.culprit(&tid), ns }),
-            }
-        };
-        let mut delays: Vec<Delay> = self.iter().filter(|taken| taken.ns > 0).map(delay).collect();
-        delays.sort_by_key(|delay| (std::cmp::Reverse(delay.ns), delay.kind, delay.who));
-        delays
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sched::culprits::Taken;
+    use crate::sched::report::DelayKind;
     use proptest::prelude::*;
 
     #[test]
@@ -339,7 +260,7 @@ mod tests {
         fn the_entry_that_makes_room_is_the_least(
             parts in prop::collection::vec((0_usize..20, 1_u64..30, any::<bool>()), 1..400),
         ) {
-            let (mut tally, mut entries) = (Tally::<8>::default(), Vec::new());
+            let (mut tally, mut entries) = (Tally::<8, Taken>::default(), Vec::new());
             for (index, ns, is_started) in parts {
                 let kind = if is_started { DelayKind::Preempted } else { DelayKind::BeforeStart };
                 let taken = Taken::once(Code::thread(index), kind, ns);
@@ -353,7 +274,7 @@ mod tests {
         fn total_is_preserved_and_the_largest_is_kept(
             parts in prop::collection::vec((0_usize..40, 1_u64..50), 1..400),
         ) {
-            let mut tally = Tally::<8>::default();
+            let mut tally = Tally::<8, Taken>::default();
             for &(index, ns) in parts.iter().chain([&(99, 100_000)]) {
                 let code = Code::thread(index);
                 tally.add(Taken::once(code, DelayKind::Preempted, ns));

@@ -154,7 +154,7 @@ pub(super) struct Invocation {
     pub(super) running_before: u64,
     /// The thread or interrupt that woke it.
     pub(super) waker: Option<Code>,
-    pub(super) delays: Tally<DELAYS_MAX>,
+    pub(super) delays: Culprits<DELAYS_MAX>,
 }
 
 /// An invocation that lasts longer, in periods, counts as one job: it tells nothing about single ones.
@@ -203,7 +203,7 @@ pub(super) struct Totals {
     pub(super) missed: u64,
     /// Ascending.
     pub(super) cpus: Vec<u16>,
-    pub(super) culprits: Culprits,
+    pub(super) culprits: Culprits<CULPRITS_MAX>,
     pub(super) wakers: Tally<CULPRITS_MAX, Woken>,
 }
 
@@ -266,7 +266,7 @@ impl State {
     /// Nothing more happens to it: looks for its period once more, and frees what only a pass needs.
     pub(super) fn finish(&mut self) {
         self.finder.finish();
-        self.invocation.delays = Tally::default();
+        self.invocation.delays = Culprits::default();
         self.waits = Waits::default();
         self.open_marks = Vec::new();
     }

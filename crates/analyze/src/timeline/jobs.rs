@@ -9,7 +9,8 @@ use super::track::{Cursor, Segment, State};
 use super::{INTERRUPT, NOBODY, RESERVATION, Row, Subject, Timeline};
 use crate::sched::blame::{self, Begun};
 use crate::sched::cpu::Shares;
-use crate::sched::tally::{Code, Taken, Tally};
+use crate::sched::culprits::{Culprits, Taken};
+use crate::sched::tally::Code;
 use crate::sched::{self, DELAYS_MAX};
 
 /// A job that the program marked itself.
@@ -230,7 +231,7 @@ struct Blame<'t> {
 
 impl Blame<'_> {
     /// The delays of a job, and how long interrupts took of its time from its start on.
-    fn delays(&self, job: &Job) -> (Tally<DELAYS_MAX>, u64) {
+    fn delays(&self, job: &Job) -> (Culprits<DELAYS_MAX>, u64) {
         if job.track.is_none() {
             return self.between(job.release, job.finish, false);
         }
@@ -238,7 +239,7 @@ impl Blame<'_> {
         let runs = |index: &usize| track.cursor().what(*index).0 == State::Running;
         let mut delays = match track.at(job.start).filter(runs) {
             Some(index) => self.until_start(job, index),
-            None => Tally::default(),
+            None => Culprits::default(),
         };
         let (since, interrupted) = self.between(job.start, job.finish, true);
         delays.add_all(&since);
@@ -246,7 +247,7 @@ impl Blame<'_> {
     }
 
     /// The delays of a marked job before its start, which is in segment `index`.
-    fn until_start(&self, job: &Job, index: usize) -> Tally<DELAYS_MAX> {
+    fn until_start(&self, job: &Job, index: usize) -> Culprits<DELAYS_MAX> {
         let mut cursor = self.timeline.rows[self.row].track.cursor();
         let begun = (0..=index).rev().find(|index| cursor.releases(*index).0);
         let begun = begun.map(|index| cursor.segment(index)).filter(|of| of.from >= job.release);
@@ -261,9 +262,9 @@ impl Blame<'_> {
     }
 
     /// The delays between two moments, and how long interrupts took of it.
-    fn between(&self, from: u64, to: u64, mut is_started: bool) -> (Tally<DELAYS_MAX>, u64) {
+    fn between(&self, from: u64, to: u64, mut is_started: bool) -> (Culprits<DELAYS_MAX>, u64) {
         let (timeline, track) = (self.timeline, &self.timeline.rows[self.row].track);
-        let (mut delays, mut interrupted) = (Tally::default(), 0);
+        let (mut delays, mut interrupted) = (Culprits::default(), 0);
         let mut shares = Shares::default();
         let (first, mut cursor) = (track.at(from).unwrap_or(0), track.cursor());
         let mut cpu = (0..first).rev().find_map(|index| processor(&mut cursor, index));
@@ -382,7 +383,7 @@ impl Timeline {
     }
 
     /// Adds the interrupts that a processor served while the thread ran there. Returns their time.
-    fn interrupts(&self, cpu: u32, from: u64, to: u64, delays: &mut Tally<DELAYS_MAX>) -> u64 {
+    fn interrupts(&self, cpu: u32, from: u64, to: u64, delays: &mut Culprits<DELAYS_MAX>) -> u64 {
         let row = u16::try_from(cpu).ok().and_then(|cpu| self.processor_row(cpu));
         let mut sum = 0;
         for (code, ns) in row.into_iter().flat_map(|row| self.served(row, from, to)) {

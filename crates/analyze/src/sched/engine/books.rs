@@ -6,8 +6,9 @@ use super::Engine;
 use crate::sched::accounting::Books;
 use crate::sched::blame;
 use crate::sched::cpu::Shares;
+use crate::sched::culprits::Taken;
 use crate::sched::report::DelayKind;
-use crate::sched::tally::{Code, Taken};
+use crate::sched::tally::Code;
 use crate::sched::threads::{Mode, State, TIME_SHARED, Wait};
 
 impl Engine<'_> {

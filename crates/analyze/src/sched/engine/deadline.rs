@@ -2,9 +2,10 @@
 //! the threads that ran before and from the period.
 
 use super::Engine;
+use crate::sched::culprits::Taken;
 use crate::sched::follow::Doing;
 use crate::sched::report::DelayKind;
-use crate::sched::tally::{Code, Taken};
+use crate::sched::tally::Code;
 use crate::sched::threads::{Mode, State};
 
 impl Engine<'_> {

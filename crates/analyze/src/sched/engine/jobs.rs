@@ -5,10 +5,11 @@ use hemiola_trace::{Entry, EventKind};
 
 use super::Engine;
 use crate::sched::blame;
+use crate::sched::culprits::Taken;
 use crate::sched::follow::Doing;
 use crate::sched::observed::LongSeries;
 use crate::sched::report::{DelayKind, Job, Miss};
-use crate::sched::tally::{Code, Taken, Woken};
+use crate::sched::tally::{Code, Woken};
 use crate::sched::threads::{Invocation, Jobs, Mode, State, Streams};
 use crate::sched::{MISSES_MAX, Of, Who};
 
@@ -33,9 +34,9 @@ impl Engine<'_> {
             state.totals.blocked += asleep;
             let since = std::mem::replace(&mut state.since, at);
             let longest = |other: usize| self.threads.states[other].waits.longest_in(since, at);
-            let taken = blame::asleep(thread, waker, asleep, longest);
-            let urgent = self.urgent_within(thread, since, at);
-            self.delay(thread, Taken { urgent, ..taken });
+            let mut taken = blame::asleep(thread, waker, asleep, longest);
+            taken.meanwhile.urgent = self.urgent_within(thread, since, at);
+            self.delay(thread, taken);
             self.becomes(thread, at, Doing::Woken(waker));
             return;
         }
@@ -262,15 +263,11 @@ fn push_jobs(
 
 /// How long threads of lower priority delayed a job; `None` if priorities are unknown.
 #[inline]
-fn blocking<'a>(
-    own: i16,
-    delays: impl Iterator<Item = &'a Taken>,
-    states: &[State],
-) -> Option<u64> {
+fn blocking(own: i16, delays: impl Iterator<Item = Taken>, states: &[State]) -> Option<u64> {
     if own == PRIORITY_UNKNOWN {
         return None;
     }
-    let less_urgent = |taken: &&Taken| {
+    let less_urgent = |taken: &Taken| {
         let other = taken.code.as_thread().map_or(PRIORITY_UNKNOWN, |other| states[other].priority);
         other != PRIORITY_UNKNOWN
             && other > own
@@ -279,5 +276,5 @@ fn blocking<'a>(
                 DelayKind::BeforeStart | DelayKind::Preempted | DelayKind::Blocked
             )
     };
-    Some(delays.filter(less_urgent).map(|taken| taken.ns - taken.urgent).sum())
+    Some(delays.filter(less_urgent).map(|taken| taken.ns - taken.meanwhile.urgent).sum())
 }
