@@ -26,7 +26,8 @@ impl<'t> Sweep<'t> {
         let index = steps.index();
         let (here, next) = (steps.next(), steps.next());
         let mut sweep = Self { track, steps, here, next, index, passed: [0; 4] };
-        sweep.pass(from);
+        // The first segment may have no length.
+        sweep.pass(here.map_or(from, |(first, _)| from.max(first)));
         sweep
     }
 

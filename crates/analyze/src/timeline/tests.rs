@@ -450,6 +450,28 @@ fn a_search_finds_events_and_marks_by_thread_and_name() {
     assert_eq!(timeline.wake_ups(usize::MAX, 0, 1000, 9), []);
 }
 
+#[test]
+fn a_first_segment_of_no_length_overlaps_nothing() {
+    let lost = timeline(vec![event(1_114, 0, What::Lost(1))]);
+    // A wake-up and the switch that follows it have one time.
+    let woken = timeline(vec![
+        wake(500, 7, 0),
+        switch(500, 0, 0, Left::Sleeping, 7),
+        event(900, 0, What::Lost(1)),
+    ]);
+    let seven = woken.thread_rows().next().unwrap();
+    assert_eq!(
+        (woken.rows[seven].track.segment(0).from, woken.rows[seven].track.segment(0).to),
+        (500, 500)
+    );
+    for (timeline, row) in [(&lost, 0), (&woken, seven)] {
+        let track = &timeline.rows[row].track;
+        for from in [0, 499, 500, 501, 1_114] {
+            assert!(track.between(from, 2_000).all(|of| of.from < of.to), "{row}, {from}");
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn a_search_finds_the_first_of_what_a_look_at_all_segments_finds(
