@@ -13,7 +13,7 @@ use super::list::{List, Listed, Named, Roster};
 use super::marked;
 use super::marks::Task;
 use super::name::Name;
-use super::observed::{LongSeries, Observed};
+use super::observed::{ManyJobs, Series};
 use super::period::about;
 use super::report::{
     Blocking, CpuReport, Culprit, DelayKind, Distribution, HeldUp, Interference, MarkKind,
@@ -209,12 +209,12 @@ impl Names {
 
 fn thread(engine: &Engine<'_>, names: &mut Names, index: usize, seen: f64) -> ThreadReport {
     let state = &engine.threads.states[index];
-    let (totals, streams) = (&state.totals, &state.streams);
-    let distribution = |of: &Observed| of.stream(&engine.long).distribution();
-    let execution_ns = distribution(&streams.execution);
-    let interval = streams.interval.stream(&engine.long);
-    let (period_ns, release_jitter_ns) = match period(state, &interval) {
-        Some(period) => (Some(period), jitter(&interval, period)),
+    let (totals, streams) = (&state.totals, state.observed.streams(&engine.many));
+    let distribution = |of: Series| streams.of(of).distribution();
+    let execution_ns = distribution(Series::Execution);
+    let interval = streams.of(Series::Interval);
+    let (period_ns, release_jitter_ns) = match period(state, interval) {
+        Some(period) => (Some(period), jitter(interval, period)),
         None => (None, None),
     };
     let period_from = period_ns.map(|_| match (state.given, state.reservation) {
@@ -232,7 +232,7 @@ fn thread(engine: &Engine<'_>, names: &mut Names, index: usize, seen: f64) -> Th
         names_before,
         priority: (state.priority != PRIORITY_UNKNOWN).then_some(state.priority),
         cpus: totals.cpus.clone(),
-        invocations: streams.execution.count(),
+        invocations: state.observed.count(Series::Execution),
         incomplete: totals.incomplete,
         utilization: match (&execution_ns, period_ns) {
             // A thread may use fewer periods than it has reserved.
@@ -247,8 +247,8 @@ fn thread(engine: &Engine<'_>, names: &mut Names, index: usize, seen: f64) -> Th
         period_from,
         interval_ns: interval.distribution(),
         release_jitter_ns,
-        latency_ns: distribution(&streams.latency),
-        response_ns: distribution(&streams.response),
+        latency_ns: distribution(Series::Latency),
+        response_ns: distribution(Series::Response),
         running_ns: totals.running,
         waiting_ns: totals.waiting,
         reservation: state.reservation,
@@ -266,7 +266,7 @@ fn thread(engine: &Engine<'_>, names: &mut Names, index: usize, seen: f64) -> Th
         preempted_by: preempted_by(engine, names, totals.culprits.iter()),
         blocked_by: blocked_by(engine, names, totals.culprits.iter()),
         woken_by: woken_by(engine, names, &totals.wakers),
-        blocking_ns: distribution(&streams.blocking),
+        blocking_ns: distribution(Series::Blocking),
         missed: totals.missed,
     }
 }
@@ -455,7 +455,7 @@ fn notes(engine: &Engine<'_>, report: &Report) -> Vec<String> {
                 .into(),
         );
     }
-    if engine.long.as_ref().is_some_and(LongSeries::is_unread) {
+    if engine.many.as_ref().is_some_and(ManyJobs::is_unread) {
         notes.push(
             "observations could not be read back from the temporary file: distributions lack them"
                 .into(),

@@ -25,7 +25,7 @@ use super::cpu::{Cpu, Shares};
 use super::follow::{Doing, Follow};
 use super::gaps::Gaps;
 use super::marks::Marks;
-use super::observed::LongSeries;
+use super::observed::{ManyJobs, Series};
 use super::report::{Gap, Job, Miss};
 use super::tally::Code;
 use super::threads::{Mode, State, Threads};
@@ -56,8 +56,8 @@ pub(super) struct Engine<'r> {
     pub(super) marks: Marks<'r>,
     pub(super) misses: Vec<Miss>,
     pub(super) missed: u64,
-    /// Where long series of observations go; in memory if there is nothing.
-    pub(super) long: Option<LongSeries>,
+    /// Where the observations of threads with many jobs go; in memory if there is nothing.
+    pub(super) many: Option<ManyJobs>,
     wanted: Option<&'r Wanted>,
     pub(super) jobs: Vec<Job>,
     /// The time of the first event, and the latest so far.
@@ -80,10 +80,10 @@ pub(super) struct Engine<'r> {
 
 /// What the second pass must know about a thread's period: one that was found late, or one that the recording as a
 /// whole does not bear out although wake-ups were already counted by it.
-fn hint(state: &State, long: &Option<LongSeries>) -> Option<Option<u64>> {
-    let interval = || state.streams.interval.stream(long);
-    let is_withdrawn =
-        state.is_merged && state.stated().is_none() && period(state, &interval()).is_none();
+fn hint(state: &State, many: &Option<ManyJobs>) -> Option<Option<u64>> {
+    let is_withdrawn = state.is_merged
+        && state.stated().is_none()
+        && period(state, state.observed.streams(many).of(Series::Interval)).is_none();
     if is_withdrawn {
         Some(None)
     } else if state.finder.late {
@@ -160,7 +160,7 @@ impl<'r> Engine<'r> {
             marks: Marks::of(recording, options),
             misses: Vec::new(),
             missed: 0,
-            long: pass.outside.clone().map(LongSeries::new),
+            many: pass.outside.clone().map(ManyJobs::new),
             wanted,
             jobs: Vec::new(),
             from: None,
@@ -179,7 +179,7 @@ impl<'r> Engine<'r> {
 
     /// What a second pass needs to know.
     fn learned(&self) -> Known {
-        let hint = |state: &State| Some((state.tid, state.from, hint(state, &self.long)?));
+        let hint = |state: &State| Some((state.tid, state.from, hint(state, &self.many)?));
         let periods = self.threads.states.iter().filter_map(hint).collect();
         Known { gaps: self.gaps.found(), periods }
     }

@@ -97,7 +97,8 @@ pub(super) struct State {
     /// Whether a program marks jobs of this thread at all.
     pub(super) is_marked: bool,
     pub(super) totals: Totals,
-    pub(super) streams: Streams,
+    /// The times of complete invocations.
+    pub(super) observed: Observed,
 }
 
 /// A time in which a thread was ready and did not run.
@@ -216,16 +217,6 @@ pub(super) struct Called {
     pub(super) incomplete: u64,
 }
 
-/// The times of complete invocations.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Streams {
-    pub(super) execution: Observed,
-    pub(super) latency: Observed,
-    pub(super) response: Observed,
-    pub(super) interval: Observed,
-    pub(super) blocking: Observed,
-}
-
 impl State {
     fn new(tid: u32, from: u64, until: u64) -> Self {
         Self {
@@ -259,7 +250,7 @@ impl State {
             is_identified: false,
             is_marked: false,
             totals: Totals::default(),
-            streams: Streams::default(),
+            observed: Observed::default(),
         }
     }
 
@@ -276,7 +267,7 @@ impl State {
         self.totals.culprits = Culprits::default();
         self.totals.wakers = Tally::default();
         self.totals.called = None;
-        self.streams = Streams::default();
+        self.observed = Observed::default();
     }
 
     /// T as far as it is known now.

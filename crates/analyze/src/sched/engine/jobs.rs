@@ -7,10 +7,10 @@ use super::Engine;
 use crate::sched::blame;
 use crate::sched::culprits::Taken;
 use crate::sched::follow::Doing;
-use crate::sched::observed::LongSeries;
+use crate::sched::observed::{ManyJobs, Observed, Series};
 use crate::sched::report::{DelayKind, Job, Miss};
 use crate::sched::tally::{Code, Woken};
-use crate::sched::threads::{Invocation, Jobs, Mode, State, Streams};
+use crate::sched::threads::{Invocation, Jobs, Mode, State};
 use crate::sched::{MISSES_MAX, Of, Who};
 
 impl Engine<'_> {
@@ -59,7 +59,8 @@ impl Engine<'_> {
     pub(super) fn begin(&mut self, thread: usize, at: u64, waker: Option<Code>) {
         let state = &mut self.threads.states[thread];
         if let Some(before) = state.released {
-            state.streams.interval.push(at.saturating_sub(before), &mut self.long);
+            let interval = at.saturating_sub(before);
+            state.observed.push(Series::Interval, interval, &mut self.many);
         }
         state.released = Some(at);
         if let Some(waker) = waker {
@@ -118,23 +119,23 @@ impl Engine<'_> {
             self.keep(job, if missed { late } else { 0 }, wanted);
         }
         let state = &mut self.threads.states[thread];
-        let (totals, streams) = (&mut state.totals, &mut state.streams);
+        let (totals, observed) = (&mut state.totals, &mut state.observed);
         let invocation = &mut state.invocation;
         totals.culprits.add_all(&invocation.delays);
         if complete {
             if !self.is_draft {
                 let latency = invocation.start.saturating_sub(invocation.release);
-                streams.latency.push(latency, &mut self.long);
-                push_jobs(streams, &mut self.long, invocation, execution, jobs);
+                observed.push(Series::Latency, latency, &mut self.many);
+                push_jobs(observed, &mut self.many, invocation, execution, jobs);
             }
             for _ in 1..jobs.count {
-                streams.interval.push(jobs.period, &mut self.long);
+                observed.push(Series::Interval, jobs.period, &mut self.many);
             }
             if jobs.count > 1 {
                 state.released = Some(jobs.last_release(invocation.release));
             }
             if let Some(blocking) = blocking.filter(|_| !self.is_draft) {
-                streams.blocking.push(blocking, &mut self.long);
+                observed.push(Series::Blocking, blocking, &mut self.many);
             }
         } else {
             totals.incomplete += 1;
@@ -246,18 +247,19 @@ impl Engine<'_> {
 /// finish were seen: the jobs share the execution time equally, and all but the last took longer than a period, or the
 /// thread would have slept.
 fn push_jobs(
-    streams: &mut Streams,
-    long: &mut Option<LongSeries>,
+    observed: &mut Observed,
+    many: &mut Option<ManyJobs>,
     invocation: &Invocation,
     execution: u64,
     jobs: Jobs,
 ) {
     let last = jobs.last_release(invocation.release);
-    streams.response.push(invocation.finish.saturating_sub(last), long);
-    streams.execution.push(execution - execution / jobs.count * (jobs.count - 1), long);
-    for _ in 1..jobs.count {
-        streams.response.push(jobs.period.saturating_add(1), long);
-        streams.execution.push(execution / jobs.count, long);
+    let (share, before) = (execution / jobs.count, jobs.count - 1);
+    observed.push(Series::Response, invocation.finish.saturating_sub(last), many);
+    observed.push(Series::Execution, execution - share * before, many);
+    for _ in 0..before {
+        observed.push(Series::Response, jobs.period.saturating_add(1), many);
+        observed.push(Series::Execution, share, many);
     }
 }
 
