@@ -176,6 +176,10 @@ pub(crate) struct Seen {
     pub(crate) deadline_ns: Option<u64>,
 }
 
+/// With more threads, the counts for their figures (5 KB of each) and the segments that a follower keeps are not in
+/// memory at the same time, if there is room outside.
+const THREADS_AT_ONCE: usize = 8192;
+
 /// Goes through a recording up to `until`, ns, or to its end, and lets another one follow.
 pub(crate) fn walk(
     recording: &Recording,
@@ -186,7 +190,20 @@ pub(crate) fn walk(
 ) -> Walk {
     let until = until.unwrap_or(u64::MAX);
     let pass = engine::Pass { recording, options, wanted: None, until, outside };
-    assemble::walk(pass.run(Some(follower)))
+    if pass.outside.is_none() || recording.threads.len() <= THREADS_AT_ONCE {
+        assemble::walk(pass.run(Some(follower)))
+    } else {
+        figures_then_follower(pass, follower)
+    }
+}
+
+/// Makes the figures, and frees what they took before the follower hears anything.
+fn figures_then_follower(pass: engine::Pass<'_>, follower: &mut dyn follow::Follow) -> Walk {
+    let engine = pass.clone().run(None);
+    let known = engine.known();
+    let walk = assemble::walk(engine);
+    pass.follow(known, follower);
+    walk
 }
 
 /// The jobs of one thread or marked task in order, with their delays. Goes through the whole recording.

@@ -6,7 +6,8 @@
 //!
 //! A gap invalidates the state of the thread that ran on that processor, and of every thread that was not running
 //! elsewhere throughout the gap. A gap is noticed only at its end, so a recording with gaps takes two passes; the
-//! second one knows the gaps from the first.
+//! second one knows the gaps from the first. Of very many threads, the figures and what a follower keeps do not fit in
+//! memory together, and the follower has a pass of its own ([`Aim`]).
 
 mod books;
 mod calls;
@@ -36,16 +37,26 @@ use crate::spill::Outside;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Known {
     gaps: Vec<Gap>,
-    /// Periods by thread: its number, the time from which the number means this thread, T.
+    /// Periods by thread, ascending: its number, the time from which the number means this thread, T.
     periods: Vec<(u32, u64, Option<u64>)>,
+}
+
+/// What a pass is for. Every pass finds the same jobs, if it knows the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Aim {
+    /// To learn of gaps and of periods found late, because another pass follows.
+    Draft,
+    /// The figures: times of jobs, and who delayed them.
+    Figures,
+    /// The follower alone.
+    Follower,
 }
 
 pub(super) struct Engine<'r> {
     pub(super) recording: &'r Recording,
     options: &'r Options,
     until: u64,
-    /// The pass only looks for gaps and periods, because another one follows.
-    is_draft: bool,
+    aim: Aim,
     follower: Option<&'r mut (dyn Follow + 'r)>,
     known: Known,
     /// Of threads under `SCHED_DEADLINE`, by number.
@@ -119,12 +130,12 @@ impl<'r> Pass<'r> {
         if let Some(outside) = &self.outside {
             outside.clear();
         }
-        let is_draft = self.recording.has_gaps();
-        let heard = follower.take_if(|_| !is_draft);
-        let mut first = Engine::new(&self, Known::default(), heard, is_draft);
+        let aim = if self.recording.has_gaps() { Aim::Draft } else { Aim::Figures };
+        let heard = follower.take_if(|_| aim == Aim::Figures);
+        let mut first = Engine::new(&self, Known::default(), heard, aim);
         first.run();
         let known = first.learned();
-        if known.gaps.is_empty() && known.periods.is_empty() && !is_draft {
+        if known.gaps.is_empty() && known.periods.is_empty() && aim == Aim::Figures {
             return first;
         }
         let follower = first.follower.take().or(follower);
@@ -132,9 +143,18 @@ impl<'r> Pass<'r> {
         if let Some(outside) = &self.outside {
             outside.clear();
         }
-        let mut second = Engine::new(&self, known, follower, false);
+        let mut second = Engine::new(&self, known, follower, Aim::Figures);
         second.run();
         second
+    }
+
+    /// Goes through the recording for a follower alone, which hears what a pass for the figures with the same knowledge
+    /// would tell it.
+    pub(super) fn follow(self, known: Known, follower: &'r mut (dyn Follow + 'r)) {
+        if let Some(outside) = &self.outside {
+            outside.clear();
+        }
+        Engine::new(&self, known, Some(follower), Aim::Follower).run();
     }
 }
 
@@ -143,14 +163,14 @@ impl<'r> Engine<'r> {
         pass: &Pass<'r>,
         known: Known,
         follower: Option<&'r mut (dyn Follow + 'r)>,
-        is_draft: bool,
+        aim: Aim,
     ) -> Self {
         let Pass { recording, options, wanted, until, .. } = *pass;
         Self {
             recording,
             options,
             until,
-            is_draft,
+            aim,
             follower,
             gaps: Gaps::knowing(known.gaps.clone()),
             known,
@@ -180,8 +200,14 @@ impl<'r> Engine<'r> {
     /// What a second pass needs to know.
     fn learned(&self) -> Known {
         let hint = |state: &State| Some((state.tid, state.from, hint(state, &self.many)?));
-        let periods = self.threads.states.iter().filter_map(hint).collect();
+        let mut periods: Vec<_> = self.threads.states.iter().filter_map(hint).collect();
+        periods.sort_unstable();
         Known { gaps: self.gaps.found(), periods }
+    }
+
+    /// What the pass knew before it began.
+    pub(super) fn known(&self) -> Known {
+        self.known.clone()
     }
 
     fn run(&mut self) {
@@ -641,6 +667,100 @@ mod tests {
         Recording::new(events.collect(), Vec::new(), Vec::new())
     }
 
+    /// Keeps everything it hears.
+    #[derive(Debug, Default, PartialEq)]
+    struct Heard(Vec<String>);
+
+    impl Heard {
+        fn keep(&mut self, what: impl std::fmt::Debug) {
+            self.0.push(format!("{what:?}"));
+        }
+    }
+
+    impl Follow for Heard {
+        fn restart(&mut self) {
+            self.0.clear();
+        }
+
+        fn processor(&mut self, cpu: u16, at: u64, has: Code) {
+            self.keep(("processor", cpu, at, has));
+        }
+
+        fn interrupt(&mut self, cpu: u16, at: u64, serves: Option<Code>) {
+            self.keep(("interrupt", cpu, at, serves));
+        }
+
+        fn thread(&mut self, thread: usize, at: u64, doing: Doing) {
+            self.keep(("thread", thread, at, doing));
+        }
+
+        fn release(&mut self, thread: usize) {
+            self.keep(("release", thread));
+        }
+
+        fn close(&mut self, thread: usize, complete: bool) {
+            self.keep(("close", thread, complete));
+        }
+
+        fn call(&mut self, thread: usize, at: u64, number: Option<u16>) {
+            self.keep(("call", thread, at, number));
+        }
+
+        fn page_fault(&mut self, thread: usize, at: u64, in_kernel: bool) {
+            self.keep(("page fault", thread, at, in_kernel));
+        }
+
+        fn end(&mut self, at: u64) {
+            self.keep(("end", at));
+        }
+    }
+
+    #[test]
+    fn a_follower_with_a_pass_of_its_own_hears_the_same() {
+        let options = Options::default();
+        let mut with_periods = 0;
+        for seed in 0..40 {
+            let whole = recording(seed);
+            let mut recordings = vec![whole.clone()];
+            // Without a loss the first pass is for the figures too, and the second only follows if a period came late.
+            let is_loss = |event: &Event| matches!(event.what, What::Lost(_));
+            let events = whole.events().filter(|event| !is_loss(event));
+            // Calls and interrupts now and then.
+            let mut random = Random::from_seed(seed);
+            let more = events.flat_map(|event| {
+                let what = match random.below(12) {
+                    0 => What::CallEntry(7),
+                    1 => What::CallExit(7),
+                    2 => What::PageFault(false),
+                    3 => What::InterruptEntry(hemiola_trace::sched::Interrupt::Hard(9)),
+                    4 => What::InterruptExit(hemiola_trace::sched::Interrupt::Hard(9)),
+                    _ => return vec![event],
+                };
+                vec![event, Event { what, ..event }]
+            });
+            recordings.push(Recording::new(more.collect(), Vec::new(), Vec::new()));
+            for recording in &recordings {
+                let room = crate::spill::tests::Room::new(0, usize::MAX, true);
+                let pass = Pass {
+                    recording,
+                    options: &options,
+                    wanted: None,
+                    until: u64::MAX,
+                    outside: Some(Outside::new(room)),
+                };
+                let (mut together, mut apart) = (Heard::default(), Heard::default());
+                let engine = pass.clone().run(Some(&mut together));
+                with_periods += usize::from(!engine.known.periods.is_empty());
+                let first = crate::sched::assemble::walk(engine);
+                let second = crate::sched::figures_then_follower(pass, &mut apart);
+                assert!(together.0.len() > 1000, "seed {seed}");
+                assert!(together == apart, "seed {seed}");
+                assert_eq!(first.report, second.report, "seed {seed}");
+            }
+        }
+        assert!(with_periods > 10, "{with_periods}");
+    }
+
     #[test]
     fn a_pass_that_does_not_blame_finds_the_same_gaps_and_periods() {
         let options = Options::default();
@@ -653,8 +773,8 @@ mod tests {
                 until: u64::MAX,
                 outside: None,
             };
-            let [draft, whole] = [true, false].map(|is_draft| {
-                let mut engine = Engine::new(&pass, Known::default(), None, is_draft);
+            let [draft, whole] = [Aim::Draft, Aim::Figures].map(|aim| {
+                let mut engine = Engine::new(&pass, Known::default(), None, aim);
                 engine.run();
                 engine.learned()
             });

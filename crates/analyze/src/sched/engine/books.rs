@@ -2,7 +2,7 @@
 
 use hemiola_trace::sched::Interrupt;
 
-use super::Engine;
+use super::{Aim, Engine};
 use crate::sched::accounting::Books;
 use crate::sched::blame;
 use crate::sched::cpu::Shares;
@@ -78,7 +78,7 @@ impl Engine<'_> {
             return;
         }
         state.totals.waiting += at.saturating_sub(since);
-        if self.is_draft {
+        if self.aim != Aim::Figures {
             return;
         }
         let is_started = state.invocation.started;
@@ -96,7 +96,7 @@ impl Engine<'_> {
     /// How long threads more urgent than a real-time thread had its processor between two moments.
     pub(super) fn urgent_within(&mut self, thread: usize, from: u64, to: u64) -> u64 {
         let State { priority, cpu, .. } = self.threads.states[thread];
-        if priority >= TIME_SHARED || self.is_draft {
+        if priority >= TIME_SHARED || self.aim != Aim::Figures {
             return 0;
         }
         let mut shares = std::mem::take(&mut self.shares);
@@ -129,7 +129,7 @@ impl Engine<'_> {
     /// Adds a delay to the invocation of a thread and to its marked jobs.
     #[inline]
     pub(super) fn delay(&mut self, thread: usize, taken: Taken) {
-        if self.is_draft {
+        if self.aim != Aim::Figures {
             return;
         }
         let state = &mut self.threads.states[thread];

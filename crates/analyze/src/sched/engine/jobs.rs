@@ -3,7 +3,7 @@
 use hemiola_trace::sched::{PRIORITY_UNKNOWN, Tid};
 use hemiola_trace::{Entry, EventKind};
 
-use super::Engine;
+use super::{Aim, Engine};
 use crate::sched::blame;
 use crate::sched::culprits::Taken;
 use crate::sched::follow::Doing;
@@ -60,11 +60,13 @@ impl Engine<'_> {
         let state = &mut self.threads.states[thread];
         if let Some(before) = state.released {
             let interval = at.saturating_sub(before);
-            state.observed.push(Series::Interval, interval, &mut self.many);
+            if self.aim != Aim::Follower {
+                state.observed.push(Series::Interval, interval, &mut self.many);
+            }
         }
         state.released = Some(at);
         if let Some(waker) = waker {
-            if !self.is_draft {
+            if self.aim == Aim::Figures {
                 state.totals.wakers.add(Woken { by: waker, times: 1 });
             }
             state.released_by_interrupts += u64::from(waker == Code::INTERRUPT);
@@ -123,18 +125,19 @@ impl Engine<'_> {
         let invocation = &mut state.invocation;
         totals.culprits.add_all(&invocation.delays);
         if complete {
-            if !self.is_draft {
+            if self.aim == Aim::Figures {
                 let latency = invocation.start.saturating_sub(invocation.release);
                 observed.push(Series::Latency, latency, &mut self.many);
                 push_jobs(observed, &mut self.many, invocation, execution, jobs);
             }
-            for _ in 1..jobs.count {
+            let intervals = if self.aim == Aim::Follower { 0 } else { jobs.count - 1 };
+            for _ in 0..intervals {
                 observed.push(Series::Interval, jobs.period, &mut self.many);
             }
             if jobs.count > 1 {
                 state.released = Some(jobs.last_release(invocation.release));
             }
-            if let Some(blocking) = blocking.filter(|_| !self.is_draft) {
+            if let Some(blocking) = blocking.filter(|_| self.aim == Aim::Figures) {
                 observed.push(Series::Blocking, blocking, &mut self.many);
             }
         } else {
@@ -230,10 +233,8 @@ impl Engine<'_> {
         });
         let given = given.map(|(_, period)| period.nanos().max(1).unsigned_abs());
         let hints = &self.known.periods;
-        let hint = hints
-            .iter()
-            .find(|(number, since, _)| (*number, *since) == (tid, from))
-            .map(|hint| hint.2);
+        let hint = hints.binary_search_by_key(&(tid, from), |(tid, from, _)| (*tid, *from));
+        let hint = hint.ok().map(|place| hints[place].2);
         let is_marked = self.marks.tasks.iter().any(|task| task.tid == tid && task.has_jobs);
         let reservation = self.reservations.get(&tid).copied();
         let state = &mut self.threads.states[thread];
