@@ -267,6 +267,8 @@ fn thread(engine: &Engine<'_>, names: &mut Names, index: usize, seen: f64) -> Th
         blocked_by: blocked_by(engine, names, totals.culprits.iter()),
         woken_by: woken_by(engine, names, &totals.wakers),
         blocking_ns: distribution(Series::Blocking),
+        suspension_ns: totals.suspension,
+        unfinished_ns: totals.unfinished,
         missed: totals.missed,
     }
 }
@@ -347,6 +349,7 @@ fn task(engine: &Engine<'_>, names: &mut Names, track: usize, task: &Task<'_>) -
         preempted_by: preempted_by(engine, names, task.culprits.iter()),
         blocked_by: blocked_by(engine, names, task.culprits.iter()),
         blocking_ns: task.blocking.distribution(),
+        suspension_ns: task.suspension,
     }
 }
 

@@ -36,6 +36,42 @@ pub(crate) fn asleep(
     Taken { meanwhile, ..Taken::once(waker, DelayKind::Blocked, ns) }
 }
 
+/// How long a job had to wait for others than more urgent threads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Waited {
+    /// Threads of lower priority delayed it: they ran while it was ready, or it waited for them. `None` if priorities
+    /// are unknown.
+    pub(crate) blocking: Option<u64>,
+    /// Asleep until an interrupt or any other thread woke it.
+    pub(crate) suspension: u64,
+}
+
+impl Waited {
+    /// Sums up the delays of a job; `is_less_urgent` says it of a culprit, `None` if priorities are unknown.
+    #[inline]
+    pub(crate) fn of(
+        delays: impl Iterator<Item = Taken>,
+        is_less_urgent: Option<impl Fn(Code) -> bool>,
+    ) -> Self {
+        let mut waited = Self { blocking: is_less_urgent.as_ref().map(|_| 0), suspension: 0 };
+        for taken in delays {
+            let ns = taken.ns.saturating_sub(taken.meanwhile.urgent);
+            let of_blocking = match taken.kind {
+                DelayKind::BeforeStart | DelayKind::Preempted | DelayKind::Blocked => {
+                    is_less_urgent.as_ref().is_some_and(|is_less_urgent| is_less_urgent(taken.code))
+                }
+                _ => false,
+            };
+            match &mut waited.blocking {
+                Some(blocking) if of_blocking => *blocking += ns,
+                _ if taken.kind == DelayKind::Blocked => waited.suspension += ns,
+                _ => {}
+            }
+        }
+        waited
+    }
+}
+
 /// The invocation in which a marked job begins.
 pub(crate) struct Begun<'t> {
     pub(crate) release: u64,

@@ -1,4 +1,4 @@
-//! Who delayed a job, or all jobs of a thread, in which way and for how long.
+//! The delays of a job or of all jobs of a thread: by which culprit, in which way and for how long.
 
 use super::report::{Behind, Delay, DelayKind};
 use super::tally::{Code, Counted, Tally};

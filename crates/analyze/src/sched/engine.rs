@@ -29,7 +29,7 @@ use super::marks::Marks;
 use super::observed::{ManyJobs, Series};
 use super::report::{Gap, Job, Miss};
 use super::tally::Code;
-use super::threads::{Mode, State, Threads};
+use super::threads::{Mode, State, TIME_SHARED, Threads};
 use super::{Options, Wanted};
 use crate::spill::Outside;
 
@@ -97,10 +97,12 @@ fn hint(state: &State, many: &Option<ManyJobs>) -> Option<Option<u64>> {
         && period(state, state.observed.streams(many).of(Series::Interval)).is_none();
     if is_withdrawn {
         Some(None)
-    } else if state.finder.late {
-        state.finder.period.map(Some)
     } else {
-        None
+        // Of other threads, the first jobs do not justify another pass.
+        let is_real_time = (0..TIME_SHARED).contains(&state.priority);
+        let was_split = |period: &u64| is_real_time && state.longest_unknown > *period;
+        let is_late = |period: &u64| state.finder.late || was_split(period);
+        state.finder.period.filter(is_late).map(Some)
     }
 }
 
@@ -231,6 +233,12 @@ impl<'r> Engine<'r> {
         while self.copy_at.pop().is_some() {
             self.copy(end);
         }
+        let states = &self.threads.states;
+        let until = |tid: u32| {
+            let last = states.iter().rev().find(|state| state.tid == tid);
+            last.map_or(0, |state| state.until)
+        };
+        self.missed += self.marks.end(end, until);
         for thread in 0..self.threads.states.len() {
             self.finish(thread);
         }
@@ -283,6 +291,9 @@ impl<'r> Engine<'r> {
         if state.mode != Mode::Sleeping {
             if !gap {
                 self.missed += state.miss_until(end);
+            }
+            if state.mode != Mode::Unseen && state.invocation.open {
+                state.totals.unfinished = end.saturating_sub(state.invocation.release);
             }
             state.invocation.sound = false;
         }

@@ -5,6 +5,7 @@ use std::collections::BinaryHeap;
 
 use hemiola_trace::{Entry, EventKind, Recording};
 
+use super::blame::Waited;
 use super::blame::{self, Begun};
 use super::culprits::{Culprits, Taken};
 use super::report::Job;
@@ -46,6 +47,8 @@ pub(super) struct Task<'r> {
     pub(super) latency: Stream,
     pub(super) response: Stream,
     pub(super) blocking: Stream,
+    /// The greatest of a job.
+    pub(super) suspension: u64,
     pub(super) interval: Stream,
     pub(super) deadline: Stream,
     pub(super) culprits: Culprits<CULPRITS_MAX>,
@@ -91,6 +94,7 @@ impl<'r> Marks<'r> {
                 latency: Stream::default(),
                 response: Stream::default(),
                 blocking: Stream::default(),
+                suspension: 0,
                 interval: Stream::default(),
                 deadline: Stream::default(),
                 culprits: Culprits::default(),
@@ -159,6 +163,22 @@ impl<'r> Marks<'r> {
         state.open_marks.retain(|mark| *mark as usize != track);
     }
 
+    /// The recording ends. Counts the jobs whose deadline has passed although their thread was there to finish them,
+    /// and returns their number. Of a task that marks its deadlines, the latest of those before counts.
+    pub(super) fn end(&mut self, at: u64, until: impl Fn(u32) -> u64) -> u64 {
+        let mut late = 0;
+        for task in &mut self.tasks {
+            let Some(open) = &task.open else { continue };
+            let longest = task.deadline.ends_between(0, u64::MAX).map(|ends| ends.1);
+            let Some(after) = longest.or(task.given) else { continue };
+            if open.release.saturating_add(after) < until(task.tid).min(at) {
+                task.missed += 1;
+                late += 1;
+            }
+        }
+        late
+    }
+
     /// A job begins; `running` is its thread's processor time until now.
     pub(super) fn start(
         &mut self,
@@ -214,7 +234,7 @@ impl<'r> Marks<'r> {
         states: &mut [State],
         thread: usize,
         running: u64,
-        blocking: Option<u64>,
+        waits: Waited,
     ) -> Option<(Job, u64)> {
         let task = &mut self.tasks[track];
         let state = &mut states[thread];
@@ -231,9 +251,10 @@ impl<'r> Marks<'r> {
             task.execution.push(execution);
             task.latency.push(open.start - open.release);
             task.response.push(at.saturating_sub(open.release));
-            if let Some(blocking) = blocking {
+            if let Some(blocking) = waits.blocking {
                 task.blocking.push(blocking);
             }
+            task.suspension = task.suspension.max(waits.suspension);
         } else {
             task.incomplete += 1;
         }

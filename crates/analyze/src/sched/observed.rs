@@ -1,4 +1,4 @@
-//! What is observed of the jobs of a thread: in memory, or outside once there are many threads with many jobs.
+//! The times of the jobs of a thread: in memory, or outside once there are many threads with many jobs.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use hemiola_stats::{Numbers, Stream};
 
 use crate::spill::Outside;
 
-/// What is observed of a job.
+/// A time of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Series {
     Execution,
@@ -28,8 +28,8 @@ impl Series {
 /// A thread of which so much was observed has many jobs.
 const MANY: u64 = 128;
 
-/// Of what was observed of such a thread, at most this part waits in memory for the next block, but at least [`MANY`]
-/// observations and no more than [`WAITING_MAX`].
+/// At most this part of its observations waits in memory for the next block, but at least [`MANY`] and no more than
+/// [`WAITING_MAX`] do.
 const WAITING_PART: u64 = 64;
 const WAITING_MAX: u64 = 4096;
 

@@ -162,6 +162,12 @@ pub struct ThreadReport {
     /// In each complete invocation, the time threads of lower priority delayed it: they ran while it was ready, or it
     /// waited for them. B of response-time analysis is its maximum. `None` if priorities are unknown.
     pub blocking_ns: Option<Distribution>,
+    /// In one complete invocation at most: asleep until an interrupt or another thread woke it, ns, without the time
+    /// that more urgent threads had its processor meanwhile and without waits for threads of lower priority, which are
+    /// part of B.
+    pub suspension_ns: u64,
+    /// How long an invocation had lasted that was under way when the recording ended, ns; 0 if there was none.
+    pub unfinished_ns: u64,
     /// Invocations that ended after their deadline; nothing is missed by a thread whose period was not given and that
     /// has no reservation.
     pub missed: u64,
@@ -402,6 +408,8 @@ pub struct TaskReport {
     pub blocked_by: List<Blocking>,
     /// As [`ThreadReport::blocking_ns`].
     pub blocking_ns: Option<Distribution>,
+    /// As [`ThreadReport::suspension_ns`], of its jobs.
+    pub suspension_ns: u64,
 }
 
 /// A missed deadline.

@@ -46,6 +46,17 @@ pub struct Task {
     pub yields: bool,
     /// Each of its jobs locks a mutex once. Not together with a reservation.
     pub section: Option<Section>,
+    /// Each of its jobs sleeps once until a timer wakes it. Not together with a mutex or a reservation.
+    pub sleep: Option<Sleep>,
+}
+
+/// A sleep within a job.
+#[derive(Clone, Copy, Debug)]
+pub struct Sleep {
+    /// The processor time of the job before it sleeps, ns; a shorter job does not sleep.
+    pub after_ns: u64,
+    /// How long, ns.
+    pub length_ns: u64,
 }
 
 /// The part of a job in which it holds a mutex.

@@ -840,3 +840,115 @@ thread,task 11,11,11,9,190,0,151443,198280.76315789475,196156,249229,249456,9999
 thread,task 13,13,13,29,20,0,803046,1399490.85,1181838,2185441,2185441,2850000,,0,0,227956,227956,1758441,2850001,2850001,0.4910494210526316,1,27989817,8282802,0,36,0,task 11,8282802
 ");
 }
+
+/// A thread of a given period on an otherwise idle processor, which computes for that long in each job, µs; a job of 0
+/// never ends.
+fn alone(period_us: u64, jobs: &[u64], hold_up: u64) -> Story {
+    let mut story = Story { priorities: vec![(7, 39), (9, 9)], ..Story::default() };
+    story.thread(7, 0, "seven", false).thread(9, 0, "urgent", false);
+    let (mut free, mut running) = (0, false);
+    for (number, length) in jobs.iter().enumerate() {
+        let release = 1_000 + number as u64 * period_us;
+        if running && free <= release {
+            story.switch(free, 7, Left::Sleeping, IDLE);
+            running = false;
+        }
+        if !running {
+            // Another thread is released with the first job.
+            let held_up = if number == 0 { hold_up } else { 0 };
+            if held_up > 0 {
+                story.wake(release, 9, IDLE).switch(release, IDLE, Left::Idle, 9);
+            }
+            story.wake(release, 7, IDLE);
+            let before = if held_up > 0 { 9 } else { IDLE };
+            let left = if held_up > 0 { Left::Sleeping } else { Left::Idle };
+            story.switch(release + held_up, before, left, 7);
+            (free, running) = (release + held_up, true);
+        }
+        free += length;
+        if *length == 0 {
+            // Something else goes on.
+            let after = release + 50 * period_us;
+            story.on(1).switch(after, IDLE, Left::Idle, 9).switch(
+                after + 1,
+                9,
+                Left::Sleeping,
+                IDLE,
+            );
+            return story;
+        }
+    }
+    story.switch(free, 7, Left::Sleeping, IDLE);
+    story
+}
+
+fn greatest(report: &Report) -> [u64; 2] {
+    let seven = of(report, 7);
+    [&seven.execution_ns, &seven.response_ns].map(|of| of.as_ref().unwrap().max / US)
+}
+
+#[test]
+fn a_job_longer_than_its_period_has_its_own_time_and_those_after_it_theirs() {
+    let mut lengths = [3_000; 60];
+    lengths[20] = 35_000;
+    let given = Options { periods: vec![(Who::Tid(7), Span::from_millis(10))] };
+    let report = analyze(&alone(10_000, &lengths, 0).recording(), &given);
+    assert_eq!((of(&report, 7).invocations, greatest(&report)), (60, [35_000, 35_000]));
+}
+
+#[test]
+fn jobs_before_a_period_was_found_are_counted_by_it() {
+    // The first waits for 16 ms, and the next ones are released meanwhile.
+    let report = alone(10_000, &[4_000; 60], 16_000).report();
+    let seven = of(&report, 7);
+    assert_eq!((seven.invocations, seven.period_ns), (60, Some(10 * MS)));
+    assert_eq!(greatest(&report), [4_000, 20_000]);
+}
+
+#[test]
+fn a_job_under_way_at_the_end_has_its_time_so_far() {
+    let mut lengths = vec![3_000; 40];
+    let sound = alone(10_000, &lengths, 0).report();
+    assert_eq!(of(&sound, 7).unfinished_ns, 0);
+    lengths.push(0);
+    let report = alone(10_000, &lengths, 0).report();
+    assert_eq!((of(&report, 7).unfinished_ns, of(&report, 7).missed), (500 * MS + US, 0));
+}
+
+#[test]
+fn a_marked_job_that_does_not_end_by_its_deadline_is_missed_while_its_thread_lives() {
+    let entry = |at: u64, kind, a: u64| Entry {
+        at: Instant::from_nanos(at * US),
+        kind,
+        arg: 0,
+        cycle: 0,
+        a: a * US,
+        b: 0,
+    };
+    let marked = |story: &mut Story, jobs: u64, last: Option<u64>| {
+        let mut entries = Vec::new();
+        for at in (0..jobs).map(|n| 1_000 + n * 10_000) {
+            entries.push(entry(at + 10, EventKind::Start, at));
+            entries.push(entry(at + 2_900, EventKind::Finish, at + 5_000));
+        }
+        entries.extend(last.map(|at| entry(at + 10, EventKind::Start, at)));
+        story.tracks =
+            vec![Track { pid: 7, tid: 7, name: "control".into(), entries, ..Track::default() }];
+        let report = story.report();
+        (report.tasks[0].missed, report.tasks[0].incomplete, report.missed_deadlines)
+    };
+    let mut lengths = vec![3_000; 40];
+    assert_eq!(marked(&mut alone(10_000, &lengths, 0), 40, None), (0, 0, 0));
+    lengths.push(0);
+    let begun = Some(1_000 + 40 * 10_000);
+    assert_eq!(marked(&mut alone(10_000, &lengths, 0), 40, begun), (1, 1, 1));
+    // A thread that ended before the deadline cannot miss it, and one whose deadline is to come has not.
+    let mut ended = alone(10_000, &lengths, 0);
+    let last = ended.events.len() - 2;
+    let switch = What::Switch { prev: Tid(7), left: Left::Dead, next: Tid(IDLE), priority: 120 };
+    let at = Instant::from_nanos((1_000 + 40 * 10_000 + 4_000) * US);
+    ended.events.insert(last, Event { at, cpu: 0, what: switch });
+    assert_eq!(marked(&mut ended, 40, begun), (0, 1, 0));
+    let mut cut = alone(10_000, &[3_000; 41], 0);
+    assert_eq!(marked(&mut cut, 40, begun), (0, 1, 0));
+}

@@ -89,6 +89,8 @@ pub(super) struct State {
     pub(super) hint: Option<Option<u64>>,
     /// Wake-ups were taken for parts of a job because of a period.
     pub(super) is_merged: bool,
+    /// The longest invocation while no period was known: it may have been several jobs.
+    pub(super) longest_unknown: u64,
     pub(super) finder: Finder,
     /// Marked tasks of this thread that have a job open.
     pub(super) open_marks: Vec<u32>,
@@ -175,6 +177,34 @@ impl Jobs {
         first.saturating_add((self.count - 1).saturating_mul(self.period))
     }
 
+    /// The response time and the execution time of each, the last one first.
+    ///
+    /// Only the release of the first and the finish of the last were seen. The execution time is shared out so that all
+    /// but the first take as long as a job usually does: a job that took longer delays those after it. They ran evenly
+    /// from the first start to the end, and all but the last were not finished at the next release, or the thread would
+    /// have slept.
+    pub(super) fn times(
+        self,
+        invocation: &Invocation,
+        execution: u64,
+        usual: u64,
+    ) -> impl Iterator<Item = (u64, u64)> {
+        let Invocation { release, start, finish, .. } = *invocation;
+        let share = execution / self.count;
+        let each = if usual == 0 { share } else { share.min(usual) };
+        let ran = finish.saturating_sub(start.max(release));
+        (0..self.count).rev().map(move |number| {
+            let behind = self.count - 1 - number;
+            let own = if number == 0 { execution - each * behind } else { each };
+            let released = number.saturating_mul(self.period);
+            let rest = ran as f64 * (each * behind) as f64 / execution.max(1) as f64;
+            let ended = finish.saturating_sub(release).saturating_sub(rest as u64);
+            let response = ended.saturating_sub(released);
+            let least = if behind > 0 { self.period.saturating_add(1) } else { 0 };
+            (response.max(least), own)
+        })
+    }
+
     /// How many of them were late if the invocation was: each before the last was not finished at the next release.
     pub(super) fn late(self) -> u64 {
         (self.count - 1).max(1)
@@ -193,6 +223,8 @@ pub(super) struct Totals {
     pub(super) interrupted: u64,
     pub(super) preemptions: u64,
     pub(super) migrations: u64,
+    /// The execution time of its last invocation of one job.
+    pub(super) usual: u64,
     /// `running` when it came to the processor it is on.
     pub(super) running_elsewhere: u64,
     pub(super) page_faults: u64,
@@ -202,6 +234,10 @@ pub(super) struct Totals {
     pub(super) called: Option<Box<BTreeMap<u16, Called>>>,
     pub(super) incomplete: u64,
     pub(super) missed: u64,
+    /// The greatest of an invocation.
+    pub(super) suspension: u64,
+    /// How long the invocation has lasted that is under way at the end.
+    pub(super) unfinished: u64,
     /// Ascending.
     pub(super) cpus: Vec<u16>,
     pub(super) culprits: Culprits<CULPRITS_MAX>,
@@ -245,6 +281,7 @@ impl State {
             has_yielded: false,
             hint: None,
             is_merged: false,
+            longest_unknown: 0,
             finder: Finder::default(),
             open_marks: Vec::new(),
             is_identified: false,

@@ -33,6 +33,10 @@ pub struct Measured {
     pub blocking_ns: u64,
     /// J: half the spread of the wake-up intervals, the possible delay of a single wake-up.
     pub jitter_ns: u64,
+    /// S: in one job at most, asleep for other reasons than B; the bounds take it for execution.
+    pub suspension_ns: u64,
+    /// How long a job had lasted that was under way when the recording ended; 0 if there was none.
+    pub unfinished_ns: u64,
     /// The greatest response time observed.
     pub response_ns: Option<u64>,
     /// Deadlines missed in the recording.
@@ -40,7 +44,19 @@ pub struct Measured {
     /// T was found in the wake-ups, and most jobs took more than half of it. A thread with half that period that is
     /// late in every other one and then does not sleep has the same wake-ups.
     pub is_period_doubtful: bool,
+    /// The mean distance of the releases, if they were found in wake-ups.
+    pub distance_ns: Option<u64>,
+    /// The number of these distances.
+    pub distances: u64,
 }
+
+/// How far the mean distance of releases may be from T, as a part of T. A thread that is late in each job, or that
+/// sleeps within its jobs, has other wake-ups than its releases.
+const DISTANCE_OFF: u64 = 200;
+
+/// How long a thread may sleep within its jobs, as a part of T, until it is doubtful at which wake-up the next job
+/// begins.
+const SUSPENSION_OFF: u64 = 100;
 
 impl Measured {
     /// Whether it ran at a real-time priority.
@@ -49,10 +65,27 @@ impl Measured {
         is_real_time(self.priority)
     }
 
-    /// Whether a job was seen to finish after its deadline.
+    /// Whether a job was seen to finish after its deadline, or not to finish until then.
     #[must_use]
     pub fn was_late(&self) -> bool {
-        self.missed > 0 || self.response_ns.is_some_and(|seen| seen > self.deadline_ns)
+        self.missed > 0
+            || self.unfinished_ns > self.deadline_ns
+            || self.response_ns.is_some_and(|seen| seen > self.deadline_ns)
+    }
+
+    /// Whether the releases that were found in wake-ups are too many or too few for T.
+    #[must_use]
+    pub fn has_other_releases(&self) -> bool {
+        let off = self.distance_ns.map(|distance| distance.abs_diff(self.period_ns));
+        // The first and the last release may be late.
+        let by_jitter = 2 * self.jitter_ns / self.distances.max(1);
+        off.is_some_and(|off| off > self.period_ns / DISTANCE_OFF + by_jitter)
+    }
+
+    /// Whether the thread slept within its jobs for so long that its wake-ups do not tell its jobs apart.
+    #[must_use]
+    pub fn has_doubtful_jobs(&self) -> bool {
+        self.distance_ns.is_some() && self.suspension_ns > self.period_ns / SUSPENSION_OFF
     }
 }
 
@@ -83,6 +116,9 @@ pub enum LeftOutReason {
     Migrates,
     /// It has a real-time priority but no period, so no measurement limits how often it runs.
     NotPeriodic,
+    /// It used or wanted a considerable share of the processor of threads that are judged because of their periods,
+    /// and has none: a thread that is late in every period looks the same.
+    Busy,
     /// It has a period, but no job of it was recorded from release to finish.
     NoJobs,
     /// It never slept in the recording, although it has a period: it is always late.
@@ -91,6 +127,9 @@ pub enum LeftOutReason {
 
 /// Of the recording, a thread must have wanted the processor for this share for its demand to matter.
 const NEGLIGIBLE: f64 = 0.005;
+
+/// A thread without a real-time priority and without a period matters if it used or wanted this share of the processor.
+const CONSIDERABLE: f64 = 0.05;
 
 /// The tasks of one processor.
 #[derive(Clone, Debug, PartialEq)]
@@ -113,8 +152,10 @@ pub(super) fn partition(report: &Report) -> (Vec<OnProcessor>, Vec<LeftOut>) {
     let has_reservations = report.threads.iter().any(|thread| thread.reservation.is_some());
     if !has_reservations && !chosen.iter().any(periodic) {
         let any_marked = report.threads.iter().any(&marked);
-        let is_chosen =
-            |thread: &&ThreadReport| if any_marked { marked(thread) } else { periodic(thread) };
+        let is_chosen = |thread: &&ThreadReport| match any_marked {
+            true => marked(thread),
+            false => periodic(thread) || demand(thread, report) >= CONSIDERABLE,
+        };
         chosen.extend(free().filter(|thread| !real_time(thread)).filter(is_chosen));
     }
     let mut processors: Vec<OnProcessor> = Vec::new();
@@ -134,7 +175,10 @@ pub(super) fn partition(report: &Report) -> (Vec<OnProcessor>, Vec<LeftOut>) {
             continue;
         }
         if !periodic(&thread) {
-            leave_out(LeftOutReason::NotPeriodic);
+            leave_out(match may_be_real_time(&thread) {
+                true => LeftOutReason::NotPeriodic,
+                false => LeftOutReason::Busy,
+            });
             continue;
         }
         if thread.missed > 0 && thread.sleeping_ns == 0 && thread.execution_ns.is_none() {
@@ -155,6 +199,8 @@ pub(super) fn partition(report: &Report) -> (Vec<OnProcessor>, Vec<LeftOut>) {
             None => processors.push(OnProcessor { cpu, tasks }),
         }
     }
+    let has_set = |cpus: &[u16]| processors.iter().any(|of| cpus.contains(&of.cpu));
+    left_out.retain(|left| left.why != LeftOutReason::Busy || has_set(&left.cpus));
     processors.sort_by_key(|processor| processor.cpu);
     for processor in &mut processors {
         // The most urgent first; at equal priority the shorter period.
@@ -163,17 +209,40 @@ pub(super) fn partition(report: &Report) -> (Vec<OnProcessor>, Vec<LeftOut>) {
     (processors, left_out)
 }
 
-/// The real-time threads outside the set of a processor that can delay its tasks.
+/// The threads outside the set of a processor that can delay its tasks, or that should be in it.
 #[derive(Debug, Default)]
 pub(super) struct Others {
     /// With the greatest execution time and the least distance of releases that were observed.
     pub(super) sporadic: Vec<Measured>,
     /// Names of threads that used or wanted a considerable share, without a known period.
     pub(super) unknown: Vec<String>,
+    /// Names of other threads that used or wanted a considerable share, without a known period.
+    pub(super) busy: Vec<String>,
     /// Names of threads that are always late.
+    pub(super) late: Vec<String>,
+    /// Of these, those at a real-time priority.
     pub(super) overloaded: Vec<String>,
     /// Tasks under `SCHED_DEADLINE`, which run before all fixed priorities.
     pub(super) above: Vec<Task>,
+}
+
+impl Others {
+    /// The processors without a set that belong to real-time threads which were left out.
+    pub(super) fn unjudged(
+        report: &Report,
+        left_out: &[LeftOut],
+        judged: &[OnProcessor],
+    ) -> Vec<u16> {
+        let of_left = |left: &LeftOut| {
+            let thread = report.threads.iter().find(|thread| thread.tid == left.tid);
+            thread.filter(may_be_real_time).and_then(home)
+        };
+        let mut cpus: Vec<u16> = left_out.iter().filter_map(of_left).collect();
+        cpus.sort_unstable();
+        cpus.dedup();
+        cpus.retain(|cpu| judged.iter().all(|of| of.cpu != *cpu));
+        cpus
+    }
 }
 
 /// Looks for those threads among the threads that were left out.
@@ -187,13 +256,17 @@ pub(super) fn others(
     let mut others = Others { above: above.collect(), ..Others::default() };
     let length = report.to_ns.saturating_sub(report.from_ns).max(1);
     for left in left_out.iter().filter(|left| left.cpus.is_empty() || left.cpus.contains(&cpu)) {
+        match left.why {
+            LeftOutReason::Busy => others.busy.push(left.name.clone()),
+            LeftOutReason::NeverSleeps => others.late.push(left.name.clone()),
+            _ => {}
+        }
         let thread = report.threads.iter().find(|thread| thread.tid == left.tid);
         let Some(thread) = thread.filter(may_be_real_time) else { continue };
-        let demand = (thread.running_ns + thread.waiting_ns) as f64 / length as f64;
         match left.why {
             LeftOutReason::NeverSleeps => others.overloaded.push(left.name.clone()),
             LeftOutReason::Migrates => others.sporadic.extend(tasks_of(thread, report)),
-            _ if demand >= NEGLIGIBLE => others.unknown.push(left.name.clone()),
+            _ if demand(thread, report) >= NEGLIGIBLE => others.unknown.push(left.name.clone()),
             _ => others.sporadic.push(sporadic(thread, length)),
         }
     }
@@ -219,6 +292,10 @@ fn sporadic(thread: &ThreadReport, length: u64) -> Measured {
         response_ns: None,
         missed: 0,
         is_period_doubtful: false,
+        suspension_ns: thread.suspension_ns,
+        unfinished_ns: 0,
+        distance_ns: None,
+        distances: 0,
     }
 }
 
@@ -276,6 +353,10 @@ fn of_thread(thread: &ThreadReport) -> Option<Measured> {
         missed: thread.missed,
         is_period_doubtful: thread.period_from == Some(PeriodFrom::Found)
             && thread.response_ns.as_ref().is_some_and(|response| response.p50 > period / 2),
+        suspension_ns: thread.suspension_ns,
+        unfinished_ns: thread.unfinished_ns,
+        distance_ns: thread.interval_ns.as_ref().map(|interval| interval.mean as u64),
+        distances: thread.interval_ns.as_ref().map_or(0, |interval| interval.count),
     })
 }
 
@@ -304,6 +385,10 @@ fn of_task(task: &TaskReport, thread: &ThreadReport, alone: bool) -> Option<Meas
         response_ns: task.response_ns.as_ref().map(|response| response.max),
         missed: task.missed,
         is_period_doubtful: false,
+        suspension_ns: task.suspension_ns,
+        unfinished_ns: 0,
+        distance_ns: None,
+        distances: 0,
     })
 }
 
@@ -316,6 +401,12 @@ fn blocking(thread: &ThreadReport) -> u64 {
 
 fn is_real_time(priority: Option<i16>) -> bool {
     priority.is_some_and(|priority| priority < TIME_SHARED)
+}
+
+/// The share of one processor that a thread used or wanted during the recording.
+fn demand(thread: &ThreadReport, report: &Report) -> f64 {
+    let length = report.to_ns.saturating_sub(report.from_ns).max(1);
+    (thread.running_ns + thread.waiting_ns) as f64 / length as f64
 }
 
 /// The share of one processor used by a thread during the recording.

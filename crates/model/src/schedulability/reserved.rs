@@ -124,6 +124,10 @@ fn unfinished(thread: &ThreadReport, reservation: Reservation) -> Measured {
         response_ns: None,
         missed: thread.missed,
         is_period_doubtful: false,
+        suspension_ns: 0,
+        unfinished_ns: thread.unfinished_ns,
+        distance_ns: None,
+        distances: 0,
     }
 }
 

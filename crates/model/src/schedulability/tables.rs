@@ -11,11 +11,15 @@ use super::verdict::{ProcessorVerdict, SchedulabilityVerdict, TaskVerdict, TestR
 const NONE: &str = "–";
 
 impl SchedulabilityVerdict {
-    /// The tasks and the test results of each processor; empty if no task was measured.
+    /// The tasks and the test results of each processor, or the verdict alone of one without a set; empty if there is
+    /// none.
     #[must_use]
     pub fn tables(&self) -> Vec<Table> {
         let charged = self.switch_ns > 0;
-        let of = |processor| [tasks(processor), of_processor(processor, charged)];
+        let of = |processor: &ProcessorVerdict| {
+            let set = (!processor.tasks.is_empty()).then(|| tasks(processor));
+            set.into_iter().chain([of_processor(processor, charged)])
+        };
         let reserved = |of: &ReservationsVerdict| {
             let title = format!("Are the reservations of processor {} kept?", list(&of.cpus));
             let note = format!("{} U = {}.", of.verdict, percent(of.utilization));
@@ -101,13 +105,17 @@ fn tasks(processor: &ProcessorVerdict) -> Table {
 }
 
 fn of_processor(processor: &ProcessorVerdict, charged: bool) -> Table {
+    let title = format!("Is processor {} schedulable?", processor.cpu);
+    if processor.tasks.is_empty() {
+        return tests(title, &[], processor.verdict.clone());
+    }
     let note = format!(
         "{} U = {}, switches {}included.",
         processor.verdict,
         percent(processor.utilization),
         if charged { "" } else { "not " }
     );
-    tests(format!("Is processor {} schedulable?", processor.cpu), &processor.tests, note)
+    tests(title, &processor.tests, note)
 }
 
 fn tests(title: String, tests: &[TestResult], note: String) -> Table {

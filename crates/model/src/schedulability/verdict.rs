@@ -20,7 +20,7 @@ pub const TASKS_MAX: usize = 64;
 pub struct SchedulabilityVerdict {
     /// The cost of one context switch, ns; each job is charged two.
     pub switch_ns: u64,
-    /// The processors with measured tasks, in ascending order.
+    /// The processors with measured tasks, and those whose real-time threads cannot be judged, in ascending order.
     pub processors: Vec<ProcessorVerdict>,
     /// The threads under `SCHED_DEADLINE` whose reservations the recording contains.
     pub reservations: Vec<ReservationsVerdict>,
@@ -31,9 +31,9 @@ pub struct SchedulabilityVerdict {
 }
 
 impl SchedulabilityVerdict {
-    /// The verdicts in words that some deadline is not kept, of tasks as they ran.
+    /// The verdicts in words that some deadline is not kept.
     pub fn not_kept(&self) -> impl Iterator<Item = &str> {
-        let processors = self.processors.iter().filter(|processor| processor.as_it_ran);
+        let processors = self.processors.iter();
         let processors = processors.map(|processor| (processor.answer, &processor.verdict));
         let reservations = self.reservations.iter().map(|of| (of.answer, &of.verdict));
         let all = processors.chain(reservations);
@@ -141,6 +141,9 @@ pub fn verdict(report: &Report, switch: Option<Span>) -> SchedulabilityVerdict {
     let cost = switch.or(by_difference).unwrap_or(Span::ZERO);
     let mut notes = Vec::new();
     let mut processors = Vec::new();
+    for cpu in Others::unjudged(report, &left_out, &found) {
+        processors.extend(unjudged(cpu, &others(report, &left_out, &reserved_tasks, cpu)));
+    }
     for of in found {
         let others = others(report, &left_out, &reserved_tasks, of.cpu);
         match judge(of.cpu, of.tasks, &others, cost) {
@@ -148,6 +151,7 @@ pub fn verdict(report: &Report, switch: Option<Span>) -> SchedulabilityVerdict {
             Err(reason) => notes.push(format!("Processor {} is not judged: {reason}.", of.cpu)),
         }
     }
+    processors.sort_by_key(|processor| processor.cpu);
     let source = match (switch, by_difference) {
         (Some(_), _) => words::SwitchCostSource::Given,
         (None, Some(_)) => words::SwitchCostSource::Difference,
@@ -157,6 +161,31 @@ pub fn verdict(report: &Report, switch: Option<Span>) -> SchedulabilityVerdict {
     let is_empty = processors.is_empty() && reservations.is_empty();
     notes.extend(words::notes(&processors, is_empty, &left_out, (cost, source)));
     SchedulabilityVerdict { switch_ns: nanos(cost), processors, reservations, left_out, notes }
+}
+
+/// The verdict on a processor without a set, because what its real-time threads demand is unknown or too much; nothing
+/// if they demand next to nothing.
+fn unjudged(cpu: u16, others: &Others) -> Option<ProcessorVerdict> {
+    let doubts = words::doubts(&[], others, true);
+    let answer = match (others.overloaded.is_empty(), doubts.is_empty()) {
+        (false, _) => Answer::No,
+        (true, false) => Answer::Open,
+        (true, true) => return None,
+    };
+    let verdict = match answer {
+        Answer::No => words::overloaded(cpu, "as it ran", &others.overloaded),
+        _ => format!("Processor {cpu}: cannot tell. {}", doubts.join(" ")),
+    };
+    Some(ProcessorVerdict {
+        cpu,
+        as_it_ran: true,
+        answer,
+        doubts: if answer == Answer::Open { doubts } else { Vec::new() },
+        utilization: 0.0,
+        verdict,
+        tasks: Vec::new(),
+        tests: Vec::new(),
+    })
 }
 
 fn judge(
@@ -170,17 +199,16 @@ fn judge(
     }
     let as_it_ran = measured.iter().all(Measured::is_real_time);
     let order = if as_it_ran { PriorityOrder::Given } else { PriorityOrder::RateMonotonic };
-    let set = |jitter: bool, sporadic: &[Measured]| {
+    let set = |charged: Charged, sporadic: &[Measured]| {
         let all = measured.iter().chain(sporadic);
-        let tasks = all.map(|task| of_measured(task, jitter));
+        let tasks = all.map(|task| of_measured(task, charged));
         let tasks = tasks.chain(others.above.iter().filter(|_| as_it_ran).cloned()).collect();
         TaskSet::new(tasks, order, switch).map_err(|errors| {
             let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
             errors.join("; ")
         })
     };
-    let late = set(true, &[])?.responses();
-    let found = set(false, &[])?;
+    let found = set(Charged { jitter: false, sleeps: false }, &[])?;
     // Other orders than the recorded one would need a model of reservations below fixed priorities.
     let assessment = match others.above.is_empty() || !as_it_ran {
         true => assess(&found),
@@ -188,28 +216,36 @@ fn judge(
     };
     let fixed = &assessment.fixed[0];
     let own = measured.len();
+    let keeps = |responses: &[Response]| responses[..own].iter().all(Response::keeps_deadline);
+    // With sleeps charged, a bound is valid, but a missed deadline is none for certain.
+    let sleeps = fixed.answer() == Answer::Yes;
+    let responses = set(Charged { jitter: false, sleeps }, &[])?.responses();
+    let late = set(Charged { jitter: true, sleeps }, &[])?.responses();
     let disturbed = match others.sporadic.as_slice() {
-        _ if !as_it_ran => false,
         [] => false,
-        sporadic => set(false, sporadic)
-            .map_or(true, |set| !set.responses()[..own].iter().all(Response::keeps_deadline)),
+        sporadic => set(Charged { jitter: false, sleeps }, sporadic)
+            .map_or(true, |set| !keeps(&set.responses())),
     };
     let tasks = measured.into_iter().enumerate().map(|(index, measured)| TaskVerdict {
         utilization: measured.execution_ns as f64 / measured.period_ns as f64,
-        bound_ns: fixed.responses[index].bound.map(nanos),
+        bound_ns: responses[index].bound.map(nanos),
         bound_with_jitter_ns: late[index].bound.map(nanos),
-        execution_tolerated_ns: fixed.tolerance.each[index].map(nanos),
+        execution_tolerated_ns: fixed.tolerance.each[index]
+            .map(|most| nanos(most).saturating_sub(measured.suspension_ns)),
         measured,
     });
     let tasks: Vec<TaskVerdict> = tasks.collect();
-    let mut doubts = Vec::new();
-    if as_it_ran {
-        doubts = words::doubts(&tasks, others);
-        doubts.extend(disturbed.then(|| words::disturbed(&others.sporadic)));
-    }
+    let mut doubts = words::doubts(&tasks, others, as_it_ran);
+    doubts.extend(disturbed.then(|| words::disturbed(&others.sporadic)));
+    doubts.extend((sleeps && !keeps(&responses)).then(|| words::slept(&tasks)));
+    let is_late = tasks.iter().any(TaskVerdict::was_late);
+    let are_doubtful = tasks.iter().map(|task| &task.measured).any(|measured| {
+        measured.has_doubtful_jobs() || (measured.has_other_releases() && !is_late)
+    });
     let answer = match fixed.answer() {
-        _ if as_it_ran && !others.overloaded.is_empty() => Answer::No,
+        _ if !others.overloaded.is_empty() => Answer::No,
         Answer::Yes if !doubts.is_empty() => Answer::Open,
+        Answer::No if are_doubtful => Answer::Open,
         answer => answer,
     };
     if answer != Answer::Open {
@@ -227,18 +263,31 @@ fn judge(
     })
 }
 
-fn of_measured(measured: &Measured, jitter: bool) -> Task {
+/// Times that are charged to each task besides its execution time.
+#[derive(Clone, Copy)]
+struct Charged {
+    /// The delay of its releases.
+    jitter: bool,
+    /// Its sleep within a job. Taken for execution, it can only make the bounds longer (Chen et al., "Many
+    /// Suspensions, Many Problems", 2019).
+    sleeps: bool,
+}
+
+fn of_measured(measured: &Measured, charged: Charged) -> Task {
     // Lengths beyond the range of a span are rejected by the set with the task's name.
     let span = |nanos: u64| Span::from_nanos(i64::try_from(nanos).unwrap_or(i64::MAX));
     Task {
         name: measured.name.clone(),
-        execution: span(measured.execution_ns),
+        execution: span(measured.execution_ns.saturating_add(match charged.sleeps {
+            true => measured.suspension_ns,
+            false => 0,
+        })),
         period: span(measured.period_ns),
         deadline: span(measured.deadline_ns),
         // Kernel priorities range from −1, the most urgent, to 139.
         priority: 200_i16.saturating_sub(measured.priority.unwrap_or(139)).unsigned_abs().into(),
         blocking: span(measured.blocking_ns),
-        jitter: if jitter { span(measured.jitter_ns) } else { Span::ZERO },
+        jitter: if charged.jitter { span(measured.jitter_ns) } else { Span::ZERO },
     }
 }
 

@@ -51,16 +51,15 @@ pub(super) fn processor(
         }
     };
     if !overloaded.is_empty() {
-        return format!(
-            "Processor {cpu}: not schedulable {how}. {} never slept in the recording and was late in every period: the \
-             processor is overloaded.",
-            names(overloaded)
-        );
+        return self::overloaded(cpu, how, overloaded);
     }
     if !doubts.is_empty() {
+        let figures = match fixed.answer() {
+            Answer::Yes => "The figures of its tasks would allow every deadline to be kept",
+            _ => "With the figures of its tasks, a deadline would be missed",
+        };
         return format!(
-            "Processor {cpu}: cannot tell {how}. The figures of its tasks would allow every deadline to be kept, but the \
-             recording does not bear them out. {}",
+            "Processor {cpu}: cannot tell {how}. {figures}, but the recording does not bear them out. {}",
             doubts.join(" ")
         );
     }
@@ -131,13 +130,52 @@ pub(super) fn processor(
     format!("Processor {cpu}: not schedulable {how}.{worst}{others}{shrinks}{helps}{seen}")
 }
 
+/// The verdict on a processor with tasks that are always late.
+pub(super) fn overloaded(cpu: u16, how: &str, overloaded: &[String]) -> String {
+    format!(
+        "Processor {cpu}: not schedulable {how}. {} never slept in the recording and was late in every period: the \
+         processor is overloaded.",
+        names(overloaded)
+    )
+}
+
 /// Why a set is not called schedulable although its figures say so.
-pub(super) fn doubts(tasks: &[TaskVerdict], others: &Others) -> Vec<String> {
+pub(super) fn doubts(tasks: &[TaskVerdict], others: &Others, as_it_ran: bool) -> Vec<String> {
     let mut doubts = Vec::new();
     if !others.unknown.is_empty() {
         doubts.push(format!(
             "{} ran at a real-time priority without a known period: give it (--period NAME=T).",
             names(&others.unknown)
+        ));
+    }
+    if !others.busy.is_empty() {
+        doubts.push(format!(
+            "{} used or wanted a considerable share of the processor without a known period, as a thread does that is late in every \
+             period. If that is a task, give its period (--period NAME=T), otherwise mark the jobs of the tasks.",
+            names(&others.busy)
+        ));
+    }
+    if !others.late.is_empty() {
+        doubts.push(format!(
+            "{} never slept in the recording and was late in every period.",
+            names(&others.late)
+        ));
+    }
+    for measured in tasks.iter().map(|task| &task.measured).filter(|of| of.has_other_releases()) {
+        doubts.push(format!(
+            "{} woke up every {} on average, and not every {}: its wake-ups are not its releases, or its period is another \
+             one. Mark its jobs.",
+            measured.name,
+            time(measured.distance_ns.unwrap_or(0)),
+            time(measured.period_ns)
+        ));
+    }
+    for measured in tasks.iter().map(|task| &task.measured).filter(|of| of.has_doubtful_jobs()) {
+        doubts.push(format!(
+            "{} slept within its jobs, once for {}: its wake-ups do not tell where one job ends and the next begins. Mark \
+             its jobs.",
+            measured.name,
+            time(measured.suspension_ns)
         ));
     }
     for task in tasks.iter().filter(|task| task.measured.is_period_doubtful) {
@@ -152,7 +190,10 @@ pub(super) fn doubts(tasks: &[TaskVerdict], others: &Others) -> Vec<String> {
     }
     let is_in_time = |task: &&TaskVerdict| !task.was_late();
     doubts.extend(jitter(tasks));
-    doubts.extend(contradictions(tasks.iter().filter(is_in_time)));
+    // At other priorities the responses were others too.
+    if as_it_ran {
+        doubts.extend(contradictions(tasks.iter().filter(is_in_time)));
+    }
     doubts
 }
 
@@ -161,6 +202,16 @@ pub(super) fn disturbed(sporadic: &[Measured]) -> String {
     let all: Vec<String> = sporadic.iter().map(|task| task.name.clone()).collect();
     format!(
         "If {} came as often and took as long as they once did, a deadline would be missed.",
+        names(&all)
+    )
+}
+
+/// The doubt that the sleeps within jobs let a deadline pass.
+pub(super) fn slept(tasks: &[TaskVerdict]) -> String {
+    let sleep = tasks.iter().filter(|task| task.measured.suspension_ns > 0);
+    let all: Vec<String> = sleep.map(|task| task.measured.name.clone()).collect();
+    format!(
+        "If the longest sleeps of {} within a job delayed the others as execution does, a deadline would be missed.",
         names(&all)
     )
 }
@@ -264,11 +315,18 @@ pub(super) fn reserved_doubts(tasks: &[ReservedTask], is_kept: bool) -> Vec<Stri
 
 /// That a job was late.
 fn late_job(measured: &Measured) -> String {
-    match measured.response_ns.filter(|response| *response > measured.deadline_ns) {
+    let took = measured.response_ns.filter(|response| *response > measured.deadline_ns);
+    match took {
         Some(response) => format!(
             "A job of {} took {}, longer than its deadline of {}.",
             measured.name,
             time(response),
+            time(measured.deadline_ns)
+        ),
+        None if measured.missed == 0 => format!(
+            "A job of {} had been under way for {} when the recording ended, longer than its deadline of {}.",
+            measured.name,
+            time(measured.unfinished_ns),
             time(measured.deadline_ns)
         ),
         None => format!("{} missed {} deadlines.", measured.name, measured.missed),
@@ -299,6 +357,11 @@ pub(super) fn notes(
             LeftOutReason::NotPeriodic,
             "At a real-time priority without a period",
             "the bounds hold only while none of them runs",
+        ),
+        (
+            LeftOutReason::Busy,
+            "With a considerable share of the processor, but without a period",
+            "they are in no set",
         ),
         (
             LeftOutReason::NoJobs,
@@ -353,9 +416,15 @@ pub(super) fn notes(
             time(task.measured.execution_p99_ns)
         ));
     }
+    for measured in all().map(|task| &task.measured).filter(|of| of.suspension_ns > 0) {
+        notes.push(format!(
+            "{} slept within its jobs, for {} at most: the bounds take that for execution.",
+            measured.name,
+            time(measured.suspension_ns)
+        ));
+    }
     let hypothetical = || processors.iter().filter(|processor| !processor.as_it_ran);
     for processor in hypothetical() {
-        notes.extend(jitter(&processor.tasks));
         notes.extend(contradictions(&processor.tasks));
     }
     for processor in processors.iter().filter(|processor| processor.as_it_ran) {

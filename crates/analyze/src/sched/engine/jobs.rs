@@ -4,13 +4,13 @@ use hemiola_trace::sched::{PRIORITY_UNKNOWN, Tid};
 use hemiola_trace::{Entry, EventKind};
 
 use super::{Aim, Engine};
-use crate::sched::blame;
+use crate::sched::blame::{self, Waited};
 use crate::sched::culprits::Taken;
 use crate::sched::follow::Doing;
 use crate::sched::observed::{ManyJobs, Observed, Series};
-use crate::sched::report::{DelayKind, Job, Miss};
+use crate::sched::report::{Job, Miss};
 use crate::sched::tally::{Code, Woken};
-use crate::sched::threads::{Invocation, Jobs, Mode, State};
+use crate::sched::threads::{Mode, State};
 use crate::sched::{MISSES_MAX, Of, Who};
 
 impl Engine<'_> {
@@ -96,13 +96,15 @@ impl Engine<'_> {
         }
         let execution = state.totals.running - invocation.running_before;
         let jobs = state.jobs_of_invocation();
+        let is_unknown = jobs.period == 0 && !state.is_marked;
+        let length = invocation.finish.saturating_sub(invocation.release);
         let deadline = state.deadline().map(|after| invocation.release.saturating_add(after));
         let late = deadline.map_or(0, |deadline| invocation.finish.saturating_sub(deadline));
         let missed = complete && late > 0 && !state.is_marked;
-        let blocking = if complete {
-            blocking(state.priority, invocation.delays.iter(), &self.threads.states)
+        let waits = if complete {
+            waited(state.priority, invocation.delays.iter(), &self.threads.states)
         } else {
-            None
+            Waited::default()
         };
         let wanted = self.wanted.is_some_and(|wanted| wanted.of == Of::Thread(state.tid));
         if missed || wanted {
@@ -121,6 +123,9 @@ impl Engine<'_> {
             self.keep(job, if missed { late } else { 0 }, wanted);
         }
         let state = &mut self.threads.states[thread];
+        if is_unknown {
+            state.longest_unknown = state.longest_unknown.max(length);
+        }
         let (totals, observed) = (&mut state.totals, &mut state.observed);
         let invocation = &mut state.invocation;
         totals.culprits.add_all(&invocation.delays);
@@ -128,7 +133,11 @@ impl Engine<'_> {
             if self.aim == Aim::Figures {
                 let latency = invocation.start.saturating_sub(invocation.release);
                 observed.push(Series::Latency, latency, &mut self.many);
-                push_jobs(observed, &mut self.many, invocation, execution, jobs);
+                let times = jobs.times(invocation, execution, totals.usual);
+                push_jobs(observed, &mut self.many, times);
+                if jobs.count == 1 {
+                    totals.usual = execution;
+                }
             }
             let intervals = if self.aim == Aim::Follower { 0 } else { jobs.count - 1 };
             for _ in 0..intervals {
@@ -137,9 +146,10 @@ impl Engine<'_> {
             if jobs.count > 1 {
                 state.released = Some(jobs.last_release(invocation.release));
             }
-            if let Some(blocking) = blocking.filter(|_| self.aim == Aim::Figures) {
+            if let Some(blocking) = waits.blocking.filter(|_| self.aim == Aim::Figures) {
                 observed.push(Series::Blocking, blocking, &mut self.many);
             }
+            totals.suspension = totals.suspension.max(waits.suspension);
         } else {
             totals.incomplete += 1;
         }
@@ -184,8 +194,9 @@ impl Engine<'_> {
         let states = &mut self.threads.states;
         let priority = states[thread].priority;
         let open = self.marks.tasks[track].open.as_ref();
-        let blocking = open.and_then(|open| blocking(priority, open.delays.iter(), states));
-        let Some((job, late)) = self.marks.finish(track, entry, states, thread, running, blocking)
+        let waits =
+            open.map(|open| waited(priority, open.delays.iter(), states)).unwrap_or_default();
+        let Some((job, late)) = self.marks.finish(track, entry, states, thread, running, waits)
         else {
             return;
         };
@@ -244,40 +255,25 @@ impl Engine<'_> {
     }
 }
 
-/// Adds the times of the jobs of an invocation, but for the intervals between them. Only the first release and the last
-/// finish were seen: the jobs share the execution time equally, and all but the last took longer than a period, or the
-/// thread would have slept.
+/// Adds the times of the jobs of an invocation, but for the intervals between them.
+#[inline]
 fn push_jobs(
     observed: &mut Observed,
     many: &mut Option<ManyJobs>,
-    invocation: &Invocation,
-    execution: u64,
-    jobs: Jobs,
+    times: impl Iterator<Item = (u64, u64)>,
 ) {
-    let last = jobs.last_release(invocation.release);
-    let (share, before) = (execution / jobs.count, jobs.count - 1);
-    observed.push(Series::Response, invocation.finish.saturating_sub(last), many);
-    observed.push(Series::Execution, execution - share * before, many);
-    for _ in 0..before {
-        observed.push(Series::Response, jobs.period.saturating_add(1), many);
-        observed.push(Series::Execution, share, many);
+    for (response, execution) in times {
+        observed.push(Series::Response, response, many);
+        observed.push(Series::Execution, execution, many);
     }
 }
 
-/// How long threads of lower priority delayed a job; `None` if priorities are unknown.
+/// How long a job of that priority had to wait for others than more urgent threads.
 #[inline]
-fn blocking(own: i16, delays: impl Iterator<Item = Taken>, states: &[State]) -> Option<u64> {
-    if own == PRIORITY_UNKNOWN {
-        return None;
-    }
-    let less_urgent = |taken: &Taken| {
-        let other = taken.code.as_thread().map_or(PRIORITY_UNKNOWN, |other| states[other].priority);
-        other != PRIORITY_UNKNOWN
-            && other > own
-            && matches!(
-                taken.kind,
-                DelayKind::BeforeStart | DelayKind::Preempted | DelayKind::Blocked
-            )
+fn waited(own: i16, delays: impl Iterator<Item = Taken>, states: &[State]) -> Waited {
+    let is_less_urgent = |code: Code| {
+        let other = code.as_thread().map_or(PRIORITY_UNKNOWN, |other| states[other].priority);
+        other != PRIORITY_UNKNOWN && other > own
     };
-    Some(delays.filter(less_urgent).map(|taken| taken.ns - taken.meanwhile.urgent).sum())
+    Waited::of(delays, (own != PRIORITY_UNKNOWN).then_some(is_less_urgent))
 }

@@ -38,6 +38,10 @@ struct Pending {
     /// Its processor time so far.
     done: u64,
     lock: Lock,
+    /// Until when it sleeps within the job.
+    asleep_until: Option<u64>,
+    /// It has slept, or need not.
+    has_slept: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -92,8 +96,9 @@ impl<'t> Processor<'t> {
         let idle = self.threads.iter().filter(|thread| thread.job.is_none());
         let throttled = self.threads.iter().filter(|thread| thread.job.is_some());
         let throttled = throttled.filter_map(|thread| thread.server?.throttled_until);
+        let asleep = self.threads.iter().filter_map(|thread| thread.job.as_ref()?.asleep_until);
         let reached = self.running.map(|running| self.now + self.remaining(running));
-        idle.map(|thread| thread.release).chain(throttled).chain(reached).min()
+        idle.map(|thread| thread.release).chain(throttled).chain(asleep).chain(reached).min()
     }
 
     /// The processor time until the running thread locks, unlocks, ends its job, or has used up its budget.
@@ -107,6 +112,9 @@ impl<'t> Processor<'t> {
     /// The processor time of a job at its next change of state.
     fn milestone(&self, index: usize, job: &Pending) -> u64 {
         let whole = job.job.execution_ns;
+        if let Some(sleep) = self.tasks[index].sleep.filter(|_| !job.has_slept) {
+            return sleep.after_ns.min(whole);
+        }
         let Some(section) = self.tasks[index].section else { return whole };
         match job.lock {
             Lock::Before | Lock::Waiting => section.after_ns.min(whole),
@@ -146,6 +154,16 @@ impl<'t> Processor<'t> {
         while let Some(job) = &self.threads[running].job {
             if job.done < self.milestone(running, job) {
                 return self.exhaust(running);
+            }
+            if let Some(sleep) = self.tasks[running].sleep.filter(|_| !job.has_slept) {
+                let is_over = job.done >= job.job.execution_ns;
+                let until = (!is_over).then_some(self.now + sleep.length_ns);
+                let job = self.threads[running].job.as_mut().expect("it is under way");
+                (job.has_slept, job.asleep_until) = (true, until);
+                if until.is_some() {
+                    return Some(Left::Sleeping);
+                }
+                continue;
             }
             let section = self.tasks[running].section;
             let mutex = section.map_or(0, |section| section.mutex);
@@ -215,6 +233,13 @@ impl<'t> Processor<'t> {
     /// Releases the jobs that are due. Returns how the running thread leaves now: it stays if its next job is late.
     fn release(&mut self, mut left: Option<Left>) -> Option<Left> {
         for index in 0..self.tasks.len() {
+            let now = self.now;
+            let job = self.threads[index].job.as_mut();
+            if job.and_then(|job| job.asleep_until.take_if(|until| *until <= now)).is_some() {
+                let waker = self.running.map_or(Tid::IDLE, |running| Tid(self.tasks[running].tid));
+                self.wake(index, waker, Context::Interrupt);
+                continue;
+            }
             let thread = &self.threads[index];
             if thread.job.is_some() || thread.release > self.now {
                 continue;
@@ -246,7 +271,8 @@ impl<'t> Processor<'t> {
             delays: Vec::new(),
         };
         let lock = if task.section.is_some() { Lock::Before } else { Lock::After };
-        thread.job = Some(Pending { job, started: late, done: 0, lock });
+        let (asleep_until, has_slept) = (None, false);
+        thread.job = Some(Pending { job, started: late, done: 0, lock, asleep_until, has_slept });
         thread.released += 1;
         thread.release = task.offset_ns + thread.released * task.period_ns + jitter;
         match &mut thread.server {
@@ -290,7 +316,8 @@ impl<'t> Processor<'t> {
             Some(server) => server.throttled_until.is_none().then_some((0, server.deadline)),
             None => {
                 let priority = i32::from(self.priority(index)) - i32::from(i16::MIN);
-                (job.lock != Lock::Waiting).then_some((1, u64::from(priority.unsigned_abs())))
+                let waits = job.lock == Lock::Waiting || job.asleep_until.is_some();
+                (!waits).then_some((1, u64::from(priority.unsigned_abs())))
             }
         }
     }

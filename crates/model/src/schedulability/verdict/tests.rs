@@ -328,6 +328,145 @@ fn impossible_figures_are_rejected() {
     assert!(verdict(&report(threads), None).notes[0].contains("longer than zero"));
 }
 
+/// The verdict on processor 1, and why it is open.
+fn answer_on(threads: impl Into<Vec<ThreadReport>>) -> (Answer, String) {
+    let found = verdict(&report(threads), None);
+    let [processor] = found.processors.as_slice() else { panic!("{found:?}") };
+    assert_eq!(processor.cpu, 1);
+    (processor.answer, processor.doubts.join(" "))
+}
+
+/// A thread that is always late: it wakes up at times, and computes for most of the time.
+fn always_late(name: &str, tid: u32, priority: Option<i16>) -> ThreadReport {
+    ThreadReport {
+        running_ns: 630 * MS,
+        response_ns: distribution(900 * MS),
+        ..thread(name, tid, priority, 400, 0)
+    }
+}
+
+#[test]
+fn a_real_time_thread_without_a_period_leaves_its_processor_open() {
+    // Alone, it has no set, but a verdict.
+    let (answer, why) = answer_on([always_late("hog", 1, fifo(30))]);
+    assert!(answer == Answer::Open && why.contains("hog ran at a real-time priority"), "{why}");
+    // Nor are the tasks below it judged as if it were not there.
+    let worker = thread("worker", 2, Some(120), 5, 50);
+    let (answer, why) = answer_on([always_late("hog", 1, fifo(30)), worker]);
+    assert!(answer == Answer::Open && why.contains("hog ran at a real-time priority"), "{why}");
+    // One that computes next to nothing does not matter.
+    let found = verdict(&report([thread("irq/9-acpi", 3, fifo(50), 1, 0)]), None);
+    assert!(found.processors.is_empty(), "{found:?}");
+    // With a period given, it is overloaded.
+    let given = ThreadReport {
+        missed: 99,
+        execution_ns: None,
+        period_ns: Some(10 * MS),
+        ..always_late("hog", 1, fifo(30))
+    };
+    assert_eq!(answer_on([given]).0, Answer::No);
+}
+
+#[test]
+fn a_busy_thread_without_a_period_leaves_rate_monotonic_sets_open() {
+    let set = || [thread("a", 1, Some(110), 4, 10), always_late("b", 2, Some(130))];
+    let (answer, why) = answer_on(set());
+    assert!(answer == Answer::Open && why.contains("b used or wanted"), "{why}");
+    let mut idle = set();
+    (idle[1].running_ns, idle[1].waiting_ns) = (10 * MS, 5 * MS);
+    assert_eq!(answer_on(idle).0, Answer::Yes);
+    // Marks say which threads are tasks.
+    let task = TaskReport {
+        tid: 1,
+        execution_ns: distribution(4 * MS),
+        period_ns: Some(10 * MS),
+        ..TaskReport::default()
+    };
+    let found = verdict(&Report { tasks: vec![task], ..report(set()) }, None);
+    assert_eq!((found.processors[0].answer, found.left_out.len()), (Answer::Yes, 0));
+}
+
+#[test]
+fn late_jobs_leave_rate_monotonic_sets_open() {
+    let mut threads = textbook();
+    threads.iter_mut().for_each(|thread| thread.priority = Some(120));
+    threads[1].missed = 22;
+    let (answer, why) = answer_on(threads);
+    assert_eq!((answer, why.as_str()), (Answer::Open, "control missed 22 deadlines."));
+}
+
+#[test]
+fn a_job_under_way_for_longer_than_its_deadline_is_late() {
+    let mut threads = [thread("loop", 1, fifo(40), 3, 10)];
+    threads[0].unfinished_ns = 9 * MS;
+    assert_eq!(answer_on(threads.clone()).0, Answer::Yes);
+    threads[0].unfinished_ns = 1_200 * MS;
+    let (answer, why) = answer_on(threads);
+    assert!(answer == Answer::Open && why.contains("under way for 1.20 s"), "{why}");
+}
+
+#[test]
+fn releases_that_do_not_fit_the_period_and_sleeps_within_jobs_leave_a_set_open() {
+    let every = |ns: u64| {
+        let mean = ns as f64;
+        Some(Distribution { count: 100, mean, p50: ns, max: ns, ..Distribution::default() })
+    };
+    let io = |interval: u64, sleep: u64| {
+        let interval_ns = every(interval);
+        ThreadReport { interval_ns, suspension_ns: sleep, ..thread("io", 1, fifo(40), 8, 20) }
+    };
+    assert_eq!(answer_on([io(20 * MS, 0)]).0, Answer::Yes);
+    assert_eq!(answer_on([io(20 * MS + 50_000, 150_000)]).0, Answer::Yes);
+    for off in [22 * MS, 18 * MS] {
+        let (answer, why) = answer_on([io(off, 0)]);
+        assert!(answer == Answer::Open && why.contains("io woke up every"), "{why}");
+    }
+    let (answer, why) = answer_on([io(20 * MS, 3 * MS)]);
+    assert!(
+        answer == Answer::Open && why.contains("io slept within its jobs, once for 3.00 ms"),
+        "{why}"
+    );
+    // Nor is such a set refused for certain.
+    let (answer, why) =
+        answer_on([ThreadReport { execution_ns: distribution(21 * MS), ..io(20 * MS, 3 * MS) }]);
+    assert!(answer == Answer::Open && why.contains("slept within"), "{why}");
+}
+
+#[test]
+fn a_sleep_of_a_marked_job_is_taken_for_execution() {
+    let task = |sleep: u64| TaskReport {
+        name: "control".into(),
+        tid: 1,
+        execution_ns: distribution(2 * MS),
+        period_ns: Some(10 * MS),
+        response_ns: distribution((2 + sleep) * MS),
+        suspension_ns: sleep * MS,
+        ..TaskReport::default()
+    };
+    let judged = |sleep: u64, below: u64| {
+        let threads =
+            [thread("control", 1, fifo(40), 2, 10), thread("log", 2, fifo(20), below, 20)];
+        let found = verdict(&Report { tasks: vec![task(sleep)], ..report(threads) }, None);
+        (found.processors[0].answer, bounds(&found.processors[0]))
+    };
+    assert_eq!(judged(0, 10), (Answer::Yes, vec![Some(2), Some(14)]));
+    assert_eq!(judged(3, 10), (Answer::Yes, vec![Some(5), Some(20)]));
+    // A deadline that is missed with it may be kept all the same.
+    assert_eq!(judged(3, 11).0, Answer::Open);
+}
+
+#[test]
+fn a_gate_is_told_of_every_no() {
+    let mut threads = [thread("a", 1, Some(110), 4, 10), thread("b", 2, Some(130), 8, 15)];
+    let refused = |threads: &[ThreadReport]| {
+        let found = verdict(&report(threads), None);
+        found.not_kept().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert!(refused(&threads)[0].contains("not schedulable with rate-monotonic priorities"));
+    threads.iter_mut().for_each(|thread| thread.priority = fifo(9));
+    assert!(refused(&threads)[0].contains("not schedulable as it ran"));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
