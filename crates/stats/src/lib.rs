@@ -12,6 +12,7 @@
 //! | how do A and B differ that were read in turns, A B B A | [`paired_difference`] |
 //! | how do two sets differ that were not read in turns | [`Change`]; for many at once [`differing`] |
 //! | how likely may an event be that was never seen | [`bound_of_none`] |
+//! | how likely is an event that some of the trials had | [`share_interval`] |
 //! | which values stand apart from all others | [`outliers`]; counted by their distance: [`OutlierClasses`] |
 //! | how many independent readings are dependent ones worth | [`effective_samples`] |
 //!
@@ -36,6 +37,7 @@ mod numbers;
 mod outlier;
 mod paired;
 mod repeat;
+mod share;
 mod spread;
 mod stream;
 mod value;
@@ -49,6 +51,7 @@ pub use numbers::Numbers;
 pub use outlier::{OutlierClasses, outliers};
 pub use paired::paired_difference;
 pub use repeat::{in_blocks, repeat_interval, repeat_interval_of_times};
+pub use share::share_interval;
 pub use spread::{Spread, mean_and_std, median, quantile};
 pub use stream::{Bins, Distribution, Stream};
 pub use value::{Value, sorted};
