@@ -6,8 +6,8 @@ use crate::chain::definitions::{Piece, allotment_name, made};
 use crate::chain::tree::Node;
 use crate::chain::{self, Expected, Margin, ROUNDING, TreeNode, ns};
 use crate::file::{Chain, Model, Observation};
-use crate::summary::percent;
-use crate::uncertain::{Chance, Network, Predicted};
+use crate::summary::{percent, undecided};
+use crate::uncertain::{Chance, Network, Predicted, Verdict};
 use hemiola_quantity::{Dimension, Quantity};
 
 /// A line of the budget: the chain, a call in it, or all calls of an operation that is called at several places.
@@ -31,7 +31,7 @@ pub struct BudgetLine {
     /// probability.
     pub margin_ns: Option<f64>,
     /// Whether the allotment is kept, by the measured time or else with the required probability.
-    pub is_kept: Option<bool>,
+    pub verdict: Option<Verdict>,
 }
 
 /// Where a measured time lies in the predicted distribution.
@@ -133,8 +133,9 @@ pub(crate) fn budget(
     let totals: Vec<Predicted> = nodes
         .iter()
         .map(|node| {
-            let is_judged = allotted(&node.name).is_some() || measured(Some(&node.name)).is_some();
-            chain::part(network, model, &node.total, is_judged)
+            let allotted = allotted(&node.name);
+            let is_judged = allotted.is_some() || measured(Some(&node.name)).is_some();
+            chain::part(network, model, &node.total, is_judged, allotted, chain.probability)
         })
         .collect();
     let tree = chain::tree(network, nodes, &totals);
@@ -156,9 +157,11 @@ pub(crate) fn budget(
     for (index, (name, places)) in scattered.into_iter().enumerate() {
         let last =
             nodes.iter().rposition(|node| node.name == name).expect("the name is one of theirs");
-        let predicted = &chain::part(network, model, &part_name(&chain.name, index, last), true);
+        let (limit, required) = (allotted(name), chain.probability);
+        let total = part_name(&chain.name, index, last);
+        let predicted = &chain::part(network, model, &total, true, limit, required);
         let part = Part { name, depth: 1, places, predicted };
-        lines.push(part.line(allotted(name), measured(Some(name)), chain.probability));
+        lines.push(part.line(limit, measured(Some(name)), required));
         held.extend(observed(chain, Some(name), predicted));
     }
     let remarks = remarks(chain, &lines, &tree);
@@ -191,9 +194,13 @@ struct Part<'p> {
 impl Part<'_> {
     fn line(&self, limit: Option<f64>, measured_ns: Option<f64>, required: f64) -> BudgetLine {
         let expected_margin = limit.map(|limit| Margin::of(self.predicted, limit, required));
-        let (margin_ns, is_kept) = match (limit, measured_ns, expected_margin) {
-            (Some(limit), Some(measured), _) => (Some(limit - measured), Some(measured <= limit)),
-            (_, _, Some(margin)) => (margin.margin_ns, Some(margin.is_kept())),
+        let (margin_ns, verdict) = match (limit, measured_ns, expected_margin) {
+            (Some(limit), Some(measured), _) => {
+                let is_kept = measured <= limit;
+                let verdict = if is_kept { Verdict::Kept } else { Verdict::Missed };
+                (Some(limit - measured), Some(verdict))
+            }
+            (_, _, Some(margin)) => (margin.margin_ns, Some(margin.verdict)),
             (_, _, None) => (None, None),
         };
         BudgetLine {
@@ -205,7 +212,7 @@ impl Part<'_> {
             measured_ns,
             expected_margin,
             margin_ns,
-            is_kept,
+            verdict,
         }
     }
 }
@@ -318,18 +325,31 @@ fn remarks(chain: &Chain, lines: &[BudgetLine], tree: &[TreeNode]) -> Vec<String
     remarks
 }
 
-/// The sentence about an allotment that is not kept.
+/// The sentence about an allotment that is not kept, or not known to be.
 fn overrun(line: &BudgetLine, required: f64) -> Option<String> {
-    let allotted = line.allotted_ns.filter(|_| line.is_kept == Some(false))?;
+    let allotted = line.allotted_ns.filter(|_| line.verdict != Some(Verdict::Kept))?;
+    if let (Some(Verdict::Undecided), Some(margin)) = (line.verdict, line.expected_margin) {
+        let name = &line.name;
+        let what = format!("{name} keeps its {}", time(allotted));
+        return Some(undecided(&what, margin.probability, required));
+    }
     let text = match (line.measured_ns, line.expected_margin) {
         (Some(measured), _) => format!("{} measured", time(measured)),
         (None, Some(margin)) => {
-            let probability = percent(margin.probability.value);
+            let Chance { value, low, .. } = margin.probability;
+            let keep = match value < required {
+                true => format!("{} of the samples keep it", percent(value)),
+                false => format!(
+                    "{} of the samples keep it, but at the worst systematic offset perhaps only {}",
+                    percent(value),
+                    percent(low)
+                ),
+            };
             let needed = margin.margin_ns.map_or_else(
                 || "no time is kept".to_owned(),
                 |margin| format!("{} is kept", time(allotted - margin)),
             );
-            format!("{probability} of the samples keep it, and {needed} with {}", percent(required))
+            format!("{keep}, and {needed} with {}", percent(required))
         }
         (None, None) => return None,
     };
@@ -338,5 +358,8 @@ fn overrun(line: &BudgetLine, required: f64) -> Option<String> {
 
 /// Nanoseconds as text with a unit.
 pub(crate) fn time(nanos: f64) -> String {
+    if !nanos.is_finite() {
+        return "not determined".to_owned();
+    }
     Quantity { value: nanos / 1e9, dimension: Dimension::TIME }.to_string()
 }

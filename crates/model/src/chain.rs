@@ -2,9 +2,10 @@
 
 use serde::Serialize;
 
+use crate::budget;
 use crate::expression::Interval;
 use crate::file::{Chain, Model};
-use crate::uncertain::{Chance, Contribution, Estimate, Network, Predicted};
+use crate::uncertain::{Chance, Contribution, Estimate, Network, Predicted, Verdict};
 
 mod amount;
 pub(crate) mod capacity;
@@ -53,10 +54,10 @@ impl Expected {
     pub(crate) fn of_samples(predicted: &Predicted) -> Self {
         Self {
             nominal_ns: ns(predicted.nominal),
-            mean_ns: ns(predicted.central.mean()),
+            mean_ns: ns(predicted.mean),
             low_ns: ns(predicted.low()),
             high_ns: ns(predicted.high()),
-            std_ns: ns(predicted.central.std()),
+            std_ns: ns(predicted.std),
             systematic_ns: ns(predicted.systematic),
         }
     }
@@ -68,8 +69,10 @@ pub struct Margin {
     /// The probability of keeping the limit.
     pub probability: Chance,
     /// The limit minus the time that is kept with the required probability, ns, for any systematic offset; `None` if
-    /// no time is, because too many samples have no valid value.
+    /// no time is, because too many samples have no valid value, and if the samples do not tell.
     pub margin_ns: Option<f64>,
+    /// Whether the limit is kept with the required probability.
+    pub verdict: Verdict,
 }
 
 /// The share of a time that rounding can change: a time that equals its limit keeps it.
@@ -79,17 +82,19 @@ impl Margin {
     /// Of a limit in ns.
     pub(crate) fn of(predicted: &Predicted, limit_ns: f64, required: f64) -> Self {
         let margin = limit_ns - ns(predicted.limit(required));
+        let verdict = predicted.verdict(rounded(limit_ns), required);
+        let is_told = margin.is_finite() && verdict != Verdict::Undecided;
         Self {
-            probability: predicted.at_most(limit_ns / 1e9 * (1.0 + ROUNDING)),
-            margin_ns: margin.is_finite().then_some(margin),
+            probability: predicted.at_most(rounded(limit_ns)),
+            margin_ns: is_told.then_some(margin),
+            verdict,
         }
     }
+}
 
-    /// Whether the limit is kept with the required probability.
-    #[must_use]
-    pub fn is_kept(&self) -> bool {
-        self.margin_ns.is_some_and(|margin| margin >= 0.0)
-    }
+/// A limit in ns as seconds, with the error of rounding.
+fn rounded(limit_ns: f64) -> f64 {
+    limit_ns / 1e9 * (1.0 + ROUNDING)
 }
 
 /// The time that is kept with a probability, for any systematic offset.
@@ -118,6 +123,9 @@ const MIDDLE: [f64; 2] = [0.005, 0.995];
 
 fn distribution(predicted: &Predicted) -> Vec<UpTo> {
     let [low, high] = predicted.quantiles(MIDDLE);
+    // Without an upper end the times up to the last one without systematic offsets are shown.
+    let last = predicted.central.sorted().last().copied().unwrap_or(f64::NAN);
+    let high = if high.is_finite() { high } else { last };
     let time = |step: usize| low + (high - low) * step as f64 / STEPS as f64;
     let up_to = |time| UpTo { time_ns: ns(time), probability: predicted.at_most(time) };
     // Neither end is a number if no sample has a valid value.
@@ -226,17 +234,20 @@ pub struct TreeNode {
     pub beside: bool,
 }
 
-/// The cost of a chain in a network that contains it, and its distribution.
+/// The cost of a chain in a network that contains it, and its distribution, with enough samples for the verdict on its
+/// deadline.
 pub(crate) fn cost(network: &Network, model: &Model, chain: &Chain) -> (Cost, Predicted) {
     let name = definitions::chain_name(&chain.name);
+    let is_short = is_short(budget::deadline(network, chain), chain.probability);
     let found = network
-        .propagate(&name, model.samples, model.seed)
+        .propagate_until(&name, model.samples, model.seed, &is_short)
         .expect("the reader checked every name and the number of samples");
     let quantile = |probability: f64| {
         let time = ns(found.predicted.limit(probability));
         Quantile { probability, time_ns: time.is_finite().then_some(time) }
     };
-    let determined = QUANTILES.into_iter().filter(|share| is_determined(*share, model.samples));
+    let samples = found.predicted.central.count();
+    let determined = QUANTILES.into_iter().filter(|share| is_determined(*share, samples));
     let cost = Cost {
         first_order: Expected::of(&found.first_order),
         interval: Bounds::of(found.interval),
@@ -252,10 +263,24 @@ pub(crate) fn cost(network: &Network, model: &Model, chain: &Chain) -> (Cost, Pr
 /// Samples of a part of a chain; the chain itself has as many as the model states.
 const PART_SAMPLES: usize = 20_000;
 
-/// The distribution of a part of a chain. The samples are the first ones of the chain's.
-pub(crate) fn part(network: &Network, model: &Model, name: &str, is_judged: bool) -> Predicted {
+/// Whether there are too few samples to decide if a limit in ns is kept, if there is one.
+fn is_short(limit_ns: Option<f64>, required: f64) -> impl Fn(&Predicted) -> bool {
+    move |predicted| limit_ns.is_some_and(|limit| predicted.is_short(rounded(limit), required))
+}
+
+/// The distribution of a part of a chain, with enough samples for the verdict on its allotment. The samples are the
+/// first ones of the chain's.
+pub(crate) fn part(
+    network: &Network,
+    model: &Model,
+    name: &str,
+    is_judged: bool,
+    allotted_ns: Option<f64>,
+    required: f64,
+) -> Predicted {
     let samples = if is_judged { model.samples } else { model.samples.min(PART_SAMPLES) };
-    network.predict(name, samples, model.seed).expect("the tree's formulas are in the network")
+    let found = network.predict_until(name, samples, model.seed, &is_short(allotted_ns, required));
+    found.expect("the tree's formulas are in the network").0
 }
 
 /// The tree of a chain with its costs; `totals` are the distributions of its nodes.

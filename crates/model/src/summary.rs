@@ -8,11 +8,11 @@ use crate::cache::robustness::{self, OtherSize, Variation};
 use crate::cache::{Algorithm, Cache, Format};
 use crate::chain::definitions::{Definitions, HitRatio, definitions, physical};
 use crate::chain::{
-    self, Amount, Capacity, Cost, Expected, Margin, OtherCost, OwnTime, TreeNode, is_determined, ns,
+    self, Amount, Capacity, Cost, Expected, Judged, Margin, OtherCost, OwnTime, TreeNode, ns,
 };
-use crate::file::{Chain, Model, Sweep, WhatIf};
+use crate::file::{Model, Sweep, WhatIf};
 use crate::overhead::{self, OverheadTable};
-use crate::uncertain::{Input, Network};
+use crate::uncertain::{Chance, Input, Network, SAMPLES_MAX, Verdict};
 use hemiola_quantity::{Dimension, KnownUnit, Quantity, Units};
 
 /// Version of the schema; a reader rejects a later one.
@@ -50,9 +50,9 @@ pub struct Summary {
     pub overheads: Vec<OverheadTable>,
     /// Warnings about the figures.
     pub problems: Vec<String>,
-    /// Every verdict that is not as it should be: a deadline, an allotment or a limit that is not kept, a demand that
-    /// is not met, a measured time outside the expected range, a measured figure that the given measurements lack.
-    /// What-ifs are not judged.
+    /// Every verdict that is not as it should be: a deadline, an allotment or a limit that is not kept or undecided, a
+    /// demand that is not met, a measured time outside the expected range, a measured figure that the given
+    /// measurements lack. What-ifs are not judged.
     pub failures: Vec<String>,
 }
 
@@ -280,7 +280,6 @@ pub fn analyze(model: &Model, measurements_of: Option<&str>) -> Summary {
         }
         let warnings = capacity.iter().flat_map(|capacity| &capacity.warnings);
         problems.extend(warnings.map(|text| format!("{}, capacity: {text}", chain.name)));
-        problems.extend(too_few_samples(model, chain));
         problems.extend(budget.remarks.iter().cloned());
         let what_ifs = what_ifs(model, index, &cost, &variants);
         problems.extend(what_ifs.iter().flat_map(|variant| {
@@ -298,7 +297,7 @@ pub fn analyze(model: &Model, measurements_of: Option<&str>) -> Summary {
                     .extend(step.cost.problems.iter().map(|problem| format!("{at}: {problem}")));
             }
         }
-        chains.push(ChainSummary {
+        let chain = ChainSummary {
             name: chain.name.clone(),
             title: chain.title.clone(),
             deadline_ns: budget.lines[0].allotted_ns,
@@ -312,7 +311,9 @@ pub fn analyze(model: &Model, measurements_of: Option<&str>) -> Summary {
             what_ifs,
             sweeps: swept,
             cost,
-        });
+        };
+        problems.extend(doubts(&chain));
+        chains.push(chain);
     }
     let caches: Vec<CacheSummary> = model
         .caches
@@ -345,11 +346,11 @@ pub fn analyze(model: &Model, measurements_of: Option<&str>) -> Summary {
 
 /// The verdicts of a chain that are not as they should be.
 fn failures(chain: &ChainSummary, model: &Model) -> Vec<String> {
-    let lines = chain.budget.lines.iter().filter(|line| line.is_kept == Some(false));
-    let lines = lines.map(|line| {
+    let lines = chain.budget.lines.iter().filter_map(|line| {
+        let outcome = not_kept(line.verdict?)?;
         let limit = line.allotted_ns.map_or_else(String::new, budget::time);
         let what = if line.depth == 0 { "the deadline of" } else { "the budget of" };
-        format!("{}: {what} {} ({limit}) is not kept", chain.name, line.name)
+        Some(format!("{}: {what} {} ({limit}) {outcome}", chain.name, line.name))
     });
     let held = chain.budget.held.iter();
     let outside = held.filter(|held| matches!(held.place, Place::Shorter | Place::Longer));
@@ -358,20 +359,31 @@ fn failures(chain: &ChainSummary, model: &Model) -> Vec<String> {
     });
     let show = |value, dimension| model.units.show(Quantity { value, dimension }).to_string();
     let exceeded = chain.costs.iter().filter_map(|cost| {
-        let limit = cost.limit.filter(|limit| !limit.is_kept)?;
-        let shown = show(limit.limit, cost.dimension);
-        Some(format!("{}: the limit of {} ({shown}) is not kept", chain.name, cost.name))
+        let limit = cost.limit?;
+        let (outcome, shown) = (not_kept(limit.verdict)?, show(limit.limit, cost.dimension));
+        Some(format!("{}: the limit of {} ({shown}) {outcome}", chain.name, cost.name))
     });
     let overloaded = chain.capacity.iter().filter_map(|capacity| {
-        let demand = capacity.demand.filter(|demand| !demand.is_kept)?;
+        let demand = capacity.demand.filter(|demand| demand.verdict != Verdict::Kept)?;
+        let is_undecided = demand.verdict == Verdict::Undecided;
         let [demand, carried] =
             [demand.limit, capacity.expected.mean].map(|value| show(value, model.capacity));
         let (name, bottleneck) = (&chain.name, &capacity.bottleneck);
+        let outcome = if is_undecided { "is not known to be met" } else { "is not met" };
         Some(format!(
-            "{name}: the demand ({demand}) is not met: {bottleneck} lets the chain run {carried} on average"
+            "{name}: the demand ({demand}) {outcome}: {bottleneck} lets the chain run {carried} on average"
         ))
     });
     lines.chain(outside).chain(exceeded).chain(overloaded).collect()
+}
+
+/// The outcome of a verdict that is not as it should be, in words.
+fn not_kept(verdict: Verdict) -> Option<&'static str> {
+    match verdict {
+        Verdict::Kept => None,
+        Verdict::Missed => Some("is not kept"),
+        Verdict::Undecided => Some("is undecided: the samples do not tell whether it is kept"),
+    }
 }
 
 /// A variation with its network and, where capacities need them, the trees of its chains.
@@ -426,21 +438,30 @@ fn hit_ratio(as_it_is: &Variation) -> HitRatio {
     }
 }
 
-/// The warning about a required probability that the samples do not determine.
-fn too_few_samples(model: &Model, chain: &Chain) -> Option<String> {
-    let judged = chain.deadline.is_some()
-        || !chain.budget.is_empty()
-        || !chain.limits.is_empty()
-        || chain.demand.is_some();
-    (judged && !is_determined(chain.probability, model.samples)).then(|| {
-        let needed = (10.0 / (1.0 - chain.probability)).ceil();
-        format!(
-            "{}: {} samples do not determine what is kept with {}; set samples to {needed} or more",
-            chain.name,
-            model.samples,
-            percent(chain.probability)
-        )
-    })
+/// The sentence about a verdict that the samples do not decide.
+pub(crate) fn undecided(what: &str, chance: Chance, required: f64) -> String {
+    let Chance { value, low, high } = chance;
+    let [value, low, high, required] = [value, low, high, required].map(percent);
+    format!(
+        "whether {what} with {required} is undecided: it does in {value} of the samples, which leaves {low} to {high}; \
+         set samples, up to {SAMPLES_MAX}, or narrow the systematic parts if they are named above"
+    )
+}
+
+/// The limits and the demand of a chain that the samples do not decide on.
+fn doubts(chain: &ChainSummary) -> Vec<String> {
+    let doubt = |what: &str, judged: Option<Judged>| {
+        let judged = judged.filter(|judged| judged.verdict == Verdict::Undecided)?;
+        Some(undecided(what, judged.probability, chain.probability))
+    };
+    let limits = chain.costs.iter().filter_map(|cost| {
+        doubt(&format!("the {} of {} keeps its limit", cost.name, chain.name), cost.limit)
+    });
+    let demand = chain
+        .capacity
+        .as_ref()
+        .and_then(|capacity| doubt(&format!("{} meets its demand", chain.name), capacity.demand));
+    limits.chain(demand).collect()
 }
 
 /// The chain at this index in every variation.
@@ -738,8 +759,16 @@ impl Summary {
     }
 }
 
-/// A share as a percentage in the format of `Quantity`.
+/// A share as a percentage in the format of `Quantity`, with so many digits that only the whole is 100 %.
 pub(crate) fn percent(share: f64) -> String {
+    if !share.is_finite() {
+        return "not determined".to_owned();
+    }
+    if share > 0.999 && share < 1.0 {
+        let digits = -((1.0 - share) * 100.0).log10();
+        let text = format!("{:.*}", digits.ceil().max(1.0) as usize, share * 100.0);
+        return format!("{} %", text.trim_end_matches('0').trim_end_matches('.'));
+    }
     let number = Quantity { value: share * 100.0, dimension: Dimension::NONE }.to_string();
     format!("{number} %")
 }

@@ -10,7 +10,7 @@
 //!   linearly (JCGM 100:2008, 5.1.2 and 5.2.2);
 //! * **intervals**: worst-case bounds;
 //! * **Monte Carlo**: seeded samples of every input (JCGM 101:2008), without systematic offsets and at the offsets
-//!   that make the value least and greatest.
+//!   that make a quantile of the value least or greatest.
 //!
 //! Verdicts, margins and probabilities come from the samples: [`Predicted`] is the whole distribution. The other two
 //! explain and check.
@@ -41,20 +41,25 @@
 mod agreement;
 mod correlation;
 mod derivative;
+mod direction;
 mod distribution;
 mod estimate;
 mod extremes;
 mod first_order;
 mod monte_carlo;
 mod network;
+mod offsets;
 mod predicted;
 mod program;
+mod search;
 
 pub use correlation::{Correlation, CorrelationError};
 pub use distribution::{Distribution, Input};
 pub use estimate::{Contribution, Estimate, Propagation};
-pub use network::{Definition, Network, NetworkError, PropagateError, SAMPLES_MAX, SAMPLES_MIN};
-pub use predicted::{Chance, Predicted, Samples};
+pub use network::{
+    Definition, Network, NetworkError, PropagateError, SAMPLES_MAX, SAMPLES_MIN, SAMPLES_MORE,
+};
+pub use predicted::{Chance, Predicted, Samples, Verdict};
 
 #[cfg(test)]
 mod tests;

@@ -6,6 +6,7 @@ use hemiola_model::export::page::page;
 use hemiola_model::export::tables::tables;
 use hemiola_model::file::{self, Measurements};
 use hemiola_model::summary::{Summary, analyze};
+use hemiola_model::uncertain::Verdict;
 use hemiola_units::Random;
 
 /// The results of a model.
@@ -87,8 +88,8 @@ fn a_sweep_has_the_cost_for_each_value() {
         assert!((cost.std_ns / nominal - 0.1).abs() < 0.01, "{cost:?}");
         assert!((step.value * 1e9 - nominal).abs() < 1e-6, "{step:?}");
     }
-    let kept = steps.iter().map(|step| step.cost.deadline.as_ref().unwrap().is_kept());
-    assert_eq!(kept.collect::<Vec<_>>(), [true, true, false]);
+    let kept = steps.iter().map(|step| step.cost.deadline.as_ref().unwrap().verdict);
+    assert_eq!(kept.collect::<Vec<_>>(), [Verdict::Kept, Verdict::Kept, Verdict::Missed]);
     let table = tables(&summary).into_iter().find(|table| table.title.starts_with("x: ")).unwrap();
     assert_eq!((table.rows.len(), table.rows[2][5].as_str()), (3, "missed"));
     let titles = page(&summary, "").figures.into_iter().map(|figure| figure.title);
@@ -100,6 +101,52 @@ fn a_sweep_has_the_cost_for_each_value() {
     ] {
         let text = refused(&one(figure, sweep));
         assert!(text.contains(message), "{sweep}: {text}");
+    }
+}
+
+/// The share of Pareto's times up to `time`, for a median of 10 ms.
+fn pareto_up_to(shape: f64, time_ms: f64) -> f64 {
+    1.0 - 0.5 * (10.0 / time_ms).powf(shape)
+}
+
+#[test]
+fn a_verdict_that_the_samples_do_not_decide_is_undecided() {
+    // 99.99966 % of the times keep 200 s: too few samples are beyond it to tell them from 99.9999 %.
+    let truth = pareto_up_to(1.2, 200e3);
+    assert!((truth - 0.999_996_6).abs() < 1e-7);
+    let figure = "value = \"10 ms\"\nshape = 1.2\ndistribution = \"pareto\"";
+    let chain = "deadline = \"200 s\"\nprobability = \"99.9999 %\"";
+    let summary = model(&one(figure, chain));
+    let line = &summary.chains[0].budget.lines[0];
+    assert_eq!((line.verdict, line.margin_ns), (Some(Verdict::Undecided), None));
+    let chance = line.expected_margin.unwrap().probability;
+    assert!(chance.low < truth && truth < chance.high, "{chance:?}");
+    let [failure] = &summary.failures[..] else { panic!("{:?}", summary.failures) };
+    assert!(failure.contains("is undecided: the samples do not tell"), "{failure}");
+    let text = summary.problems.join("\n");
+    assert!(text.contains("with 99.9999 % is undecided"), "{text}");
+    let table = tables(&summary).into_iter().find(|table| table.title.starts_with("Budget"));
+    let row = &table.unwrap().rows[0];
+    assert_eq!((row[5].as_str(), row[7].as_str()), ("not determined", "undecided"));
+    // A time that cannot be exceeded needs no samples.
+    let summary = model(&one("low = \"1 ms\"\nhigh = \"9 ms\"", &chain.replace("200 s", "10 ms")));
+    assert_eq!(summary.failures, Vec::<String>::new());
+}
+
+#[test]
+fn more_samples_are_drawn_until_they_decide_and_no_seed_gives_a_wrong_verdict() {
+    // Of 100 samples, none decides that 97.5 % are kept; Φ(1.747) = 95.97 % are.
+    let source = |seed: u64, deadline: f64| {
+        let chain = format!("deadline = \"{deadline} us\"\n");
+        let text = one("value = \"10 us\"\nstochastic = \"1 us\"", &chain);
+        text.replacen("title = \"t\"", &format!("title = \"t\"\nsamples = 100\nseed = {seed}"), 1)
+    };
+    for seed in 1..=16 {
+        let verdict = |deadline| model(&source(seed, deadline)).chains[0].budget.lines[0].verdict;
+        assert_eq!(verdict(11.747), Some(Verdict::Missed), "seed {seed}");
+        assert_eq!(verdict(12.2), Some(Verdict::Kept), "seed {seed}");
+        // The 97.5 % quantile itself may be undecided, but 97.4 % are never kept.
+        assert_ne!(verdict(11.943), Some(Verdict::Kept), "seed {seed}");
     }
 }
 
@@ -287,7 +334,8 @@ fn rounding_misses_no_limit() {
         deadline = \"0.3 s\"\n[[chains.c.measured]]\ncircumstances = \"here\"\nvalue = \"0.3 s\"\n";
     let summary = model(source);
     let line = &summary.chains[0].budget.lines[0];
-    assert_eq!((line.is_kept, line.expected_margin.unwrap().probability.value), (Some(true), 1.0));
+    let margin = line.expected_margin.unwrap();
+    assert_eq!((line.verdict, margin.probability.value), (Some(Verdict::Kept), 1.0));
     assert_eq!(summary.failures, Vec::<String>::new());
 }
 

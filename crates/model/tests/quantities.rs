@@ -5,6 +5,7 @@ use hemiola_model::export::page::page;
 use hemiola_model::export::tables::{tables, units};
 use hemiola_model::file::{self, Measurements, Model};
 use hemiola_model::summary::{Summary, analyze, inputs};
+use hemiola_model::uncertain::Verdict;
 use hemiola_report::json::pretty;
 use serde_json::Value;
 
@@ -99,7 +100,7 @@ fn a_chain_has_the_energy_the_money_and_the_bottleneck_of_a_calculation_by_hand(
     is(energy.parts[1].share, 0.8 / 1.3);
     assert_eq!(money.parts.len(), 2);
     let limit = energy.limit.unwrap();
-    assert!(limit.is_kept && money.limit.is_none());
+    assert!(limit.verdict == Verdict::Kept && money.limit.is_none());
     is(limit.margin.unwrap(), 0.2);
 
     // The page carries 800 a second, the database 2000 / 4.
@@ -113,7 +114,7 @@ fn a_chain_has_the_energy_the_money_and_the_bottleneck_of_a_calculation_by_hand(
         .collect();
     assert_eq!(loads, [("db.query", 4.0, 0.8), ("web.page", 1.0, 0.5)]);
     let demand = capacity.demand.unwrap();
-    assert!(demand.is_kept);
+    assert_eq!(demand.verdict, Verdict::Kept);
     is(demand.margin.unwrap(), 100.0);
     assert_eq!(summary.failures, Vec::<String>::new());
     assert_eq!(summary.problems, Vec::<String>::new());
@@ -155,7 +156,7 @@ fn what_ifs_and_sweeps_have_other_costs_and_another_bottleneck() {
     assert_eq!(slow.name, "1 kreq/s");
     let capacity = slow.capacity.as_ref().unwrap();
     is(capacity.expected.mean, 250.0);
-    assert!(!capacity.demand.unwrap().is_kept);
+    assert_eq!(capacity.demand.unwrap().verdict, Verdict::Missed);
 }
 
 #[test]
@@ -273,15 +274,22 @@ fn verdicts_on_costs_and_capacity_come_from_the_distribution() {
     let found = summary(&source("1.1 J/req", "125 req/s"));
     let chain = &found.chains[0];
     let limit = chain.costs[0].limit.unwrap();
-    assert!((limit.probability.value - 0.841).abs() < 0.01 && !limit.is_kept, "{limit:?}");
+    assert!(
+        (limit.probability.value - 0.841).abs() < 0.01 && limit.verdict == Verdict::Missed,
+        "{limit:?}"
+    );
     let demand = chain.capacity.as_ref().unwrap().demand.unwrap();
-    assert!((demand.probability.value - 0.75).abs() < 0.01 && !demand.is_kept, "{demand:?}");
+    assert!(
+        (demand.probability.value - 0.75).abs() < 0.01 && demand.verdict == Verdict::Missed,
+        "{demand:?}"
+    );
     // 97.5 % of the rates are above 102.5 a second.
     assert!((demand.margin.unwrap() + 22.5).abs() < 0.5, "{demand:?}");
     let found = summary(&source("1.3 J/req", "102 req/s"));
     let chain = &found.chains[0];
-    assert!(chain.costs[0].limit.unwrap().is_kept);
-    assert!(chain.capacity.as_ref().unwrap().demand.unwrap().is_kept);
+    assert_eq!(chain.costs[0].limit.unwrap().verdict, Verdict::Kept);
+    let demand = chain.capacity.as_ref().unwrap().demand.unwrap();
+    assert_eq!(demand.verdict, Verdict::Kept);
     let inputs = &found.chains[0].costs[0].inputs;
     assert_eq!((inputs.len(), inputs[0].input.as_str(), inputs[0].share), (1, "energy", 1.0));
     assert!((inputs[0].at_high - 1.196).abs() < 1e-3, "{inputs:?}");

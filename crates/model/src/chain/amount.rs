@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::NETWORK;
-use crate::uncertain::{Chance, Contribution, Network, Predicted};
+use crate::uncertain::{Chance, Contribution, Network, Predicted, Verdict};
 
 /// A value with its expected range, in base units of its dimension. As JSON, a value that is not finite is null.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -26,10 +26,10 @@ impl Amount {
     pub(crate) fn of(predicted: &Predicted) -> Self {
         Self {
             nominal: predicted.nominal,
-            mean: predicted.central.mean(),
+            mean: predicted.mean,
             low: predicted.low(),
             high: predicted.high(),
-            std: predicted.central.std(),
+            std: predicted.std,
             systematic: predicted.systematic,
         }
     }
@@ -69,11 +69,12 @@ pub struct Judged {
     /// systematic offset; `None` if it is not determined.
     pub margin: Option<f64>,
     /// Whether it is kept with the required probability.
-    pub is_kept: bool,
+    pub verdict: Verdict,
 }
 
 impl Judged {
-    pub(crate) fn of(limit: f64, probability: Chance, margin: f64, is_kept: bool) -> Self {
-        Self { limit, probability, margin: margin.is_finite().then_some(margin), is_kept }
+    pub(crate) fn of(limit: f64, probability: Chance, margin: f64, verdict: Verdict) -> Self {
+        let is_told = margin.is_finite() && verdict != Verdict::Undecided;
+        Self { limit, probability, margin: is_told.then_some(margin), verdict }
     }
 }

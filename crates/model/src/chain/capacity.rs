@@ -12,7 +12,7 @@ use super::definitions::{Piece, capacity_name, chain_name, demand_name, made};
 use super::tree::Node;
 use super::{NETWORK, ROUNDING};
 use crate::file::{Chain, Model};
-use crate::uncertain::Network;
+use crate::uncertain::{Network, Predicted};
 use hemiola_quantity::Dimension;
 
 /// The capacity of a chain.
@@ -130,15 +130,20 @@ pub(crate) fn capacity(
     parts.sort_by(|a, b| a.chain.total_cmp(&b.chain));
     let bottleneck = parts.first()?.name.clone();
     let name = capacity_name(&chain_name(&chain.name));
-    let found = network.predict_and_check(&name, model.samples, model.seed);
-    let (predicted, warnings) = found.expect(NETWORK);
+    let found = network.predict_until(&name, model.samples, model.seed, &|_| false);
+    let (predicted, mut warnings) = found.expect(NETWORK);
     let demand = demand.map(|demand| {
-        let load = network.predict(&load_name(&chain.name), model.samples, model.seed);
-        let load = load.expect(NETWORK);
+        let (most_load, required) = (1.0 + ROUNDING, chain.probability);
+        let is_short = |load: &Predicted| load.is_short(most_load, required);
+        let name = load_name(&chain.name);
+        let found = network.predict_until(&name, model.samples, model.seed, &is_short);
+        let (load, of_load) = found.expect(NETWORK);
+        let new: Vec<String> = of_load.into_iter().filter(|one| !warnings.contains(one)).collect();
+        warnings.extend(new);
         // The load that is not exceeded with the required probability.
-        let most = load.limit(chain.probability);
-        let (chance, is_kept) = (load.at_most(1.0 + ROUNDING), most <= 1.0 + ROUNDING);
-        Judged::of(demand, chance, demand / most - demand, is_kept)
+        let margin = demand / load.limit(required) - demand;
+        let verdict = load.verdict(most_load, required);
+        Judged::of(demand, load.at_most(most_load), margin, verdict)
     });
     let unit = model.units.base_unit(model.capacity);
     Some(Capacity {

@@ -7,7 +7,7 @@ use super::definitions::{chain_name, cost_name, limit_name, own_cost_name};
 use super::tree::Node;
 use super::{NETWORK, ROUNDING};
 use crate::file::{Chain, CostKind, Model};
-use crate::uncertain::Network;
+use crate::uncertain::{Network, Predicted};
 use hemiola_quantity::Dimension;
 
 /// A cost of a chain besides time.
@@ -52,13 +52,19 @@ pub(crate) fn costs(
 ) -> Vec<OtherCost> {
     let cost = |kind: &CostKind| {
         let name = cost_name(&chain_name(&chain.name), &kind.name);
-        let found = network.predict_and_check(&name, model.samples, model.seed);
+        let limit = chain.limits.iter().find(|(of, _)| *of == kind.name);
+        let limit =
+            limit.map(|(of, _)| network.nominal(&limit_name(&chain.name, of)).expect(NETWORK));
+        let rounded = |limit: f64| limit + limit.abs() * ROUNDING;
+        let is_short = |predicted: &Predicted| {
+            limit.is_some_and(|limit| predicted.is_short(rounded(limit), chain.probability))
+        };
+        let found = network.predict_until(&name, model.samples, model.seed, &is_short);
         let (predicted, warnings) = found.expect(NETWORK);
-        let limit = chain.limits.iter().find(|(of, _)| *of == kind.name).map(|(of, _)| {
-            let limit = network.nominal(&limit_name(&chain.name, of)).expect(NETWORK);
-            let rounded = limit + limit.abs() * ROUNDING;
-            let most = predicted.limit(chain.probability);
-            Judged::of(limit, predicted.at_most(rounded), limit - most, most <= rounded)
+        let limit = limit.map(|limit| {
+            let margin = limit - predicted.limit(chain.probability);
+            let chance = predicted.at_most(rounded(limit));
+            Judged::of(limit, chance, margin, predicted.verdict(rounded(limit), chain.probability))
         });
         OtherCost {
             name: kind.name.clone(),

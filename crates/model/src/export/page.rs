@@ -8,6 +8,7 @@ use super::tables::{conditions, tables};
 use crate::budget::time;
 use crate::chain::Judged;
 use crate::summary::{ChainSummary, Summary, words};
+use crate::uncertain::Verdict;
 
 /// The page of a model. `subtitle` is the line below its title: the command line.
 #[must_use]
@@ -28,11 +29,7 @@ pub fn page(summary: &Summary, subtitle: &str) -> Page {
 fn cards(summary: &Summary, chain: &ChainSummary) -> Vec<Card> {
     let mut cards = if chain.takes_time() { of_time(chain) } else { Vec::new() };
     let name = words(&chain.title, &chain.name);
-    let tone = |judged: Option<Judged>| match judged.map(|judged| judged.is_kept) {
-        None => Tone::Plain,
-        Some(true) => Tone::Good,
-        Some(false) => Tone::Bad,
-    };
+    let tone = |judged: Option<Judged>| tone(judged.map(|judged| judged.verdict));
     for cost in chain.other_costs().into_iter().map(|at| &chain.costs[at]) {
         let note = format!("{} of {name}", cost.name);
         let value = summary.show(cost.expected.mean, cost.dimension);
@@ -46,15 +43,19 @@ fn cards(summary: &Summary, chain: &ChainSummary) -> Vec<Card> {
     cards
 }
 
+fn tone(verdict: Option<Verdict>) -> Tone {
+    match verdict {
+        None | Some(Verdict::Undecided) => Tone::Plain,
+        Some(Verdict::Kept) => Tone::Good,
+        Some(Verdict::Missed) => Tone::Bad,
+    }
+}
+
 fn of_time(chain: &ChainSummary) -> Vec<Card> {
     let cost = &chain.cost;
     let range = &cost.monte_carlo;
     let whole = &chain.budget.lines[0];
-    let tone = match whole.expected_margin.map(|margin| margin.is_kept()) {
-        None => Tone::Plain,
-        Some(true) => Tone::Good,
-        Some(false) => Tone::Bad,
-    };
+    let tone = tone(whole.expected_margin.map(|margin| margin.verdict));
     let note = format!("{} … {} (95 %)", time(range.low_ns), time(range.high_ns));
     let name = words(&chain.title, &chain.name);
     let mut cards = vec![Card::new(name, time(range.mean_ns), note, tone)];

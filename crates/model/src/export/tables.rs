@@ -14,7 +14,7 @@ use crate::summary::{
     CacheSummary, CacheVariant, ChainSummary, InputFigure, ListedUnit, Summary, SweepCost,
     SweepStep, WhatIfCost, listed_units, percent, words,
 };
-use crate::uncertain::Chance;
+use crate::uncertain::{Chance, Verdict};
 
 /// The text for a missing figure.
 const NONE: &str = "–";
@@ -83,9 +83,12 @@ fn optional(nanos: Option<f64>) -> String {
     nanos.map_or(NONE.into(), time)
 }
 
-/// `"kept"` or `"missed"`.
-fn kept(is_kept: bool) -> &'static str {
-    if is_kept { "kept" } else { "missed" }
+fn word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Kept => "kept",
+        Verdict::Missed => "missed",
+        Verdict::Undecided => "undecided",
+    }
 }
 
 /// `"99.8 %"`: the share of the samples that keep a limit, with the range that systematic offsets and the number of
@@ -105,9 +108,9 @@ fn chance(chance: Chance) -> String {
 }
 
 /// A margin, or the reason for its absence.
-fn rest(nanos: Option<f64>, is_kept: Option<bool>) -> String {
-    match (nanos, is_kept) {
-        (None, Some(false)) => "not determined".to_owned(),
+fn rest(nanos: Option<f64>, verdict: Option<Verdict>) -> String {
+    match (nanos, verdict) {
+        (None, Some(_)) => "not determined".to_owned(),
         (nanos, _) => optional(nanos),
     }
 }
@@ -167,7 +170,7 @@ fn amount_range(summary: &Summary, amount: &Amount, of: Dimension) -> String {
 fn judged(summary: &Summary, judged: Option<&Judged>, of: Dimension) -> [String; 3] {
     let Some(judged) = judged else { return [NONE, NONE, NONE].map(str::to_owned) };
     let limit = summary.show(judged.limit, of);
-    [limit, chance(judged.probability), kept(judged.is_kept).to_owned()]
+    [limit, chance(judged.probability), word(judged.verdict).to_owned()]
 }
 
 fn other_costs(summary: &Summary) -> Table {
@@ -288,12 +291,17 @@ fn other_variations(summary: &Summary, chain: &ChainSummary) -> Vec<Table> {
         let limits = costs.iter().filter_map(|cost| cost.limit.map(|limit| (&*cost.name, limit)));
         let demand = capacity.and_then(|capacity| capacity.demand);
         let all: Vec<_> = limits.chain(demand.map(|demand| ("demand", demand))).collect();
-        let missed: Vec<&str> =
-            all.iter().filter(|(_, judged)| !judged.is_kept).map(|(name, _)| *name).collect();
-        row.push(match (all.is_empty(), missed.is_empty()) {
+        let with = |verdict: Verdict| {
+            let with = all.iter().filter(|(_, judged)| judged.verdict == verdict);
+            let names: Vec<&str> = with.map(|(name, _)| *name).collect();
+            (!names.is_empty()).then(|| format!("{}: {}", word(verdict), names.join(", ")))
+        };
+        let not_kept: Vec<String> =
+            [Verdict::Missed, Verdict::Undecided].into_iter().filter_map(with).collect();
+        row.push(match (all.is_empty(), not_kept.is_empty()) {
             (true, _) => NONE.to_owned(),
-            (false, true) => kept(true).to_owned(),
-            (false, false) => format!("{}: {}", kept(false), missed.join(", ")),
+            (false, true) => word(Verdict::Kept).to_owned(),
+            (false, false) => not_kept.join("; "),
         });
         row
     };
@@ -344,9 +352,9 @@ fn budget(chain: &ChainSummary) -> Table {
             time(line.expected.mean_ns),
             expected(&line.expected),
             optional(line.measured_ns),
-            rest(line.margin_ns, line.is_kept),
+            rest(line.margin_ns, line.verdict),
             probability(line.expected_margin.as_ref()),
-            line.is_kept.map_or(NONE, kept).to_owned(),
+            line.verdict.map_or(NONE, word).to_owned(),
         ]
     };
     let heads = ["Part", "Allotted", "Mean", "95 %", "Measured", "Margin", "Kept with", "Verdict"];
@@ -393,7 +401,7 @@ fn what_ifs(chain: &ChainSummary) -> Table {
         return Table::new("", ["What if"], Vec::new());
     }
     let judged = |margin: Option<&Margin>| {
-        [probability(margin), margin.map_or(NONE, |margin| kept(margin.is_kept())).to_owned()]
+        [probability(margin), margin.map_or(NONE, |margin| word(margin.verdict)).to_owned()]
     };
     let own = &chain.cost.monte_carlo;
     let mut rows = vec![vec![
@@ -430,14 +438,14 @@ fn what_ifs(chain: &ChainSummary) -> Table {
 fn swept(chain: &ChainSummary, sweep: &SweepCost) -> Table {
     let row = |step: &SweepStep| {
         let WhatIfCost { name, cost, factor, deadline, .. } = &step.cost;
-        let is_kept = deadline.as_ref().map_or(NONE, |margin| kept(margin.is_kept()));
+        let verdict = deadline.as_ref().map_or(NONE, |margin| word(margin.verdict));
         vec![
             name.clone(),
             time(cost.mean_ns),
             expected(cost),
             format!("{} ×", number(*factor)),
             probability(deadline.as_ref()),
-            is_kept.to_owned(),
+            verdict.to_owned(),
         ]
     };
     let heads = [sweep.figure.as_str(), "Mean", "95 %", "Factor", "Kept with", "Deadline"];

@@ -36,7 +36,7 @@ sections! {
         may description: &'s str, Shape::Text, "The purpose of the model.";
         may seed: u64 = 1, Shape::Whole(0, i64::MAX), "Seed of all randomness.";
         may samples: usize = 100_000, Shape::Whole(SAMPLES_MIN as i64, SAMPLES_MAX as i64),
-            "Samples of a Monte Carlo propagation.";
+            "Samples of a Monte Carlo propagation; more are drawn while they do not decide a verdict, up to 2 million.";
         may units: Named<'s, UnitKeys<'s>>, Shape::Named(UnitKeys::TABLE, UNITS_MAX),
             "Units of the model's own, such as EUR or req, by symbol.";
         may figures: Named<'s, FigureKeys<'s>>, Shape::Named(FigureKeys::TABLE, FIGURES_MAX),

@@ -1,10 +1,14 @@
 //! The comparison of the three propagation methods, as warnings.
 
+use std::ops::Range;
+
+use super::monte_carlo::{Sampling, Worst};
 use super::network::Network;
+use super::predicted::Search;
 use super::program::Program;
 use super::{Predicted, Propagation};
 use crate::expression::{Function, Interval};
-use hemiola_quantity::Quantity;
+use hemiola_quantity::{Dimension, Quantity};
 
 /// Relative difference of the standard deviations that causes a warning.
 const SPREAD: f64 = 0.05;
@@ -18,15 +22,14 @@ const SKEW: f64 = 1.3;
 /// Ratio of the worst case to the one with an input split into pieces that causes a warning.
 const WIDTH: f64 = 2.0;
 
+/// The share of the range that a search over systematic offsets may miss without a warning.
+const SLACK: f64 = 0.01;
+
 /// The pieces that an input is split into.
 const PIECES: u32 = 16;
 
-pub(super) fn warnings(
-    network: &Network,
-    program: &Program,
-    found: &Propagation,
-    violations: &[usize],
-) -> Vec<String> {
+/// The warnings about the methods; those about the samples themselves are apart.
+pub(super) fn warnings(network: &Network, program: &Program, found: &Propagation) -> Vec<String> {
     let samples = found.predicted.central.count();
     let shown =
         |value: f64| network.show(Quantity { value, dimension: found.dimension }).to_string();
@@ -34,7 +37,7 @@ pub(super) fn warnings(
     let chance = 4.0 / (samples as f64).sqrt();
     // Smaller differences are rounding.
     let still = found.first_order.nominal.abs() * 1e-12;
-    let mut warnings = about_samples(network, program, &found.predicted, violations);
+    let mut warnings = Vec::new();
     warnings.extend(offsets(found, still, shown));
     if found.monte_carlo.std > still {
         warnings.extend(spread(found, chance, still, shown));
@@ -49,12 +52,26 @@ pub(super) fn warnings(
 pub(super) fn about_samples(
     network: &Network,
     program: &Program,
-    predicted: &Predicted,
-    violations: &[usize],
+    dimension: Dimension,
+    sampling: &Sampling,
 ) -> Vec<String> {
+    let predicted = &sampling.predicted;
     let samples = predicted.central.count();
     let mut warnings = undefined(predicted, samples);
-    warnings.extend(impossible(network, program, violations, samples));
+    warnings.extend(
+        sampling.worst.as_ref().map(|worst| undefined_at(network, program, worst, samples)),
+    );
+    let shown = |value: f64| network.show(Quantity { value, dimension }).to_string();
+    let width = predicted.high() - predicted.low();
+    let is_small = |search: &Search| search.slack <= SLACK * width;
+    warnings.extend(
+        predicted
+            .search
+            .as_ref()
+            .filter(|search| !is_small(search))
+            .map(|search| searched(search, shown)),
+    );
+    warnings.extend(impossible(network, program, &sampling.violations, samples));
     warnings.extend(divisions(network, program));
     warnings
 }
@@ -107,6 +124,9 @@ fn shift(found: &Propagation, chance: f64, shown: impl Fn(f64) -> String) -> Opt
 fn ends(found: &Propagation, chance: f64, shown: impl Fn(f64) -> String) -> Option<String> {
     let (first, sampled) = (&found.first_order, &found.monte_carlo);
     // Without the systematic part, which is symmetric where the model is linear.
+    if !sampled.high.is_finite() {
+        return None;
+    }
     let up = sampled.high - sampled.mean - sampled.systematic;
     let down = sampled.mean - sampled.low - sampled.systematic;
     (up.max(down) / up.min(down) > SKEW + 4.0 * chance).then(|| {
@@ -133,11 +153,66 @@ fn undefined(predicted: &Predicted, samples: usize) -> Vec<String> {
     if undefined > 0 {
         warnings.push(format!(
             "{undefined} of {samples} samples have no valid value (a division by zero, the root or logarithm of a \
-             negative number, a negative duration or count, an overloaded queue): they count as missed deadlines, and \
-             means and ranges leave them out"
+             negative number, a negative duration or count, an overloaded queue): they count as beyond every limit, \
+             and the mean leaves them out"
         ));
     }
     warnings
+}
+
+/// Warns about systematic offsets whose worst values are not known for certain.
+fn searched(search: &Search, shown: impl Fn(f64) -> String) -> String {
+    let Search { inputs, tried, slack, .. } = search;
+    let (offsets, moves) = match inputs.len() {
+        1 => ("offset", "moves"),
+        _ => ("offsets", "move"),
+    };
+    let worse = match slack.is_finite() {
+        true => format!("another one may be worse by up to {}", shown(*slack)),
+        false => "how much worse another one may be is not known".to_owned(),
+    };
+    format!(
+        "the systematic {offsets} of {} {moves} it up and down: the worst of {tried} points counts, and {worse}; \
+         a limit is kept only if that does not matter",
+        inputs.join(", ")
+    )
+}
+
+/// Warns about results that are undefined only at some systematic offsets.
+fn undefined_at(network: &Network, program: &Program, worst: &Worst, samples: usize) -> String {
+    let inputs = network.inputs();
+    let moved = worst.offsets.iter().zip(inputs).filter(|(offset, _)| **offset != 0.0);
+    let moved: Vec<String> = moved
+        .map(|(offset, input)| {
+            let sign = if *offset < 0.0 { "−" } else { "+" };
+            let shown = network.show(Quantity { value: offset.abs(), ..input.nominal });
+            format!("{} {sign} {shown}", input.name)
+        })
+        .collect();
+    let undefined = worst.undefined;
+    let registers = program
+        .run(|index| inputs[index].offset(inputs[index].nominal.value, worst.offsets[index]));
+    let text = |(definition, at): &(usize, Range<usize>)| {
+        &network.definitions()[*definition].expression.text()[at.clone()]
+    };
+    let overloaded = program.instructions.iter().find_map(|instruction| {
+        let (load, servers) = (registers[instruction.a], registers[instruction.b]);
+        let is_overloaded = instruction.function == Function::Wait && load >= servers;
+        let (queue, load) = (text(&instruction.at), load / servers);
+        is_overloaded.then(|| {
+            format!(": the queue `{queue}` is overloaded there, with a load of ρ = {load:.3}")
+        })
+    });
+    let negative = || {
+        let found = program.guards.iter().find(|guard| registers[guard.register] < 0.0)?;
+        Some(format!(": `{}` is negative there", text(&found.at)))
+    };
+    format!(
+        "with the systematic offset {}, {undefined} of {samples} samples have no valid value{}; they count as beyond \
+         every limit",
+        moved.join(", "),
+        overloaded.or_else(negative).unwrap_or_default()
+    )
 }
 
 /// Warns about values that are negative in some samples, though they cannot be in reality.
@@ -168,7 +243,10 @@ fn impossible(
 /// Warns if the systematic parts move the value further than their first-order sum, or less far.
 fn offsets(found: &Propagation, still: f64, shown: impl Fn(f64) -> String) -> Option<String> {
     let (first, exact) = (found.first_order.systematic, found.monte_carlo.systematic);
-    let differs = (first - exact).abs() > SPREAD * first.max(exact) && first.max(exact) > still;
+    // Another warning names offsets without a valid value.
+    let differs = exact.is_finite()
+        && (first - exact).abs() > SPREAD * first.max(exact)
+        && first.max(exact) > still;
     differs.then(|| {
         format!(
             "systematic parts move it by ± {} over all their offsets, to first order by ± {}: the model is not linear \

@@ -251,6 +251,12 @@ impl Input {
         Interval { low: within(low - self.systematic), high: within(high + self.systematic) }
     }
 
+    /// Every value that it can have without the systematic part.
+    pub(super) fn support(&self) -> Interval {
+        let Interval { low, high } = self.distribution.support(self.nominal.value);
+        Interval { low: low.max(self.bounds.low), high: high.min(self.bounds.high) }
+    }
+
     /// The ends of the middle 95 %, the systematic part included, in base units.
     #[must_use]
     pub fn range_95(&self) -> [f64; 2] {
@@ -533,6 +539,30 @@ impl Distribution {
             Self::Mixture(parts) => {
                 column.fill_with(|| chosen(parts, random.uniform()).at_score(random.normal()))
             }
+        }
+    }
+
+    /// Every possible value; an unbounded end is infinite.
+    fn support(&self, nominal: f64) -> Interval {
+        match self {
+            Self::Normal { std } if *std > 0.0 => Interval::ALL,
+            Self::SplitNormal { below, above } => Interval {
+                low: if *below > 0.0 { f64::NEG_INFINITY } else { nominal },
+                high: if *above > 0.0 { f64::INFINITY } else { nominal },
+            },
+            Self::LogNormal { .. } | Self::Weibull { .. } => {
+                Interval { low: 0.0, high: f64::INFINITY }
+            }
+            Self::Pareto { shape } => {
+                Interval { low: pareto_least(nominal, *shape), high: f64::INFINITY }
+            }
+            Self::Mixture(parts) => {
+                let supports = parts.iter().map(|(_, part)| part.support());
+                let hull = supports
+                    .reduce(|a, b| Interval { low: a.low.min(b.low), high: a.high.max(b.high) });
+                hull.unwrap_or(Interval { low: nominal, high: nominal })
+            }
+            bounded => bounded.worst_case(nominal),
         }
     }
 

@@ -1,13 +1,15 @@
-//! The systematic offsets at which a value is least and greatest.
+//! The least and the greatest value over the systematic offsets, all other parts at their nominal values.
 //!
-//! Offsets are unknown constants within ± a bound, so a range must hold for each of them. A value may be least or
-//! greatest at a corner of their box or between, as x² is least at 0. All corners are tried if there are few, then a
-//! descent along one offset at a time finds extremes between the ends.
+//! A value may be least or greatest at a corner of their box or between, as x² is least at 0. All corners are tried if
+//! there are few, then a descent along one offset at a time finds extremes between the ends. Verdicts do not come from
+//! these values, because an offset may matter only away from the nominal ones: `search.rs` looks for the offsets at
+//! which the quantiles of the samples are least and greatest.
 
 use hemiola_units::Random;
 
 use super::first_order::slopes;
 use super::network::Network;
+use super::offsets::{Point, Unknowns};
 use super::program::Program;
 
 /// Up to this number of unknowns every corner is tried; beyond it, [`CORNERS`] random ones.
@@ -22,51 +24,37 @@ const STARTS: usize = 8;
 /// Rounds over all offsets.
 const ROUNDS: u32 = 8;
 
-/// The offset of each input of the network.
-pub(super) type Offsets = Vec<f64>;
-
-/// The offsets at which the program's first value is least and greatest, and its values there, all other parts at
-/// their nominal values; `None` if no systematic part has an effect.
-pub(super) fn extremes(network: &Network, program: &Program) -> Option<[(Offsets, f64); 2]> {
+/// The least and the greatest value, each with its point; a greatest value is infinite if there is none at some
+/// offsets, as in an overloaded queue.
+pub(super) fn extremes(
+    network: &Network,
+    program: &Program,
+    unknowns: &Unknowns<'_>,
+) -> [(Point, f64); 2] {
     let inputs = network.inputs();
-    let known = program.inputs.iter().map(|(index, _)| *index);
-    let systematic: Vec<usize> = known.filter(|index| inputs[*index].systematic > 0.0).collect();
-    if systematic.is_empty() {
-        return None;
-    }
-    let groups = network.correlated().linked(&systematic);
-    let offsets = |point: &[f64]| {
-        let mut offsets = vec![0.0; inputs.len()];
-        for (group, at) in groups.iter().zip(point) {
-            for (index, sign) in group {
-                offsets[*index] = sign * at * inputs[*index].systematic;
-            }
-        }
-        offsets
-    };
     let value = |point: &[f64]| {
-        let offsets = offsets(point);
+        let offsets = unknowns.offsets(point);
         program.value(|index| inputs[index].offset(inputs[index].nominal.value, offsets[index]))
     };
     let slopes = slopes(network, program);
-    let uphill: Vec<f64> = groups
-        .iter()
-        .map(|group| {
-            let slope = |index: usize| {
-                slopes.iter().find(|(of, _)| *of == index).map_or(0.0, |(_, slope)| *slope)
-            };
-            let sum: f64 = group
-                .iter()
-                .map(|(index, sign)| sign * inputs[*index].systematic * slope(*index))
-                .sum();
-            if sum < 0.0 { -1.0 } else { 1.0 }
-        })
-        .collect();
-    Some([-1.0, 1.0].map(|sign| {
+    let uphill = |unknown: usize| {
+        let slope = |index: usize| {
+            slopes.iter().find(|(of, _)| *of == index).map_or(0.0, |(_, slope)| *slope)
+        };
+        let inputs = unknowns.inputs(unknown).iter();
+        let sum: f64 = inputs
+            .map(|(index, sign)| sign * network.inputs()[*index].systematic * slope(*index))
+            .sum();
+        if sum < 0.0 { -1.0 } else { 1.0 }
+    };
+    let uphill: Vec<f64> = (0..unknowns.count()).map(uphill).collect();
+    let defined = |value: f64| if value.is_finite() { value } else { f64::INFINITY };
+    [-1.0, 1.0].map(|sign| {
         let start = uphill.iter().map(|at| sign * at).collect();
-        let point = climb(start, &|point: &[f64]| sign * value(point));
-        (offsets(&point), value(&point))
-    }))
+        let point = climb(start, &|point: &[f64]| sign * defined(value(point)));
+        let value = defined(value(&point));
+        (point, value)
+    })
 }
 
 /// The point of the box from −1 to 1 with the greatest value that the search finds, from several starts.
@@ -75,11 +63,11 @@ fn climb(start: Vec<f64>, value: &dyn Fn(&[f64]) -> f64) -> Vec<f64> {
     starts.extend(corners(start.len()));
     let mut starts: Vec<Best> =
         starts.into_iter().map(|point| Best { value: value(&point), point }).collect();
-    starts.sort_by(|one, other| other.order().total_cmp(&one.order()));
+    starts.sort_by(|one, other| other.value.total_cmp(&one.value));
     starts.dedup_by(|one, other| one.point == other.point);
     starts.truncate(STARTS);
     starts.iter_mut().for_each(|best| best.climb(value));
-    let found = starts.into_iter().max_by(|one, other| one.order().total_cmp(&other.order()));
+    let found = starts.into_iter().max_by(|one, other| one.value.total_cmp(&other.value));
     found.map_or(start, |best| best.point)
 }
 
@@ -100,19 +88,14 @@ struct Best {
 }
 
 impl Best {
-    /// Its value for comparisons: a point without a finite value is the worst.
-    fn order(&self) -> f64 {
-        if self.value.is_finite() { self.value } else { f64::NEG_INFINITY }
-    }
-
     /// Searches along each coordinate in turn until nothing improves.
     fn climb(&mut self, value: &dyn Fn(&[f64]) -> f64) {
         for _ in 0..ROUNDS {
-            let before = self.order();
+            let before = self.value;
             for along in 0..self.point.len() {
                 self.search(along, value);
             }
-            if self.order() <= before {
+            if self.value <= before {
                 break;
             }
         }
@@ -120,7 +103,7 @@ impl Best {
 
     fn offer(&mut self, point: Vec<f64>, value: &dyn Fn(&[f64]) -> f64) {
         let found = value(&point);
-        if found.is_finite() && found > self.order() {
+        if found > self.value {
             (self.value, self.point) = (found, point);
         }
     }
@@ -140,9 +123,9 @@ impl Best {
             // The ends of a monotone value need no refinement.
             step *= 0.5;
             let inner = self.point[along] * (1.0 - step);
-            let before = self.order();
+            let before = self.value;
             offer(self, inner);
-            if self.order() <= before {
+            if self.value <= before {
                 return;
             }
         }

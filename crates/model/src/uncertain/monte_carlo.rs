@@ -2,12 +2,16 @@
 
 use hemiola_units::Random;
 
+use super::direction::{Direction, Effect, bounds, effects};
 use super::distribution::{Distribution, Input};
 use super::extremes::extremes;
 use super::network::Network;
-use super::predicted::{Predicted, Samples};
+use super::offsets::{Offsets, Point, Unknowns};
+use super::predicted::{Predicted, Samples, Search};
 use super::program::{BLOCK, Guard, Program};
+use super::search::search;
 use super::{Contribution, Estimate};
+use crate::expression::Interval;
 
 /// The samples of a value.
 pub(super) struct Sampling {
@@ -15,9 +19,22 @@ pub(super) struct Sampling {
     pub(super) predicted: Predicted,
     /// For each guard of the program, the samples in which its value is negative.
     pub(super) violations: Vec<usize>,
+    /// The systematic offsets with the most samples without a valid value, if they have more than without offsets.
+    pub(super) worst: Option<Worst>,
 }
 
-/// Samples a program; with systematic parts also at the two extremes of their offsets, with the same random numbers.
+/// Systematic offsets at which samples have no valid value.
+pub(super) struct Worst {
+    pub(super) offsets: Offsets,
+    /// The number of these samples.
+    pub(super) undefined: usize,
+}
+
+/// The samples of a search over systematic offsets.
+const PILOT: usize = 4 * BLOCK;
+
+/// Samples a program without systematic offsets, and then at those at which a quantile is least or greatest, with the
+/// same random numbers.
 pub(super) fn sample(
     network: &Network,
     program: &Program,
@@ -25,34 +42,122 @@ pub(super) fn sample(
     random: &mut Random,
 ) -> Sampling {
     let nominal = program.value(|index| network.inputs()[index].nominal.value);
-    let root = Random::from_seed(random.bits());
+    let pass = Pass { network, program, root: Random::from_seed(random.bits()), nominal };
     let mut outcome = Outcome::new(network, program, nominal);
-    let pass = |offsets: &[f64], outcome: &mut Outcome| {
-        let mut columns = program.columns();
-        let mut sampler = Sampler::new(network, program, &root, offsets, &mut columns);
+    let (values, undefined) = pass.run(&vec![0.0; network.inputs().len()], samples, &mut outcome);
+    let (mean, std) = mean_and_std(&values);
+    let central = Samples::new(values, undefined);
+    let is_random =
+        |(index, _): &(usize, usize)| network.inputs()[*index].distribution != Distribution::Exact;
+    let mut predicted = Predicted {
+        nominal,
+        mean,
+        std,
+        central,
+        extremes: None,
+        systematic: 0.0,
+        is_random: program.inputs.iter().any(is_random),
+        bounds: bounds(network, program),
+        search: None,
+    };
+    let mut worst = None;
+    if let Some(unknowns) = Unknowns::of(network, program) {
+        let [(least, down), (greatest, up)] = extremes(network, program, &unknowns);
+        predicted.systematic = if up.is_finite() { (up - down) / 2.0 } else { up };
+        let effects = effects(network, program, &unknowns, &outcome.drawn);
+        worst = pass.over(&unknowns, &effects, [least, greatest], &mut predicted);
+    }
+    let estimate = outcome.estimate(network, program, &predicted);
+    Sampling { estimate, predicted, violations: outcome.violations, worst }
+}
+
+/// Mean and standard deviation; NaN without values.
+fn mean_and_std(values: &[f64]) -> (f64, f64) {
+    let count = values.len() as f64;
+    // Differences from one of the values lose fewer digits.
+    let origin = values.first().copied().unwrap_or(f64::NAN);
+    let mean = origin + values.iter().map(|value| value - origin).sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (mean, (squares / (count - 1.0)).sqrt())
+}
+
+/// Passes over the same random numbers.
+struct Pass<'n> {
+    network: &'n Network,
+    program: &'n Program,
+    root: Random,
+    nominal: f64,
+}
+
+impl Pass<'_> {
+    /// The valid samples with these systematic offsets, and the number of the others.
+    fn run(&self, offsets: &[f64], samples: usize, outcome: &mut Outcome<'_>) -> (Vec<f64>, usize) {
+        let mut columns = self.program.columns();
+        let mut sampler =
+            Sampler::new(self.network, self.program, &self.root, offsets, &mut columns);
         let mut values = Vec::with_capacity(samples);
         let mut left = samples;
         while left > 0 {
             let count = left.min(BLOCK);
             sampler.fill(&mut columns);
-            program.run_block(&mut columns);
+            self.program.run_block(&mut columns);
             outcome.check(&mut columns, count);
             outcome.add(&columns, count, &mut values);
             left -= count;
         }
         let undefined = samples - values.len();
+        (values, undefined)
+    }
+
+    /// The first samples at these offsets.
+    fn samples(&self, offsets: &[f64], count: usize) -> Samples {
+        let mut outcome = Outcome::new(self.network, self.program, self.nominal);
+        let (values, undefined) = self.run(offsets, count, &mut outcome);
         Samples::new(values, undefined)
-    };
-    let central = pass(&vec![0.0; network.inputs().len()], &mut outcome);
-    let found = extremes(network, program);
-    let ends = found.as_ref().map(|ends| [ends[0].1 - nominal, ends[1].1 - nominal]);
-    let extremes = found.map(|ends| {
-        ends.map(|(offsets, _)| pass(&offsets, &mut Outcome::new(network, program, nominal)))
-    });
-    let systematic = ends.map_or(0.0, |[down, up]| (up - down) / 2.0);
-    let predicted = Predicted { nominal, central, extremes, systematic };
-    let estimate = outcome.estimate(network, program, &predicted);
-    Sampling { estimate, predicted, violations: outcome.violations }
+    }
+
+    /// Adds the least and the greatest sample of each rank over the systematic offsets.
+    fn over(
+        &self,
+        unknowns: &Unknowns<'_>,
+        effects: &[Effect],
+        nominal: [Point; 2],
+        predicted: &mut Predicted,
+    ) -> Option<Worst> {
+        let count = predicted.central.count();
+        let pilot = count.min(PILOT);
+        let sorted = |point: &[f64]| {
+            let found = self.samples(&unknowns.offsets(point), pilot);
+            let undefined = vec![f64::INFINITY; found.undefined()];
+            [found.sorted(), &undefined].concat()
+        };
+        let mut found = search(effects, &sorted);
+        if found.tried > 0 {
+            // Exact where the grid is coarse, but only for the nominal values.
+            found.greatest.extend(nominal);
+        }
+        let [mut least, mut greatest] = [predicted.central.clone(), predicted.central.clone()];
+        let mut worst: Option<Worst> = None;
+        let most = predicted.central.undefined();
+        for point in found.least.iter().chain(&found.greatest) {
+            let offsets = unknowns.offsets(point);
+            let samples = self.samples(&offsets, count);
+            least.choose(&samples, f64::min);
+            greatest.choose(&samples, f64::max);
+            let undefined = samples.undefined();
+            if undefined > worst.as_ref().map_or(most, |worst| worst.undefined) {
+                worst = Some(Worst { offsets, undefined });
+            }
+        }
+        predicted.extremes = Some([least, greatest]);
+        predicted.search = (found.tried > 0).then(|| {
+            let is_free = |at: &usize| effects[*at].direction == Direction::Either;
+            let free = (0..unknowns.count()).filter(is_free);
+            let inputs = free.map(|unknown| unknowns.names(unknown)).collect();
+            Search { inputs, tried: found.tried, slack: found.slack, reach: found.reach, pilot }
+        });
+        worst
+    }
 }
 
 /// Draws the inputs of a program.
@@ -153,6 +258,9 @@ struct Outcome<'p> {
     origin: f64,
     result: usize,
     inputs: Vec<InputSums>,
+    /// The columns of the program's inputs, and the range of each one's samples.
+    columns: Vec<usize>,
+    drawn: Vec<Interval>,
     /// The values that must not be negative, with the rounding error that each may have.
     guards: Vec<(&'p Guard, f64)>,
     violations: Vec<usize>,
@@ -171,11 +279,8 @@ struct InputSums {
 impl<'p> Outcome<'p> {
     fn new(network: &Network, program: &'p Program, nominal: f64) -> Self {
         let nominals = program.run(|index| network.inputs()[index].nominal.value);
-        let guards: Vec<(&Guard, f64)> = program
-            .guards
-            .iter()
-            .map(|guard| (guard, -1e-12 * nominals[guard.register].abs()))
-            .collect();
+        let guards: Vec<(&Guard, f64)> =
+            program.guards.iter().map(|guard| (guard, guard.least(&nominals))).collect();
         let slots = program.inputs.iter().filter_map(|(index, column)| {
             let input = &network.inputs()[*index];
             input.is_uncertain().then_some(InputSums {
@@ -192,6 +297,11 @@ impl<'p> Outcome<'p> {
             origin: if nominal.is_finite() { nominal } else { 0.0 },
             result: program.result,
             inputs: slots.collect(),
+            columns: program.inputs.iter().map(|(_, column)| *column).collect(),
+            drawn: vec![
+                Interval { low: f64::INFINITY, high: f64::NEG_INFINITY };
+                program.inputs.len()
+            ],
             violations: vec![0; guards.len()],
             guards,
         }
@@ -211,6 +321,11 @@ impl<'p> Outcome<'p> {
     }
 
     fn add(&mut self, columns: &[Vec<f64>], count: usize, values: &mut Vec<f64>) {
+        for (drawn, column) in self.drawn.iter_mut().zip(&self.columns) {
+            let values = &columns[*column][..count];
+            drawn.low = values.iter().copied().fold(drawn.low, f64::min);
+            drawn.high = values.iter().copied().fold(drawn.high, f64::max);
+        }
         let result = &columns[self.result][..count];
         if result.iter().all(|value| value.is_finite()) {
             values.extend_from_slice(result);
@@ -230,7 +345,7 @@ impl<'p> Outcome<'p> {
 
     fn estimate(&self, network: &Network, program: &Program, predicted: &Predicted) -> Estimate {
         let central = &predicted.central;
-        let (mean, std) = (central.mean(), central.std());
+        let (mean, std) = (predicted.mean, predicted.std);
         let count = central.sorted().len() as f64;
         let contributions = self.inputs.iter().map(|sums| {
             let (share, effect) = sums.share_and_effect(count, mean - self.origin, std);

@@ -7,6 +7,7 @@ use hemiola_units::Random;
 use thiserror::Error;
 
 use super::correlation::Correlated;
+use super::monte_carlo::Sampling;
 use super::program::Program;
 use super::{Correlation, CorrelationError, Estimate, Input, Predicted, Propagation};
 use super::{agreement, first_order, monte_carlo};
@@ -18,6 +19,15 @@ pub const SAMPLES_MIN: usize = 100;
 
 /// The most samples: each takes 8 bytes until the quantiles are computed.
 pub const SAMPLES_MAX: usize = 20_000_000;
+
+/// The most samples that are drawn when those asked for are too few for a verdict: a few seconds of work.
+pub const SAMPLES_MORE: usize = 2_000_000;
+
+/// How many times as many samples are drawn next.
+const SAMPLES_FACTOR: usize = 4;
+
+/// Whether there are too few samples for a verdict.
+pub(crate) type IsShort<'d> = &'d dyn Fn(&Predicted) -> bool;
 
 /// A named formula over inputs and other definitions.
 #[derive(Clone, Debug, PartialEq)]
@@ -262,6 +272,25 @@ impl Network {
         self.find(name)
     }
 
+    /// The samples of a value: as many as asked, and more while they are too few, up to [`SAMPLES_MORE`].
+    fn samples(
+        &self,
+        name: &str,
+        mut samples: usize,
+        seed: u64,
+        is_short: IsShort<'_>,
+    ) -> Result<(Program, Sampling), PropagateError> {
+        let program = Program::of(self, self.sampled(name, samples)?);
+        loop {
+            let mut random = Random::from_seed(seed);
+            let sampling = monte_carlo::sample(self, &program, samples, &mut random);
+            if samples >= SAMPLES_MORE || !is_short(&sampling.predicted) {
+                return Ok((program, sampling));
+            }
+            samples = (samples * SAMPLES_FACTOR).min(SAMPLES_MORE);
+        }
+    }
+
     /// All three estimates, and where they disagree.
     ///
     /// # Errors
@@ -272,20 +301,34 @@ impl Network {
         samples: usize,
         seed: u64,
     ) -> Result<Propagation, PropagateError> {
+        self.propagate_until(name, samples, seed, &|_| false)
+    }
+
+    /// As [`Network::propagate`], with more samples while they are too few.
+    ///
+    /// # Errors
+    /// As for [`Network::monte_carlo`].
+    pub(crate) fn propagate_until(
+        &self,
+        name: &str,
+        samples: usize,
+        seed: u64,
+        is_short: IsShort<'_>,
+    ) -> Result<Propagation, PropagateError> {
         let first_order = self.first_order(name)?;
         let interval = self.interval(name)?;
-        let program = Program::of(self, self.sampled(name, samples)?);
-        let mut random = Random::from_seed(seed);
-        let sampling = monte_carlo::sample(self, &program, samples, &mut random);
+        let (program, sampling) = self.samples(name, samples, seed, is_short)?;
+        let dimension = self.dimension(name)?;
+        let warnings = agreement::about_samples(self, &program, dimension, &sampling);
         let mut found = Propagation {
-            dimension: self.dimension(name)?,
+            dimension,
             first_order,
             interval,
             monte_carlo: sampling.estimate,
             predicted: sampling.predicted,
-            warnings: Vec::new(),
+            warnings,
         };
-        found.warnings = agreement::warnings(self, &program, &found, &sampling.violations);
+        found.warnings.extend(agreement::warnings(self, &program, &found));
         Ok(found)
     }
 
@@ -299,27 +342,24 @@ impl Network {
         samples: usize,
         seed: u64,
     ) -> Result<Predicted, PropagateError> {
-        let program = Program::of(self, self.sampled(name, samples)?);
-        let mut random = Random::from_seed(seed);
-        Ok(monte_carlo::sample(self, &program, samples, &mut random).predicted)
+        Ok(self.predict_until(name, samples, seed, &|_| false)?.0)
     }
 
-    /// As [`Network::predict`], with the warnings about the samples.
+    /// As [`Network::predict`], with more samples while they are too few, and the warnings about the samples.
     ///
     /// # Errors
     /// As for [`Network::monte_carlo`].
-    pub(crate) fn predict_and_check(
+    pub(crate) fn predict_until(
         &self,
         name: &str,
         samples: usize,
         seed: u64,
+        is_short: IsShort<'_>,
     ) -> Result<(Predicted, Vec<String>), PropagateError> {
-        let program = Program::of(self, self.sampled(name, samples)?);
-        let mut random = Random::from_seed(seed);
-        let sampling = monte_carlo::sample(self, &program, samples, &mut random);
-        let (predicted, violations) = (sampling.predicted, sampling.violations);
-        let warnings = agreement::about_samples(self, &program, &predicted, &violations);
-        Ok((predicted, warnings))
+        let (program, sampling) = self.samples(name, samples, seed, is_short)?;
+        let dimension = self.dimension(name)?;
+        let warnings = agreement::about_samples(self, &program, dimension, &sampling);
+        Ok((sampling.predicted, warnings))
     }
 
     /// The index of a name: inputs first, then definitions in order.

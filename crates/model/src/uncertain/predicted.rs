@@ -1,6 +1,13 @@
-//! The whole distribution of a computed value.
+//! The whole distribution of a computed value, and the verdicts on it.
 
+use hemiola_stats::share_interval;
 use serde::Serialize;
+
+use crate::expression::Interval;
+
+/// The confidence of the range that a finite number of samples leaves open. A verdict that is decided at 95 % is wrong
+/// too often in a table of many.
+const CONFIDENCE: f64 = 0.999;
 
 /// The distribution of a value as sorted samples. Samples without a valid value (a division by zero, a negative
 /// duration) count as beyond every limit.
@@ -8,11 +15,9 @@ use serde::Serialize;
 pub struct Samples {
     sorted: Vec<f64>,
     undefined: usize,
-    mean: f64,
-    std: f64,
 }
 
-/// A probability with the range that contains it: its extremes over the systematic offsets, with 95 % confidence for
+/// A probability with the range that contains it: its extremes over the systematic offsets, with 99.9 % confidence for
 /// the finite number of samples.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Chance {
@@ -24,42 +29,71 @@ pub struct Chance {
     pub high: f64,
 }
 
-/// The distribution of a value over the stochastic parts, for no systematic offset and for the offsets at which the
-/// value is least and greatest.
+/// Whether a limit is kept with a required probability, for any systematic offset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// It is.
+    Kept,
+    /// It is not.
+    Missed,
+    /// The samples do not tell.
+    Undecided,
+}
+
+/// The distribution of a value over the stochastic parts, without systematic offsets and over all of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Predicted {
     /// The value at the nominal values of all inputs.
     pub nominal: f64,
-    /// Without systematic offsets.
+    /// The mean of the valid samples, without systematic offsets.
+    pub mean: f64,
+    /// Their standard deviation.
+    pub std: f64,
+    /// The samples without systematic offsets.
     pub central: Samples,
-    /// At the least and the greatest offset, if there are any.
+    /// For each rank the least and the greatest sample of this rank over the systematic offsets, if there are any.
     pub extremes: Option<[Samples; 2]>,
-    /// Half of the distance between the values at these offsets, the stochastic parts at their nominal values.
+    /// Half of the distance between the least and the greatest value over the systematic offsets, the stochastic parts
+    /// at their nominal values.
     pub systematic: f64,
+    /// Whether any input varies: if none does, a share is exact.
+    pub(super) is_random: bool,
+    /// The range of all values that are possible, if every sample has a value.
+    pub(super) bounds: Option<Interval>,
+    /// The search for the offsets at which a quantile is least or greatest, if one was needed.
+    pub(super) search: Option<Search>,
+}
+
+/// A search that may have missed the worst systematic offset.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Search {
+    /// The inputs whose offsets were searched.
+    pub(super) inputs: Vec<String>,
+    /// The number of combinations that were tried.
+    pub(super) tried: usize,
+    /// The most by which a sample at another combination may lie beyond those of the search.
+    pub(super) slack: f64,
+    /// The same for limits that so few samples exceed that the search did not see them.
+    pub(super) reach: f64,
+    /// The samples of the search.
+    pub(super) pilot: usize,
+}
+
+impl Search {
+    /// The samples of a search beyond a limit that make it see the limit.
+    const BEYOND_LEAST: f64 = 20.0;
+
+    fn slack(&self, probability: f64) -> f64 {
+        let beyond = (1.0 - probability) * self.pilot as f64;
+        if beyond < Self::BEYOND_LEAST { self.reach } else { self.slack }
+    }
 }
 
 impl Samples {
     pub(super) fn new(mut values: Vec<f64>, undefined: usize) -> Self {
-        let count = values.len() as f64;
-        // Differences from one of the values lose fewer digits.
-        let origin = values.first().copied().unwrap_or(f64::NAN);
-        let mean = origin + values.iter().map(|value| value - origin).sum::<f64>() / count;
-        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-        let std = (squares / (count - 1.0)).sqrt();
         values.sort_unstable_by(f64::total_cmp);
-        Self { sorted: values, undefined, mean, std }
-    }
-
-    /// The mean of the valid samples.
-    #[must_use]
-    pub fn mean(&self) -> f64 {
-        self.mean
-    }
-
-    /// The standard deviation of the valid samples.
-    #[must_use]
-    pub fn std(&self) -> f64 {
-        self.std
+        Self { sorted: values, undefined }
     }
 
     /// Samples without a valid value.
@@ -80,16 +114,12 @@ impl Samples {
         self.sorted.len() + self.undefined
     }
 
-    /// The quantile of the valid samples by nearest rank; NaN if there are none.
+    /// The limit that this share of all samples keeps, by nearest rank; infinite if too many have no valid value.
     #[must_use]
     pub fn quantile(&self, share: f64) -> f64 {
-        ranked(&self.sorted, self.sorted.len(), share).unwrap_or(f64::NAN)
-    }
-
-    /// The limit that this share of all samples keeps; infinite if too many have no valid value.
-    #[must_use]
-    pub fn limit(&self, share: f64) -> f64 {
-        ranked(&self.sorted, self.count(), share).unwrap_or(f64::INFINITY)
+        let count = self.count();
+        let rank = (share * count as f64).ceil() as usize;
+        self.sorted.get(rank.clamp(1, count.max(1)) - 1).copied().unwrap_or(f64::INFINITY)
     }
 
     /// The share of all samples up to `limit`.
@@ -102,26 +132,31 @@ impl Samples {
         self.sorted.partition_point(|value| *value <= limit)
     }
 
-    /// The 95 % interval of the share up to `limit` (Wilson 1927), which the number of samples leaves open.
+    /// The interval of the share up to `limit` that the number of samples leaves open.
     fn interval(&self, limit: f64) -> [f64; 2] {
-        let (count, z) = (self.count() as f64, hemiola_stats::NORMAL_975);
-        let share = self.at_most(limit);
-        let scale = 1.0 + z * z / count;
-        let middle = (share + z * z / (2.0 * count)) / scale;
-        let half = z / scale * (share * (1.0 - share) / count + (z / (2.0 * count)).powi(2)).sqrt();
-        [(middle - half).max(0.0), (middle + half).min(1.0)]
+        share_interval(self.counted(limit) as u64, self.count() as u64, CONFIDENCE)
+    }
+
+    /// Takes the sample that `choose` returns at each rank of these samples and as many others.
+    pub(super) fn choose(&mut self, others: &Self, choose: impl Fn(f64, f64) -> f64) {
+        let other = |at: usize| others.sorted.get(at).copied().unwrap_or(f64::INFINITY);
+        let count = self.count();
+        self.sorted.resize(count, f64::INFINITY);
+        for (at, value) in self.sorted.iter_mut().enumerate() {
+            *value = choose(*value, other(at));
+        }
+        self.sorted.truncate(self.counted(f64::MAX));
+        self.undefined = count - self.sorted.len();
     }
 }
 
-/// The sample at this share of `count` samples, of which only the sorted ones are known.
-fn ranked(sorted: &[f64], count: usize, share: f64) -> Option<f64> {
-    let rank = (share * count as f64).ceil() as usize;
-    sorted.get(rank.clamp(1, count.max(1)) - 1).copied()
-}
-
 impl Predicted {
-    fn all(&self) -> impl Iterator<Item = &Samples> {
-        std::iter::once(&self.central).chain(self.extremes.iter().flatten())
+    /// The samples of each rank where it is least, and where it is greatest.
+    fn ends(&self) -> [&Samples; 2] {
+        match &self.extremes {
+            Some([least, greatest]) => [least, greatest],
+            None => [&self.central, &self.central],
+        }
     }
 
     /// The lower end of the middle 95 %, for any systematic offset.
@@ -130,7 +165,7 @@ impl Predicted {
         self.quantiles([0.025, 0.975])[0]
     }
 
-    /// The upper end of the middle 95 %, for any systematic offset.
+    /// The upper end of the middle 95 %, for any systematic offset; infinite if too many samples have no valid value.
     #[must_use]
     pub fn high(&self) -> f64 {
         self.quantiles([0.025, 0.975])[1]
@@ -139,23 +174,63 @@ impl Predicted {
     /// A lower quantile at its least and an upper one at its greatest, over the systematic offsets.
     #[must_use]
     pub fn quantiles(&self, [lower, upper]: [f64; 2]) -> [f64; 2] {
-        let low = self.all().map(|samples| samples.quantile(lower)).fold(f64::NAN, f64::min);
-        let high = self.all().map(|samples| samples.quantile(upper)).fold(f64::NAN, f64::max);
-        [low, high]
+        let [least, greatest] = self.ends();
+        [least.quantile(lower), greatest.quantile(upper)]
     }
 
     /// The limit that is kept with this probability for any systematic offset; infinite if there is none.
     #[must_use]
     pub fn limit(&self, probability: f64) -> f64 {
-        self.all().map(|samples| samples.limit(probability)).fold(f64::NAN, f64::max)
+        self.ends()[1].quantile(probability)
     }
 
     /// The probability of at most `limit`.
     #[must_use]
     pub fn at_most(&self, limit: f64) -> Chance {
-        let ends = self.all().map(|samples| samples.interval(limit));
-        let [low, high] = ends
-            .fold([1.0, 0.0], |[low, high]: [f64; 2], [from, to]| [low.min(from), high.max(to)]);
-        Chance { value: self.central.at_most(limit), low, high }
+        let slack = self.search.as_ref().map_or(0.0, |search| search.slack);
+        let [best, worst] = self.shares(limit, slack);
+        Chance { value: self.central.at_most(limit), low: worst[0], high: best[1] }
+    }
+
+    /// Whether `limit` is kept with this probability for any systematic offset.
+    #[must_use]
+    pub fn verdict(&self, limit: f64, probability: f64) -> Verdict {
+        let slack = self.search.as_ref().map_or(0.0, |search| search.slack(probability));
+        let [_, [low, high]] = self.shares(limit, slack);
+        if low >= probability {
+            Verdict::Kept
+        } else if high < probability {
+            Verdict::Missed
+        } else {
+            Verdict::Undecided
+        }
+    }
+
+    /// Whether more samples could decide if `limit` is kept with this probability.
+    #[must_use]
+    pub fn is_short(&self, limit: f64, probability: f64) -> bool {
+        let worst = self.ends()[1];
+        let [low, high] = worst.interval(limit);
+        let is_open = low < probability && probability <= high;
+        is_open && self.verdict(limit, probability) == Verdict::Undecided
+    }
+
+    /// The intervals of the share up to `limit` at the best and at the worst systematic offset. A search may have
+    /// missed one that is better or worse by the slack.
+    fn shares(&self, limit: f64, slack: f64) -> [[f64; 2]; 2] {
+        match self.bounds {
+            Some(bounds) if bounds.high <= limit => return [[1.0; 2]; 2],
+            Some(bounds) if bounds.low > limit => return [[0.0; 2]; 2],
+            _ => {}
+        }
+        let interval = |samples: &Samples, limit: f64| match self.is_random {
+            true => samples.interval(limit),
+            false => [samples.at_most(limit); 2],
+        };
+        let [least, greatest] = self.ends();
+        let ends = |samples: &Samples, [low, high]: [f64; 2]| {
+            [interval(samples, low)[0], interval(samples, high)[1]]
+        };
+        [ends(least, [limit, limit + slack]), ends(greatest, [limit - slack, limit])]
     }
 }

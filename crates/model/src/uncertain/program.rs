@@ -29,10 +29,17 @@ pub(super) struct Guard {
     pub(super) at: (usize, Range<usize>),
 }
 
+impl Guard {
+    /// The least value that counts as not negative: the rounding error of a value that is 0.
+    pub(super) fn least(&self, nominals: &[f64]) -> f64 {
+        -1e-12 * nominals[self.register].abs()
+    }
+}
+
 /// One operation on registers.
 pub(super) struct Instruction {
     pub(super) function: Function,
-    a: usize,
+    pub(super) a: usize,
     pub(super) b: usize,
     pub(super) to: usize,
     /// Its place: definition and byte range of the formula.

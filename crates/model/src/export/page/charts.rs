@@ -36,9 +36,10 @@ fn name_of(chain: &ChainSummary) -> &str {
     words(&chain.title, &chain.name)
 }
 
-/// The mean with its 95 %.
+/// The mean with its 95 %, unless they have no end.
 fn mean(cost: &Expected) -> Ranged {
-    Ranged { value: cost.mean_ns, ends: Some([cost.low_ns, cost.high_ns]) }
+    let ends = [cost.low_ns, cost.high_ns];
+    Ranged { value: cost.mean_ns, ends: Some(ends).filter(|ends| ends[1].is_finite()) }
 }
 
 fn deadline(chain: &ChainSummary) -> Option<Marker> {

@@ -1,0 +1,161 @@
+//! The systematic offsets at which the quantiles of a value are least and greatest.
+//!
+//! An offset that moves the value in one direction has its worst value at an end, for every quantile. Over the others,
+//! a few samples are computed at the points of a grid, and then around the best points for several quantiles. The
+//! search uses samples and not the nominal values, because an offset may matter in some samples only, as that of the
+//! shorter one of two parallel calls.
+
+use hemiola_units::Random;
+
+use super::direction::{Direction, Effect};
+use super::offsets::Point;
+
+/// The shares of the samples below the quantiles that are searched for.
+const SHARES: [f64; 8] = [0.001, 0.025, 0.1, 0.25, 0.5, 0.75, 0.9, 0.975];
+/// The most points of the grid.
+const GRID_MAX: usize = 343;
+/// The most points of the grid along one offset.
+const LEVELS_MAX: usize = 33;
+/// Halvings of the step around the best points.
+const HALVINGS: usize = 4;
+
+/// The points that were found.
+pub(super) struct Found {
+    /// Where a quantile is least.
+    pub(super) least: Vec<Point>,
+    /// Where a quantile is greatest.
+    pub(super) greatest: Vec<Point>,
+    /// The points that were tried to find them; 0 if no search was needed.
+    pub(super) tried: usize,
+    /// The most by which a sample at another point may lie beyond the same sample at the nearest of these.
+    pub(super) slack: f64,
+    /// The same beyond the sample in the middle of the searched offsets, which is one of the points found.
+    pub(super) reach: f64,
+}
+
+/// Searches; `sorted` returns the few samples at a point in rising order, those without a valid value as infinite.
+pub(super) fn search(effects: &[Effect], sorted: &dyn Fn(&[f64]) -> Vec<f64>) -> Found {
+    let free: Vec<usize> =
+        (0..effects.len()).filter(|at| effects[*at].direction == Direction::Either).collect();
+    let end = |is_greatest: bool| -> Point {
+        let end = |effect: &Effect| match (effect.direction, is_greatest) {
+            (Direction::Up, true) | (Direction::Down, false) => 1.0,
+            (Direction::Up, false) | (Direction::Down, true) => -1.0,
+            (Direction::Either, _) => 0.0,
+        };
+        effects.iter().map(end).collect()
+    };
+    if free.is_empty() {
+        let [least, greatest] = [false, true].map(|is_greatest| vec![end(is_greatest)]);
+        return Found { least, greatest, tried: 0, slack: 0.0, reach: 0.0 };
+    }
+    let (grid, step) = grid(free.len());
+    let mut tried = 0;
+    let [least, greatest] = [false, true].map(|is_greatest| {
+        let mut best =
+            Best { start: end(is_greatest), free: &free, is_greatest, found: Vec::new() };
+        for values in &grid {
+            best.offer(values, sorted);
+        }
+        tried += grid.len() + best.refine(step, sorted);
+        let mut points = best.points();
+        points.push(best.start);
+        points
+    });
+    // No point of the box is farther from one of the grid than half a step along each unknown.
+    let reach: f64 = free.iter().map(|at| effects[*at].most).sum();
+    Found { least, greatest, tried, slack: reach * step / 2.0, reach }
+}
+
+/// The points of a grid over so many unknowns, its middle included, and the distance of neighbours: all corners if
+/// there are few enough, else random ones.
+fn grid(unknowns: usize) -> (Vec<Point>, f64) {
+    let fits = |levels: &usize| levels.checked_pow(unknowns as u32).is_some_and(|n| n <= GRID_MAX);
+    // An odd number of levels has the middle among them; two are the corners.
+    let Some(levels) = (2..=LEVELS_MAX).rev().filter(|n| n % 2 == 1 || *n == 2).find(fits) else {
+        let mut random = Random::from_seed(1);
+        let mut end = |_| if random.bits() & 1 == 1 { 1.0 } else { -1.0 };
+        let corners = (1..GRID_MAX).map(|_| (0..unknowns).map(&mut end).collect());
+        return (corners.chain([vec![0.0; unknowns]]).collect(), 2.0);
+    };
+    let step = 2.0 / (levels - 1) as f64;
+    let point = |number: usize| {
+        let level = |at: usize| number / levels.pow(at as u32) % levels;
+        (0..unknowns).map(|at| level(at) as f64 * step - 1.0).collect()
+    };
+    let mut points: Vec<Point> = (0..levels.pow(unknowns as u32)).map(point).collect();
+    if levels == 2 {
+        points.push(vec![0.0; unknowns]);
+    }
+    (points, step)
+}
+
+/// The best points so far.
+struct Best<'s> {
+    /// The point whose free unknowns are varied.
+    start: Point,
+    free: &'s [usize],
+    is_greatest: bool,
+    /// For each of [`SHARES`], its best quantile and the free unknowns there.
+    found: Vec<(f64, Point)>,
+}
+
+impl Best<'_> {
+    fn whole(&self, free: &[f64]) -> Point {
+        let mut point = self.start.clone();
+        for (at, value) in self.free.iter().zip(free) {
+            point[*at] = *value;
+        }
+        point
+    }
+
+    fn offer(&mut self, free: &[f64], sorted: &dyn Fn(&[f64]) -> Vec<f64>) {
+        let values = sorted(&self.whole(free));
+        let quantile = |share: f64| {
+            // The upper quantiles of the greatest are the mirror images of the lower ones of the least.
+            let share = if self.is_greatest { 1.0 - share } else { share };
+            values[((share * values.len() as f64) as usize).min(values.len() - 1)]
+        };
+        let quantiles = SHARES.map(quantile);
+        if self.found.is_empty() {
+            self.found = quantiles.map(|value| (value, free.to_vec())).into();
+        }
+        for (best, value) in self.found.iter_mut().zip(quantiles) {
+            let is_better = if self.is_greatest { value > best.0 } else { value < best.0 };
+            if is_better {
+                *best = (value, free.to_vec());
+            }
+        }
+    }
+
+    /// Tries ever smaller steps along each unknown around every best point. Returns the number of points.
+    fn refine(&mut self, mut step: f64, sorted: &dyn Fn(&[f64]) -> Vec<f64>) -> usize {
+        let mut tried = 0;
+        for _ in 0..HALVINGS {
+            step /= 2.0;
+            for start in self.free_points() {
+                for along in 0..start.len() {
+                    for by in [-step, step] {
+                        let mut point = start.clone();
+                        point[along] = (point[along] + by).clamp(-1.0, 1.0);
+                        self.offer(&point, sorted);
+                        tried += 1;
+                    }
+                }
+            }
+        }
+        tried
+    }
+
+    /// The different points among the best.
+    fn free_points(&self) -> Vec<Point> {
+        let mut points: Vec<Point> = self.found.iter().map(|(_, point)| point.clone()).collect();
+        points.sort_by(|a, b| a.iter().partial_cmp(b.iter()).expect("no point is NaN"));
+        points.dedup();
+        points
+    }
+
+    fn points(&self) -> Vec<Point> {
+        self.free_points().iter().map(|free| self.whole(free)).collect()
+    }
+}
