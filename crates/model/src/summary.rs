@@ -266,6 +266,7 @@ pub fn analyze(model: &Model, measurements_of: Option<&str>) -> Summary {
             steps.map(|(_, step)| Variant::of(model, step, &[step], &ratio)).collect()
         })
         .collect();
+    problems.extend(unscaled(model));
     let mut chains = Vec::new();
     for (index, (chain, nodes)) in model.chains.iter().zip(&trees).enumerate() {
         let (cost, predicted) = chain::cost(&base, model, chain);
@@ -436,6 +437,30 @@ fn hit_ratio(as_it_is: &Variation) -> HitRatio {
         std: as_it_is.standard_error.unwrap_or(0.0),
         systematic: as_it_is.theory.map_or(0.0, |theory| (theory - as_it_is.simulated).abs()),
     }
+}
+
+/// The figures of what-ifs and sweeps whose ranges cannot be scaled, because they are 0 in the model.
+fn unscaled(model: &Model) -> Vec<String> {
+    let found = |name: &str, value: f64| {
+        let figure = model.figures.iter().find(|figure| figure.input.name == name)?;
+        let input = &figure.input;
+        let is_lost = input.nominal.value == 0.0 && value != 0.0 && input.is_uncertain();
+        is_lost.then(|| {
+            format!(
+                "{name} is 0 in the model, so its range does not scale with its value and keeps its width; if that is \
+                 wrong, define a second figure with a range of its own"
+            )
+        })
+    };
+    let what_ifs = model.what_ifs.iter().flat_map(|what_if| {
+        let texts = what_if.figures.iter().filter_map(|(name, value)| found(name, value.value));
+        texts.map(|text| format!("what if {}: {text}", what_if.name))
+    });
+    let sweeps = model.sweeps.iter().filter_map(|sweep| {
+        let text = sweep.steps.iter().find_map(|(value, _)| found(&sweep.figure, value.value))?;
+        Some(format!("sweep of {}: {text}", sweep.figure))
+    });
+    what_ifs.chain(sweeps).collect()
 }
 
 /// The sentence about a verdict that the samples do not decide.

@@ -104,6 +104,69 @@ fn a_sweep_has_the_cost_for_each_value() {
     }
 }
 
+/// A model of 10 ms and as many milliseconds as `load`, which is 0 in the model.
+fn loaded(figure: &str, rest: &str) -> String {
+    format!(
+        "title = \"t\"\n[figures]\nload = {{ {figure}, source = \"guess\", reason = \"r\" }}\n\
+         [chains.c]\ncalls = [{{ name = \"m\", cost = \"10 ms + load * 1 ms\" }}]\n\
+         deadline = \"15.2 ms\"\n{rest}"
+    )
+}
+
+#[test]
+fn a_figure_of_zero_keeps_the_width_of_its_range_in_a_what_if_and_a_sweep() {
+    let figure = "value = 0, stochastic = 0.5, systematic = 0.2";
+    let summary = model(&loaded(
+        figure,
+        "[what_if.five]\nfigures.load = 5\n[[sweep]]\nfigure = \"load\"\nvalues = [0, 5]\n",
+    ));
+    let chain = &summary.chains[0];
+    let own = chain.cost.monte_carlo;
+    assert_eq!(chain.sweeps[0].steps[0].cost.cost, own);
+    for found in [&chain.what_ifs[0], &chain.sweeps[0].steps[1].cost] {
+        assert!((found.cost.std_ns - own.std_ns).abs() < 1.0, "{found:?}");
+        assert!((found.cost.low_ns - own.low_ns - 5e6).abs() < 1.0, "{found:?}");
+        assert!((found.cost.high_ns - own.high_ns - 5e6).abs() < 1.0, "{found:?}");
+        assert_eq!(found.deadline.unwrap().verdict, Verdict::Missed);
+    }
+    let texts: Vec<&String> =
+        summary.problems.iter().filter(|text| text.contains("load is 0 in the model")).collect();
+    assert_eq!(texts.len(), 2, "{:?}", summary.problems);
+    // Readings move with the value, too.
+    let summary =
+        model(&loaded("value = 0, readings = [0, 0, 0, 4]", "[what_if.five]\nfigures.load = 5\n"));
+    assert!((summary.chains[0].what_ifs[0].cost.high_ns - 19e6).abs() < 1.0);
+    // An exact figure has no range that could be lost.
+    let summary = model(&loaded("value = 0", "[what_if.five]\nfigures.load = 5\n"));
+    assert_eq!(summary.problems, Vec::<String>::new());
+}
+
+#[test]
+fn a_range_survives_a_what_if_that_sets_its_figure_to_zero() {
+    let summary = model(&loaded(
+        "value = 4, stochastic = 0.4",
+        "[what_if.none]\nfigures.load = 0\n[what_if.again]\nafter = \"none\"\nfigures.load = 4\n",
+    ));
+    let chain = &summary.chains[0];
+    assert_eq!(chain.what_ifs[0].cost.std_ns, 0.0);
+    assert_eq!(chain.what_ifs[1].cost, chain.cost.monte_carlo);
+}
+
+#[test]
+fn a_negative_value_of_a_positive_distribution_is_refused_in_a_what_if() {
+    for figure in [
+        "low = 1, high = 9, distribution = \"log-normal\"",
+        "value = 2, shape = 1.5, distribution = \"weibull\"",
+        "value = 2, shape = 3, distribution = \"pareto\"",
+    ] {
+        let text = refused(&loaded(figure, "[what_if.neg]\nfigures.load = -3\n"));
+        assert!(
+            text.contains("value is greater than 0") && text.contains("what-if \"neg\""),
+            "{text}"
+        );
+    }
+}
+
 /// The share of Pareto's times up to `time`, for a median of 10 ms.
 fn pareto_up_to(shape: f64, time_ms: f64) -> f64 {
     1.0 - 0.5 * (10.0 / time_ms).powf(shape)

@@ -54,8 +54,10 @@ pub(crate) fn definitions<'m>(
     let mut inputs: Vec<Input> = model.figures.iter().map(|figure| figure.input.clone()).collect();
     for what_if in path {
         for (name, value) in &what_if.figures {
-            if let Some(input) = inputs.iter_mut().find(|input| input.name == *name) {
-                *input = input.scaled_to(*value);
+            // From the range of the model, also where an earlier what-if of the path made it 0.
+            let at = model.figures.iter().position(|figure| figure.input.name == *name);
+            if let Some(at) = at {
+                inputs[at] = model.figures[at].input.scaled_to(*value);
             }
         }
     }

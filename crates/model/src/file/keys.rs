@@ -173,7 +173,7 @@ sections! {
         may title: &'s str, Shape::Text, "The difference in one line.";
         may after: &'s str, Shape::Text, else "the model itself", "An earlier what-if that this one extends.";
         may figures: Named<'s, FormulaText>, Shape::NamedFormulas(FIGURES_MAX),
-            "Figures with another value; their ranges scale in proportion.";
+            "Figures with another value; their ranges scale in proportion, and that of a value of 0 keeps its width.";
         may operations: Named<'s, OperationKeys<'s>>, Shape::Named(OperationKeys::TABLE, OPERATIONS_MAX),
             "Replaced operations, as \"component.operation\".";
     }
@@ -181,7 +181,8 @@ sections! {
     /// `[[sweep]]`
     pub(super) struct SweepKeys<'s> = "a sweep" {
         may title: &'s str, Shape::Text, "One line for headings.";
-        must figure: &'s str, Shape::Text, "The figure that varies; its range scales in proportion.";
+        must figure: &'s str, Shape::Text,
+            "The figure that varies; its range scales in proportion, and that of a value of 0 keeps its width.";
         must values: Vec<FormulaText>, Shape::Formulas(STEPS_MAX), "Its values, with their units.";
     }
 

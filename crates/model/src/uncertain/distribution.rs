@@ -137,17 +137,18 @@ impl Input {
         self.within(bounds)
     }
 
-    /// This input with another value and its range scaled in proportion. Its bounds are limits of the quantity and
-    /// stay.
+    /// This input with another value and its range scaled in proportion; a range around 0 has no proportion to it and
+    /// keeps its width. Its bounds are limits of the quantity and stay.
     #[must_use]
     pub fn scaled_to(&self, value: Quantity) -> Self {
-        let factor = value.value / self.nominal.value;
-        let exact = Self::exact(self.name.clone(), value).within(self.bounds);
-        if !factor.is_finite() {
-            return exact;
+        let moved = Self::exact(self.name.clone(), value).within(self.bounds);
+        if self.nominal.value == 0.0 {
+            let distribution = self.distribution.moved(value.value);
+            return moved.varying(distribution).offset_within(self.systematic);
         }
+        let factor = value.value / self.nominal.value;
         let distribution = self.distribution.scaled(factor);
-        exact.varying(distribution).offset_within(self.systematic * factor.abs())
+        moved.varying(distribution).offset_within(self.systematic * factor.abs())
     }
 
     /// Standard deviation of the stochastic part.
@@ -163,7 +164,7 @@ impl Input {
     }
 
     /// Whether it has any uncertainty.
-    pub(super) fn is_uncertain(&self) -> bool {
+    pub(crate) fn is_uncertain(&self) -> bool {
         self.systematic > 0.0 || self.std() > 0.0
     }
 
@@ -361,13 +362,38 @@ impl Distribution {
                 };
                 Self::Mixture(parts.iter().map(|(share, part)| (*share, scaled(part))).collect())
             }
-            // These are positive; the nominal value scales them.
-            Self::LogNormal { .. } | Self::Weibull { .. } | Self::Pareto { .. } if factor < 0.0 => {
-                Self::Exact
-            }
+            // The nominal value scales these; they are positive, so a network refuses a negative one.
             Self::Exact | Self::LogNormal { .. } | Self::Weibull { .. } | Self::Pareto { .. } => {
                 self.clone()
             }
+        }
+    }
+
+    /// This distribution with `by` added to every value.
+    fn moved(&self, by: f64) -> Self {
+        match self {
+            Self::Uniform { low, high } => Self::Uniform { low: low + by, high: high + by },
+            Self::Triangular { low, high } => Self::Triangular { low: low + by, high: high + by },
+            Self::Samples(samples) => {
+                Self::Samples(samples.iter().map(|sample| sample + by).collect())
+            }
+            Self::Mixture(parts) => {
+                let moved = |part: &Input| {
+                    let nominal = Quantity { value: part.nominal.value + by, ..part.nominal };
+                    let bounds =
+                        Interval { low: part.bounds.low + by, high: part.bounds.high + by };
+                    let distribution = part.distribution.moved(by);
+                    Input { nominal, distribution, bounds, ..part.clone() }
+                };
+                Self::Mixture(parts.iter().map(|(share, part)| (*share, moved(part))).collect())
+            }
+            // The nominal value places these.
+            Self::Exact
+            | Self::Normal { .. }
+            | Self::SplitNormal { .. }
+            | Self::LogNormal { .. }
+            | Self::Weibull { .. }
+            | Self::Pareto { .. } => self.clone(),
         }
     }
 
