@@ -294,13 +294,16 @@ fn varied(input: Input, keys: &FigureKeys<'_>, units: &Units) -> Result<Input, P
 /// The input with the offset and the bounds of the figure.
 fn offset(input: Input, keys: &FigureKeys<'_>, units: &Units) -> Result<Input, Problem> {
     let systematic = amount(&keys.systematic, input.nominal, units)?.unwrap_or(0.0);
-    let low = bound(&keys.at_least, input.nominal, units)?.unwrap_or(f64::NEG_INFINITY);
+    let least = bound(&keys.at_least, input.nominal, units)?;
+    let low = least.unwrap_or(f64::NEG_INFINITY);
     let high = bound(&keys.at_most, input.nominal, units)?.unwrap_or(f64::INFINITY);
     if low > high {
         let message = format!("{}: at_most is below at_least", input.name);
         return Err(Problem::new(keys.at_most.key_at.clone(), message).hint("swap the two"));
     }
-    Ok(input.offset_within(systematic).within(Interval { low, high }).physical())
+    let input = input.offset_within(systematic).within(Interval { low, high });
+    // A stated least value replaces that of the quantity: a difference of durations can be negative.
+    Ok(if least.is_some() { input } else { input.physical() })
 }
 
 /// A bound in the dimension of the value.

@@ -84,7 +84,8 @@ sections! {
              least value and high the 97.5 % quantile. The value is the median, of triangular the mode.";
         may shape: f64, Shape::Number(0.01, 1_000.0), "The shape of weibull or pareto, instead of low and high.";
         may at_least: FormulaText, Shape::Formula, else "0 of a duration, a rate or an amount of data, else unbounded",
-            "The least possible value: the distribution is cut off there.";
+            "The least possible value: the distribution is cut off there. A negative one is for a difference, such as that of \
+             two clocks.";
         may at_most: FormulaText, Shape::Formula, else "unbounded", "The greatest possible value.";
         may readings: Vec<FormulaText>, Shape::Formulas(READINGS_MAX),
             "Instead of a distribution: measured values, each equally likely; value is their median unless stated.";

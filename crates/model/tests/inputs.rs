@@ -1,0 +1,54 @@
+//! The values that inputs of a model can have: bounds, readings, and waits for a tick.
+
+use hemiola_diagnostic::render;
+use hemiola_model::file;
+use hemiola_model::summary::{Summary, analyze};
+
+/// The results of a model.
+#[track_caller]
+fn model(source: &str) -> Summary {
+    match file::read(source, None) {
+        Ok(model) => analyze(&model, None),
+        Err(problems) => panic!("{}", render(&problems, source, "model.toml")),
+    }
+}
+
+/// The rendered problems of a model that is refused.
+#[track_caller]
+fn refused(source: &str) -> String {
+    let problems = file::read(source, None).expect_err("the model is refused");
+    render(&problems, source, "model.toml")
+}
+
+/// A model with the figure `x` and one chain of one step.
+fn one(figure: &str, cost: &str, chain: &str) -> String {
+    format!(
+        "title = \"t\"\n[figures.x]\n{figure}\nsource = \"guess\"\nreason = \"r\"\n\
+         [chains.c]\ncalls = [{{ name = \"step\", cost = \"{cost}\" }}]\n{chain}\n"
+    )
+}
+
+/// The share of samples that keep the deadline of the first chain.
+fn kept(summary: &Summary) -> f64 {
+    summary.chains[0].budget.lines[0].expected_margin.unwrap().probability.value
+}
+
+#[test]
+fn a_stated_least_value_below_zero_holds() {
+    // A normal difference of two clocks with a standard deviation of 2 ms is above −1 ms with 69.15 %.
+    for least in
+        ["at_least = \"-100 ms\"", "low = \"-3.92 ms\"\nhigh = \"3.92 ms\"\nat_least = \"-1 s\""]
+    {
+        let width = if least.starts_with("low") {
+            "distribution = \"normal\""
+        } else {
+            "stochastic = \"2 ms\""
+        };
+        let figure = format!("value = \"0 ms\"\n{width}\n{least}");
+        let found = kept(&model(&one(&figure, "10 ms - x", "deadline = \"11 ms\"")));
+        assert!((found - 0.6915).abs() < 0.005, "{least}: {found}");
+    }
+    // Without the key, a duration of 0 ms has no negative values.
+    let figure = "value = \"0 ms\"\nstochastic = \"2 ms\"";
+    assert_eq!(kept(&model(&one(figure, "10 ms - x", "deadline = \"11 ms\""))), 1.0);
+}
