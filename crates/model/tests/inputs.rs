@@ -52,3 +52,20 @@ fn a_stated_least_value_below_zero_holds() {
     let figure = "value = \"0 ms\"\nstochastic = \"2 ms\"";
     assert_eq!(kept(&model(&one(figure, "10 ms - x", "deadline = \"11 ms\""))), 1.0);
 }
+
+#[test]
+fn readings_and_ends_beyond_the_bounds_of_a_figure_are_refused() {
+    let figure = |keys: &str| one(keys, "x + 5 ms", "");
+    let text = refused(&figure("readings = [\"1 ms\", \"-2 ms\", \"3 ms\"]"));
+    assert!(text.contains("this reading is -2 ms; it must be at least 0 s"), "{text}");
+    assert!(text.contains("model.toml:3:22") && text.contains("at_least"), "{text}");
+    let text = refused(&figure("readings = [\"1 ms\", \"2 ms\", \"9 ms\"]\nat_most = \"8 ms\""));
+    assert!(text.contains("this reading is 9 ms; it must be at most 8 ms"), "{text}");
+    let text = refused(&figure("low = \"-1 ms\"\nhigh = \"3 ms\""));
+    assert!(text.contains("its low end is -1 ms; it must be at least 0 s"), "{text}");
+    // A difference can be negative, and all of its readings count.
+    let readings = "readings = [\"1 ms\", \"-2 ms\", \"3 ms\"]\nat_least = \"-5 ms\"";
+    let mean = model(&figure(readings)).chains[0].cost.monte_carlo.mean_ns;
+    assert!((mean - (5e6 + 2e6 / 3.0)).abs() < 0.02e6, "{mean}");
+    model(&figure("low = \"-1 ms\"\nhigh = \"3 ms\"\nat_least = \"0 s\""));
+}

@@ -166,7 +166,45 @@ fn stated(
         };
         varied(input, keys, units).map_err(|problem| vec![problem])?
     };
-    offset(input, keys, units).map(Some).map_err(|problem| vec![problem])
+    let input = offset(input, keys, units).map_err(|problem| vec![problem])?;
+    let excluded = excluded(&input, keys, units);
+    if excluded.is_empty() { Ok(Some(input)) } else { Err(excluded) }
+}
+
+/// The stated readings that are outside the bounds of the figure, and a stated end of a range that is. To cut them off
+/// would change what the file states.
+fn excluded(input: &Input, keys: &FigureKeys<'_>, units: &Units) -> Vec<Problem> {
+    let Interval { low, high } = input.bounds;
+    let show = |value: f64| units.show(Quantity { value, ..input.nominal }).to_string();
+    let is_default = !keys.at_least.is_present;
+    let problem = |what: &str, text: &FormulaText| {
+        let Quantity { value, .. } = constant(text, units).ok()?;
+        let (is_low, is_high) = (value < low, value > high);
+        if !(is_low || is_high) {
+            return None;
+        }
+        let bound = if is_low {
+            format!("at least {}", show(low))
+        } else {
+            format!("at most {}", show(high))
+        };
+        let message = format!("{}: {what} is {}; it must be {bound}", input.name, show(value));
+        let hint = if is_low && is_default {
+            "correct it, or state at_least if the figure is a difference, which can be negative"
+        } else {
+            "correct it, or the bound"
+        };
+        Some(Problem::new(text.at.clone(), message).hint(hint))
+    };
+    let readings = keys.readings.items().iter().filter_map(|text| problem("this reading", text));
+    let ends = matches!(
+        input.distribution,
+        Distribution::Uniform { .. } | Distribution::Triangular { .. }
+    );
+    // A stated bound may cut a range off.
+    let end =
+        keys.low.get().filter(|_| ends && is_default).and_then(|text| problem("its low end", text));
+    readings.chain(end).collect()
 }
 
 /// Refuses other descriptions of a range beside readings or a mixture.
