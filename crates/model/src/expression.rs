@@ -5,7 +5,7 @@
 //!
 //! * `+ - * / ^`, parentheses and the functions `min max sqrt exp ln abs ceil floor round sin cos`. `^` binds
 //!   tightest and is right-associative; `-x^2` is `-(x^2)`.
-//! * The queues `mm1 mmc mg1`: the mean time in them.
+//! * The queues `mm1 mmc mg1`: the mean time in them. `periodic`: the wait for the next tick of a period.
 //! * Names are dotted: `memory.latency.l1`.
 //! * A unit follows its number and contains no blanks: `1 GiB/s` is a transfer rate, `500/s` a rate, and
 //!   `1 GiB / s` divides by the name `s`. A model can declare further units.
@@ -61,6 +61,9 @@ pub(crate) struct Step {
     pub(crate) operation: Operation,
     /// The byte range in the text; for a function, including all its operands.
     pub(crate) at: Range<usize>,
+    /// Whether its value cannot be negative, whatever the rest of the formula: a period, or the variation of a service
+    /// time.
+    pub(crate) is_amount: bool,
 }
 
 /// The effect of a step on the stack.
@@ -70,6 +73,9 @@ pub(crate) enum Operation {
     Constant(Quantity),
     /// Pushes the value of a name.
     Name(String),
+    /// Pushes the share of a period that is left until its next tick: uniform from 0 to 1. In a network it is an input,
+    /// and has its name there.
+    Phase,
     /// Replaces one or two values by the result.
     Apply(Function),
 }
@@ -185,7 +191,8 @@ impl Expression {
 
     /// The formula of one value, in base units; `text` is what it is shown as.
     pub(crate) fn constant(text: &str, value: Quantity) -> Self {
-        let step = Step { operation: Operation::Constant(value), at: 0..text.len() };
+        let step =
+            Step { operation: Operation::Constant(value), at: 0..text.len(), is_amount: false };
         Self { text: text.to_owned(), steps: vec![step] }
     }
 
@@ -197,10 +204,27 @@ impl Expression {
 
     /// Every name in the formula with its place, in text order, repeats included.
     pub fn names(&self) -> impl Iterator<Item = (&str, Range<usize>)> {
-        self.steps.iter().filter_map(|Step { operation, at }| match operation {
+        self.steps.iter().filter_map(|Step { operation, at, .. }| match operation {
             Operation::Name(name) => Some((name.as_str(), at.clone())),
             _ => None,
         })
+    }
+
+    /// Whether it waits for a tick, so that it has no single value.
+    #[must_use]
+    pub fn is_periodic(&self) -> bool {
+        self.steps.iter().any(|step| step.operation == Operation::Phase)
+    }
+
+    /// Replaces each phase by a name: that of the definition, and a number. Returns the names.
+    pub(crate) fn name_phases(&mut self, definition: &str) -> Vec<String> {
+        let phases = self.steps.iter_mut().filter(|step| step.operation == Operation::Phase);
+        let named = phases.enumerate().map(|(number, step)| {
+            let name = format!("{definition}.phase_{number}");
+            step.operation = Operation::Name(name.clone());
+            name
+        });
+        named.collect()
     }
 
     /// The dimension of the result, given the dimensions of the names. Errors name the quantities of `units`.
@@ -244,9 +268,10 @@ impl Expression {
     {
         let mut values: Vec<V> = Vec::with_capacity(self.steps.len());
         let mut stack: Vec<usize> = Vec::new();
-        for (step, Step { operation, at }) in self.steps.iter().enumerate() {
+        for (step, Step { operation, at, .. }) in self.steps.iter().enumerate() {
             let value = match operation {
                 Operation::Constant(quantity) => V::constant(quantity.value),
+                Operation::Phase => V::constant(MEAN_PHASE),
                 Operation::Name(name) => lookup(of, name, at)?.clone(),
                 Operation::Apply(function) => {
                     let b = stack.pop().expect(OPERANDS);
@@ -272,6 +297,9 @@ impl fmt::Display for Expression {
         f.pad(&self.text)
     }
 }
+
+/// The mean share of a period that is left until its next tick.
+pub(crate) const MEAN_PHASE: f64 = 0.5;
 
 /// Why every operation finds its operands on the stack.
 pub(crate) const OPERANDS: &str = "the parser writes operands before their operation";

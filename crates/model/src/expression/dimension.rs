@@ -22,12 +22,13 @@ where
     K: Borrow<str> + Ord,
 {
     let mut stack: Vec<Operand> = Vec::new();
-    for Step { operation, at } in expression.steps() {
+    for Step { operation, at, .. } in expression.steps() {
         let operand = match operation {
             Operation::Constant(quantity) => {
                 Operand { dimension: quantity.dimension, constant: Some(quantity.value) }
             }
             Operation::Name(name) => Operand { dimension: *lookup(of, name, at)?, constant: None },
+            Operation::Phase => Operand { dimension: Dimension::NONE, constant: None },
             Operation::Apply(function) => {
                 let b = stack.pop().expect(OPERANDS);
                 let a = if function.is_binary() { stack.pop().expect(OPERANDS) } else { b };

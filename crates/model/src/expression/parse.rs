@@ -36,6 +36,9 @@ const QUEUES: [(&str, usize, &str); 3] = [
     ("mg1", 3, "three arguments: rate, service time and its standard deviation over its mean"),
 ];
 
+/// The wait for the next tick of a period.
+const PERIODIC: &str = "periodic";
+
 /// More than any formula needs; queues within queues repeat their arguments.
 const STEPS_MAX: usize = 100_000;
 
@@ -179,10 +182,13 @@ impl Parser<'_> {
         if let Some(queue) = QUEUES.into_iter().find(|(known, ..)| *known == name) {
             return self.queue(queue, at.start);
         }
+        if name == PERIODIC {
+            return self.periodic(at.start);
+        }
         let many = find(&MANY);
         let Some((known, function)) = many.or_else(|| find(&UNARY)) else {
             let all = MANY.iter().chain(&UNARY).map(|(known, _)| *known);
-            let all = all.chain(QUEUES.iter().map(|(known, ..)| *known));
+            let all = all.chain(QUEUES.iter().map(|(known, ..)| *known)).chain([PERIODIC]);
             let nearest = nearest(name, all).map(str::to_owned);
             return Err(ExpressionError::UnknownFunction { at, name: name.to_owned(), nearest });
         };
@@ -225,23 +231,7 @@ impl Parser<'_> {
         (function, count, expected): (&'static str, usize, &'static str),
         start: usize,
     ) -> Result<(), ExpressionError> {
-        self.take(1);
-        let from = self.steps.len();
-        let mut arguments: Vec<Vec<Step>> = Vec::new();
-        while !arguments.is_empty() || self.peek() != Some(')') {
-            self.sum()?;
-            arguments.push(self.steps.split_off(from));
-            if self.peek() != Some(',') {
-                break;
-            }
-            self.take(1);
-        }
-        self.expect(')', "an operator, \",\" or \")\"")?;
-        if arguments.len() != count {
-            let (at, found) = (start..self.end, arguments.len());
-            return Err(ExpressionError::Arguments { at, function, expected, found });
-        }
-        let mut arguments = arguments.into_iter();
+        let mut arguments = self.arguments((function, count, expected), start)?.into_iter();
         let mut next = || arguments.next().unwrap_or_default();
         let (rate, service, third) = (next(), next(), next());
         self.steps.extend(service.iter().cloned());
@@ -270,6 +260,42 @@ impl Parser<'_> {
         self.apply(Function::Add, start);
         self.apply(Function::Multiply, start);
         if self.steps.len() > STEPS_MAX { Err(self.too_large()) } else { Ok(()) }
+    }
+
+    /// Parses the argument of the wait for a tick from its parenthesis: `period * phase`. A value that appears at a
+    /// moment without relation to the ticks finds each moment of a period equally likely, so the share of the period
+    /// that is left until the next tick is uniform from 0 to 1.
+    fn periodic(&mut self, start: usize) -> Result<(), ExpressionError> {
+        let period = self.arguments((PERIODIC, 1, "one argument: the period"), start)?;
+        self.steps.extend(period.into_iter().flat_map(amount));
+        self.push(Operation::Phase, start);
+        self.apply(Function::Multiply, start);
+        Ok(())
+    }
+
+    /// Parses this number of arguments from their parenthesis.
+    fn arguments(
+        &mut self,
+        (function, count, expected): (&'static str, usize, &'static str),
+        start: usize,
+    ) -> Result<Vec<Vec<Step>>, ExpressionError> {
+        self.take(1);
+        let from = self.steps.len();
+        let mut arguments: Vec<Vec<Step>> = Vec::new();
+        while !arguments.is_empty() || self.peek() != Some(')') {
+            self.sum()?;
+            arguments.push(self.steps.split_off(from));
+            if self.peek() != Some(',') {
+                break;
+            }
+            self.take(1);
+        }
+        self.expect(')', "an operator, \",\" or \")\"")?;
+        if arguments.len() == count {
+            return Ok(arguments);
+        }
+        let (at, found) = (start..self.end, arguments.len());
+        Err(ExpressionError::Arguments { at, function, expected, found })
     }
 
     fn one(&mut self, start: usize) {
@@ -301,7 +327,7 @@ impl Parser<'_> {
     }
 
     fn push(&mut self, operation: Operation, start: usize) {
-        self.steps.push(Step { operation, at: start..self.end });
+        self.steps.push(Step { operation, at: start..self.end, is_amount: false });
     }
 
     fn apply(&mut self, function: Function, start: usize) {
@@ -323,4 +349,12 @@ impl Parser<'_> {
             bytes: LENGTH_MAX,
         }
     }
+}
+
+/// The steps of a value that cannot be negative.
+fn amount(mut steps: Vec<Step>) -> Vec<Step> {
+    if let Some(last) = steps.last_mut() {
+        last.is_amount = true;
+    }
+    steps
 }

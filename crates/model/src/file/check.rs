@@ -918,6 +918,7 @@ fn impossible(network: &Network, pieces: &[Piece], units: &Units) -> Option<Prob
             let found = Quantity { value, dimension: piece.dimension };
             overload(piece, &steps)
                 .or_else(|| impossible_rest(piece, &steps))
+                .or_else(|| negative_amount(piece, &steps))
                 .or_else(|| impossible_value(piece, found, units))
         });
         if found.is_some() {
@@ -961,6 +962,16 @@ fn impossible_rest(piece: &Piece, steps: &[f64]) -> Option<Problem> {
         )
         .hint("a share, such as a hit ratio, lies between 0 and 1")
     })
+}
+
+/// The problem of a period or a variation below 0.
+fn negative_amount(piece: &Piece, steps: &[f64]) -> Option<Problem> {
+    let mut all = piece.definition.expression.steps().iter().zip(steps);
+    let (step, _) = all.find(|(step, value)| step.is_amount && **value < 0.0)?;
+    let text = &piece.definition.expression.text()[step.at.clone()];
+    let message = format!("`{text}` is negative here");
+    let hint = "a period and the variation of a service time are at least 0";
+    Some(Problem::new(within(&piece.at, &step.at), message).hint(hint))
 }
 
 /// The problem of a time, a count or a rate that is negative or not finite.

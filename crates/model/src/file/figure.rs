@@ -40,6 +40,10 @@ pub fn constant(text: &FormulaText, units: &Units) -> Result<Quantity, Problem> 
         let message = format!("expected a value, found the name \"{name}\"");
         return Err(Problem::new(at, message).hint(hint));
     }
+    if expression.is_periodic() {
+        let message = "a wait for a tick has no single value";
+        return Err(Problem::new(text.at.clone(), message).hint("write periodic in a cost"));
+    }
     let nothing = BTreeMap::<&str, Dimension>::new();
     let dimension = expression.dimension(&nothing, units).map_err(refused)?;
     let value: f64 = expression.evaluate(&BTreeMap::<&str, f64>::new()).map_err(refused)?;

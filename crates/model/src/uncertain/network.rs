@@ -9,9 +9,9 @@ use thiserror::Error;
 use super::correlation::Correlated;
 use super::monte_carlo::Sampling;
 use super::program::Program;
-use super::{Correlation, CorrelationError, Estimate, Input, Predicted, Propagation};
+use super::{Correlation, CorrelationError, Distribution, Estimate, Input, Predicted, Propagation};
 use super::{agreement, first_order, monte_carlo};
-use crate::expression::{Expression, ExpressionError, Interval};
+use crate::expression::{Expression, ExpressionError, Interval, MEAN_PHASE};
 use hemiola_quantity::{Dimension, Quantity, ShownQuantity, Units, did_you_mean};
 
 /// The fewest samples that estimate the ends of a 95 % range.
@@ -138,8 +138,11 @@ impl Network {
         units: Units,
         mut inputs: Vec<Input>,
         correlations: &[Correlation],
-        definitions: Vec<Definition>,
+        mut definitions: Vec<Definition>,
     ) -> Result<Self, Vec<NetworkError>> {
+        for Definition { name, expression } in &mut definitions {
+            inputs.extend(expression.name_phases(name).into_iter().map(phase));
+        }
         let mut errors = Vec::new();
         let mut index = BTreeMap::new();
         let names = inputs.iter().map(|input| &input.name);
@@ -191,7 +194,7 @@ impl Network {
         self
     }
 
-    /// The inputs, in the order given.
+    /// The inputs, in the order given, and then the phases of periodic waits.
     #[must_use]
     pub fn inputs(&self) -> &[Input] {
         &self.inputs
@@ -400,6 +403,12 @@ impl Network {
             nearest: nearest(name, self.index.keys().map(String::as_str)).map(str::to_owned),
         })
     }
+}
+
+/// The share of a period that is left until its next tick.
+fn phase(name: String) -> Input {
+    Input::exact(name, Quantity::number(MEAN_PHASE))
+        .varying(Distribution::Uniform { low: 0.0, high: 1.0 })
 }
 
 /// The correlations with indices instead of names.

@@ -22,7 +22,8 @@ pub(super) struct Program {
     pub(super) guards: Vec<Guard>,
 }
 
-/// A value that cannot be negative in reality: the cost of an operation, a number of calls, the rest of a share.
+/// A value that cannot be negative in reality: the cost of an operation, a number of calls, the rest of a share, a
+/// period.
 pub(super) struct Guard {
     pub(super) register: usize,
     /// Its place: definition and byte range of the formula.
@@ -85,7 +86,7 @@ impl Program {
         let physical = network.is_physical(definition);
         let rests = if physical { expression.rests() } else { Vec::new() };
         let mut stack: Vec<usize> = Vec::new();
-        for (step, Step { operation, at }) in expression.steps().iter().enumerate() {
+        for (step, Step { operation, at, is_amount }) in expression.steps().iter().enumerate() {
             let register = match operation {
                 Operation::Constant(quantity) => {
                     let to = self.register();
@@ -95,6 +96,7 @@ impl Program {
                 Operation::Name(name) => {
                     registers[network.index(name).expect("names were checked with the network")]
                 }
+                Operation::Phase => unreachable!("a network gives each phase a name"),
                 Operation::Apply(function) => {
                     let b = stack.pop().expect(OPERANDS);
                     let a = if function.is_binary() { stack.pop().expect(OPERANDS) } else { b };
@@ -104,7 +106,7 @@ impl Program {
                     to
                 }
             };
-            if rests.iter().any(|rest| rest.step == step) {
+            if physical && *is_amount || rests.iter().any(|rest| rest.step == step) {
                 self.guards.push(Guard { register, at: (definition, at.clone()) });
             }
             stack.push(register);
