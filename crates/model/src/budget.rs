@@ -268,19 +268,22 @@ fn place([low, value, high]: [f64; 3], range: [f64; 2]) -> Place {
 
 fn verdict(place: Place, share_below: f64, factor: f64) -> String {
     let below = percent((share_below * 1000.0).round() / 1000.0);
+    // There is no factor to a time of 0.
+    let by = |factor: f64| match factor.is_finite() {
+        true => format!(" by a factor of {factor:.1}"),
+        false => String::new(),
+    };
     match place {
         Place::Inside => format!("inside the expected range: {below} of it lies below"),
         Place::Undecided => "as expected, within the uncertainty of the measurement".to_owned(),
         Place::Longer => {
-            format!(
-                "longer than expected by a factor of {factor:.1}: {below} of the expected times lie below"
-            )
+            format!("longer than expected{}: {below} of the expected times lie below", by(factor))
         }
         // A reading below most of a skewed range may still lie above none of its mean.
         Place::Shorter => {
-            let factor = factor.recip();
             format!(
-                "shorter than expected by a factor of {factor:.1}: {below} of the expected times lie below"
+                "shorter than expected{}: {below} of the expected times lie below",
+                by(factor.recip())
             )
         }
     }

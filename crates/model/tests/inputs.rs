@@ -1,6 +1,7 @@
 //! The values that inputs of a model can have: bounds, readings, and waits for a tick.
 
 use hemiola_diagnostic::render;
+use hemiola_model::export::{page, tables};
 use hemiola_model::file;
 use hemiola_model::summary::{Summary, analyze};
 use hemiola_units::Random;
@@ -141,4 +142,160 @@ fn a_periodic_wait_has_one_period_that_is_not_negative() {
     assert!(text.contains("a wait for a tick has no single value"), "{text}");
     let text = refused(&one("value = \"1 ms\"", "periodic(3 MiB)", ""));
     assert!(text.contains("expected time"), "{text}");
+}
+
+#[test]
+fn a_negative_variation_of_a_service_time_is_refused() {
+    let text = refused(&one("value = \"10 ms\"", "mg1(50/s, x, -1)", ""));
+    assert!(text.contains("`-1` is negative here"), "{text}");
+    // In samples it has no valid value.
+    let varied = "title = \"t\"\n[figures.v]\nvalue = 0.1\nstochastic = 0.1\nsource = \"guess\"\nreason = \"r\"\n\
+        [chains.c]\ncalls = [{ name = \"serve\", cost = \"mg1(50/s, 10 ms, v)\" }]\ndeadline = \"1 s\"\n";
+    let found = kept(&model(varied));
+    assert!((found - 0.8413).abs() < 0.006, "{found}");
+}
+
+#[test]
+fn names_that_no_formula_can_have_are_reported() {
+    let source = "title = \"t\"\n[components.s.operations]\na = { cost = \"1 ms\" }\n\
+        [chains.c]\ncalls = [{ to = \"s.a\" }, { to = \"web page\", times = 2 }]\n\
+        [what_if.w.operations.\"5 req\"]\ncost = \"1 ms\"\n";
+    let text = refused(source);
+    assert!(text.contains("no operation is called \"web page\""), "{text}");
+    assert!(text.contains("no operation is called \"5 req\""), "{text}");
+}
+
+#[test]
+fn impossible_values_are_reported_together() {
+    let source = "title = \"t\"\n[figures]\nh = { value = 1.4, source = \"guess\", reason = \"r\" }\n\
+        [components.s.operations]\na = { cost = \"1 ms / 0\" }\nb = { cost = \"h * 1 ms + (1 - h) * 2 ms\" }\n\
+        c = { cost = \"s.a + 1 ms\" }\n\
+        [chains.c]\ncalls = [{ to = \"s.a\", times = -3 }, { to = \"s.b\" }, { to = \"s.c\" }]\n";
+    let text = refused(source);
+    for message in ["no finite value", "must not be negative", "a share of 1.400"] {
+        assert_eq!(text.matches(message).count(), 1, "{message}: {text}");
+    }
+}
+
+#[test]
+fn no_table_shows_what_is_not_a_number() {
+    let expected = "value = \"0 s\"";
+    let measured = "[[chains.c.measured]]\ncircumstances = \"here\"\nvalue = \"0 s\"\n\
+        [[chains.c.measured]]\ncircumstances = \"there\"\nvalue = \"1 s\"\n";
+    let pareto = "value = \"10 ms\"\nshape = 1.5\ndistribution = \"pareto\"";
+    let zero = "[[chains.c.measured]]\ncircumstances = \"here\"\nvalue = \"0 s\"";
+    let what_if = "deadline = \"1 s\"\n[what_if.w]\nfigures.x = \"2 s\"";
+    for (figure, chain) in [(expected, measured), (pareto, zero), (pareto, what_if)] {
+        let summary = model(&one(figure, "x", chain));
+        for table in tables::tables(&summary) {
+            for cell in table.rows.iter().flatten() {
+                assert!(
+                    !cell.contains("inf") && !cell.contains("NaN"),
+                    "{cell} in {}",
+                    table.title
+                );
+            }
+        }
+        let page = page::page(&summary, "").render();
+        for wrong in ["NaN", "inf s", "-inf"] {
+            let place =
+                page.find(wrong).map(|at| page[..at].chars().rev().take(300).collect::<String>());
+            let place = place.map(|text| text.chars().rev().collect::<String>());
+            assert!(place.is_none(), "{figure}: {wrong} after {place:?}");
+        }
+    }
+}
+
+/// Texts of models that together use nearly every key.
+const TEXTS: [&str; 4] = [
+    include_str!("../../../examples/8-image-retrieval/model.toml"),
+    include_str!("../../../examples/9-web-shop/model.toml"),
+    include_str!("../../../examples/9-web-shop/layers.toml"),
+    include_str!("../../../examples/10-context-switch-model/model.toml"),
+];
+
+/// Parts that mutations insert.
+const PARTS: [&str; 24] = [
+    "0",
+    "-1",
+    "1e308",
+    "1e-308",
+    "nan",
+    "\"\"",
+    "periodic(1 ms)",
+    "mg1(50/s, 10 ms, -1)",
+    " / 0",
+    "web page",
+    "5 req",
+    "\u{e9}",
+    "%",
+    "[",
+    "]",
+    "\"",
+    "=",
+    "\n",
+    "1 ms",
+    "chain.c",
+    "s.a",
+    "at_least = \"-1 s\"\n",
+    "shape = 1.1\n",
+    "12345678901234567890",
+];
+
+/// A text with up to three parts removed, repeated, swapped or inserted.
+fn mutated(text: &str, random: &mut Random) -> String {
+    let mut text = text.to_owned();
+    for _ in 0..=random.below(3) {
+        let mut place = |text: &str| {
+            let at = random.below(text.len() as u64 + 1) as usize;
+            (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+        };
+        let (one, other) = (place(&text), place(&text));
+        let (from, to) = (one.min(other), one.max(other));
+        let to =
+            (from..=to.min(from + 40)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(from);
+        let part = text[from..to].to_owned();
+        match random.below(4) {
+            0 => text.replace_range(from..to, ""),
+            1 => text.insert_str(to, &part),
+            2 => {
+                let new = PARTS[random.below(PARTS.len() as u64) as usize];
+                text.replace_range(from..to, new);
+            }
+            _ => text.insert_str(from, PARTS[random.below(PARTS.len() as u64) as usize]),
+        }
+    }
+    text
+}
+
+#[test]
+fn no_changed_file_makes_the_model_panic() {
+    /// Cheap enough for a debug build: the reader sees all of them, the computation those that it accepts.
+    const FILES: u32 = 600;
+    let mut random = Random::from_seed(14);
+    let mut accepted = 0;
+    for number in 0..FILES {
+        let text = mutated(TEXTS[number as usize % TEXTS.len()], &mut random);
+        let read = |text: &str| std::panic::catch_unwind(|| file::read(text, None));
+        let Ok(found) = read(&text) else { panic!("file {number} panics the reader:\n{text}") };
+        match found {
+            Err(problems) => {
+                assert!(!render(&problems, &text, "model.toml").is_empty());
+            }
+            Ok(mut model) if number % 3 == 0 => {
+                model.samples = 100;
+                for cache in &mut model.caches {
+                    cache.simulated = 1_000;
+                }
+                let shown = std::panic::catch_unwind(|| {
+                    let summary = analyze(&model, None);
+                    page::page(&summary, "").render()
+                });
+                assert!(shown.is_ok(), "file {number} panics:\n{text}");
+                accepted += 1;
+            }
+            Ok(_) => {}
+        }
+    }
+    assert!(accepted > 10, "{accepted}");
 }

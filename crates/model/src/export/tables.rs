@@ -115,6 +115,15 @@ fn rest(nanos: Option<f64>, verdict: Option<Verdict>) -> String {
     }
 }
 
+/// The range to first order; a time whose standard deviation is infinite has none.
+fn first_order(cost: &Expected) -> String {
+    if cost.high_ns.is_finite() {
+        range(cost.low_ns.max(0.0), cost.high_ns)
+    } else {
+        "not determined".to_owned()
+    }
+}
+
 fn costs(summary: &Summary) -> Table {
     let row = |chain: &ChainSummary| {
         let cost = &chain.cost;
@@ -124,7 +133,7 @@ fn costs(summary: &Summary) -> Table {
             heading(chain).to_owned(),
             time(cost.monte_carlo.mean_ns),
             expected(&cost.monte_carlo),
-            range(first.low_ns.max(0.0), first.high_ns),
+            first_order(first),
             bounds(&cost.interval),
             optional(chain.deadline_ns),
             probability(whole.expected_margin.as_ref()),
@@ -421,7 +430,7 @@ fn what_ifs(chain: &ChainSummary) -> Table {
             time(variant.cost.mean_ns),
             expected(&variant.cost),
             format!("{sign}{}", time(variant.difference_ns)),
-            format!("{} ×", number(variant.factor)),
+            ratio(variant.factor),
         ];
         row.extend(judged(variant.deadline.as_ref()));
         rows.push(row);
@@ -443,7 +452,7 @@ fn swept(chain: &ChainSummary, sweep: &SweepCost) -> Table {
             name.clone(),
             time(cost.mean_ns),
             expected(cost),
-            format!("{} ×", number(*factor)),
+            ratio(*factor),
             probability(deadline.as_ref()),
             verdict.to_owned(),
         ]
@@ -464,7 +473,7 @@ fn held(chain: &ChainSummary) -> Table {
             time(held.measured_ns),
             time(held.expected.mean_ns),
             expected(&held.expected),
-            format!("{} ×", number(held.factor)),
+            ratio(held.factor),
             held.verdict.clone(),
         ]
     };
@@ -472,6 +481,11 @@ fn held(chain: &ChainSummary) -> Table {
     let rows = chain.budget.held.iter().map(row).collect();
     Table::new(format!("Compared with measurement: {}", heading(chain)), heads, rows)
         .with_prose(&[1, 6])
+}
+
+/// `"1.5 ×"`; there is none to a time of 0.
+fn ratio(factor: f64) -> String {
+    if factor.is_finite() { format!("{} ×", number(factor)) } else { NONE.to_owned() }
 }
 
 /// Three significant digits.

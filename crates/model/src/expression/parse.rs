@@ -244,7 +244,7 @@ impl Parser<'_> {
                 self.one(start);
                 self.apply(Function::Wait, start);
                 self.one(start);
-                self.steps.extend(third);
+                self.steps.extend(amount(third));
                 self.push(Operation::Constant(Quantity::number(2.0)), start);
                 self.apply(Function::Power, start);
                 self.apply(Function::Add, start);

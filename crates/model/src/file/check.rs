@@ -33,8 +33,9 @@ pub(super) fn check(
     checker.names(root);
     let sound = checker.problems.is_empty();
     checker.references(root, &model);
-    // An invalid formula is left out of the model, so the network would report it as missing.
-    if sound {
+    // An invalid formula is left out of the model, so the network would report it as missing. An unknown operation with
+    // a name that no formula can have would be part of one.
+    if sound && can_be_named(&model) {
         if model.has_capacity() || model.chains.iter().any(|chain| chain.demand.is_some()) {
             model.capacity = capacity_dimension(&model);
         }
@@ -694,6 +695,21 @@ fn is_word(text: &str) -> bool {
         && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
+/// Whether formulas can name all operations that are called or replaced.
+fn can_be_named(model: &Model) -> bool {
+    let operations = model.components.iter().flat_map(|component| &component.operations);
+    let replaced = model.what_ifs.iter().flat_map(|what_if| &what_if.operations);
+    let all = || operations.clone().chain(replaced.clone());
+    let works = all().map(|operation| &operation.work);
+    let works = works.chain(model.chains.iter().map(|chain| &chain.work));
+    let called = works.flat_map(|work| &work.calls).filter_map(|call| match &call.target {
+        Target::Operation(name) => Some(name),
+        Target::Step { .. } => None,
+    });
+    let mut names = all().map(|operation| &operation.name).chain(called);
+    names.all(|name| name.split('.').all(is_word))
+}
+
 /// One value per name.
 fn named<T, U>(entry: &Entry<Named<'_, T>>, mut value: impl FnMut(&str, &T) -> U) -> Vec<U> {
     entry.items().iter().map(|(name, keys)| value(name.value, keys)).collect()
@@ -904,15 +920,22 @@ fn network_problems(
     problems
 }
 
-/// The first written formula, in the order of dependence, whose value is impossible at the nominal values: negative,
-/// not finite, or with a share or a load above 1.
-fn impossible(network: &Network, pieces: &[Piece], units: &Units) -> Option<Problem> {
+/// The written formulas whose values are impossible at the nominal values: negative, not finite, or with a share or a
+/// load above 1. A formula that depends on one of them is not judged.
+fn impossible(network: &Network, pieces: &[Piece], units: &Units) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let mut doubtful: BTreeSet<&str> = BTreeSet::new();
     let inputs = network.inputs().iter();
     let mut values: BTreeMap<&str, f64> =
         inputs.map(|input| (input.name.as_str(), input.nominal.value)).collect();
     for Definition { name, expression } in network.definitions() {
         let steps = expression.values(&values).expect("the network has every name");
         let value = *steps.last().expect("a formula has a value");
+        values.insert(name, value);
+        if expression.names().any(|(name, _)| doubtful.contains(name)) {
+            doubtful.insert(name);
+            continue;
+        }
         let piece = pieces.iter().find(|piece| piece.definition.name == *name && piece.written);
         let found = piece.and_then(|piece| {
             let found = Quantity { value, dimension: piece.dimension };
@@ -922,11 +945,11 @@ fn impossible(network: &Network, pieces: &[Piece], units: &Units) -> Option<Prob
                 .or_else(|| impossible_value(piece, found, units))
         });
         if found.is_some() {
-            return found;
+            doubtful.insert(name);
         }
-        values.insert(name, value);
+        problems.extend(found);
     }
-    None
+    problems
 }
 
 /// The problem of a queue that gets more work than its servers can do.

@@ -84,6 +84,10 @@ fn spread(
     shown: impl Fn(f64) -> String,
 ) -> Option<String> {
     let (first, sampled) = (found.first_order.std, found.monte_carlo.std);
+    if first.is_infinite() {
+        let text = "to first order its standard deviation is infinite, so there is no such range; use Monte Carlo";
+        return Some(text.to_owned());
+    }
     let varies = format!("samples vary by {} (standard deviation)", shown(sampled));
     if first <= still {
         return Some(format!(
@@ -123,6 +127,9 @@ fn shift(found: &Propagation, chance: f64, shown: impl Fn(f64) -> String) -> Opt
 /// Warns if one side of the range is much longer than the other.
 fn ends(found: &Propagation, chance: f64, shown: impl Fn(f64) -> String) -> Option<String> {
     let (first, sampled) = (&found.first_order, &found.monte_carlo);
+    if first.std.is_infinite() {
+        return None;
+    }
     // Without the systematic part, which is symmetric where the model is linear.
     if !sampled.high.is_finite() {
         return None;
