@@ -16,6 +16,7 @@ pub fn scheduler(bytes: &[u8]) {
     let recording = recording(bytes);
     let options = Options {
         periods: vec![(Who::Tid(3), Span::from_nanos(700)), (Who::Name("a".into()), Span::ZERO)],
+        ..Options::default()
     };
     let report = analyze(&recording, &options);
     let length = report.to_ns - report.from_ns;

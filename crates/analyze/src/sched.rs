@@ -95,12 +95,14 @@ pub const DELAYS_MAX: usize = 24;
 /// The maximum number of gaps. Beyond it, the closest gaps of a processor are merged.
 pub const GAPS_MAX: usize = 4096;
 
-/// Facts about threads that the caller knows beyond their events.
+/// Facts about threads that the caller knows beyond their events, and how much to keep.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// Periods of threads and tasks; the first match counts. Other periods are found in the events. A thread's period
     /// is also its deadline, and so is that of a marked task that marks no deadline.
     pub periods: Vec<(Who, Span)>,
+    /// Whether execution, latency and response keep the counts of all observations.
+    pub observations: bool,
 }
 
 /// A thread or a marked task, as a user names it.

@@ -104,7 +104,8 @@ fn not_kept(report: &Report, schedulability: &SchedulabilityVerdict) -> Vec<Stri
 
 /// The options for these `--period` arguments.
 pub(crate) fn options(periods: &[Period]) -> Options {
-    Options { periods: periods.iter().map(|Period { of, period }| (who(of), *period)).collect() }
+    let periods = periods.iter().map(|Period { of, period }| (who(of), *period)).collect();
+    Options { periods, ..Options::default() }
 }
 
 fn who(text: &str) -> Who {

@@ -54,6 +54,9 @@ pub struct Distribution {
     /// fewer than 2.
     #[serde(skip)]
     pub mean_interval: Option<Estimate>,
+    /// The counts of all observations, if they were asked for: see [`Stream::observations`].
+    #[serde(skip)]
+    pub observations: Option<Box<Bins>>,
 }
 
 /// The counts of a histogram in about three bytes each, because a report may have those of a million distributions.
@@ -171,6 +174,20 @@ impl Stream {
         let all = all
             .chain(self.waiting.iter().filter(|value| within(value)).map(|value| (value, value)));
         all.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+    }
+
+    /// The counts of all observations, rising. With more than 1024 of them, each counts as the greatest one in the same
+    /// 1/128 octave.
+    #[must_use]
+    pub fn observations(&self) -> Bins {
+        if let Some(folded) = &self.folded {
+            let mut folded = folded.clone();
+            folded.take(self.waiting.iter());
+            return Bins::of(folded.buckets().map(|(_, bucket)| (bucket.max, bucket.count)));
+        }
+        let mut sorted: Vec<u64> = self.waiting.iter().collect();
+        sorted.sort_unstable();
+        Bins::of(sorted.chunk_by(|a, b| a == b).map(|same| (same[0], same.len() as u64)))
     }
 
     /// The distribution; `None` when there are no observations.
@@ -455,6 +472,24 @@ mod tests {
             last = place;
         }
         assert!(place(u64::MAX).1 < BUCKETS);
+    }
+
+    #[test]
+    fn observations_are_exact_or_at_most_one_class_above() {
+        for count in [1_u64, 1_000, 5_000] {
+            let values: Vec<u64> = (0..count).map(|at| at * at % 99_991).collect();
+            let counts: Vec<(u64, u64)> = stream(&values).observations().iter().collect();
+            assert!(counts.is_sorted_by(|a, b| a.0 < b.0));
+            let found = counts.iter().flat_map(|(value, count)| (0..*count).map(|_| *value));
+            let mut sorted = values.clone();
+            sorted.sort_unstable();
+            let found: Vec<u64> = found.collect();
+            assert_eq!(found.len(), sorted.len());
+            for (found, exact) in found.iter().zip(&sorted) {
+                let above = found.checked_sub(*exact).expect("no observation counts as less");
+                assert!(above * 128 <= *exact && (count > 1024 || above == 0), "{found} {exact}");
+            }
+        }
     }
 
     proptest! {

@@ -210,7 +210,7 @@ impl Names {
 fn thread(engine: &Engine<'_>, names: &mut Names, index: usize, seen: f64) -> ThreadReport {
     let state = &engine.threads.states[index];
     let (totals, streams) = (&state.totals, state.observed.streams(&engine.many));
-    let distribution = |of: Series| streams.of(of).distribution();
+    let distribution = |of: Series| distribution(engine, streams.of(of));
     let execution_ns = distribution(Series::Execution);
     let interval = streams.of(Series::Interval);
     let (period_ns, release_jitter_ns) = match period(state, interval) {
@@ -273,6 +273,13 @@ fn thread(engine: &Engine<'_>, names: &mut Names, index: usize, seen: f64) -> Th
     }
 }
 
+/// The distribution of a stream, with the counts of its observations if they are wanted.
+fn distribution(engine: &Engine<'_>, stream: &Stream) -> Option<Distribution> {
+    let found = stream.distribution()?;
+    let observations = engine.options.observations.then(|| Box::new(stream.observations()));
+    Some(Distribution { observations, ..found })
+}
+
 /// The system calls of a thread, by number.
 fn called<'e>(
     engine: &'e Engine<'_>,
@@ -316,10 +323,10 @@ fn jitter(intervals: &Stream, period: u64) -> Option<u64> {
 }
 
 fn task(engine: &Engine<'_>, names: &mut Names, track: usize, task: &Task<'_>) -> TaskReport {
-    let execution_ns = task.execution.distribution();
+    let execution_ns = distribution(engine, &task.execution);
     let median = |stream: &Stream| stream.distribution().map(|found: Distribution| found.p50);
     let period_ns = task.given.or_else(|| median(&task.interval));
-    let latency_ns = task.latency.distribution();
+    let latency_ns = distribution(engine, &task.latency);
     let state = engine.threads.states.iter().rev().find(|state| state.tid == task.tid);
     TaskReport {
         name: task.name.to_owned(),
@@ -339,7 +346,7 @@ fn task(engine: &Engine<'_>, names: &mut Names, track: usize, task: &Task<'_>) -
         deadline_ns: median(&task.deadline),
         release_jitter_ns: latency_ns.as_ref().map(|latency| latency.max - latency.min),
         latency_ns,
-        response_ns: task.response.distribution(),
+        response_ns: distribution(engine, &task.response),
         lateness_max_ns: task.lateness_max,
         missed: task.missed,
         skipped: task.skipped,

@@ -54,7 +54,7 @@ enum Aim {
 
 pub(super) struct Engine<'r> {
     pub(super) recording: &'r Recording,
-    options: &'r Options,
+    pub(super) options: &'r Options,
     until: u64,
     aim: Aim,
     follower: Option<&'r mut (dyn Follow + 'r)>,

@@ -17,6 +17,8 @@ pub struct RecordedFigure {
     pub unit: &'static str,
     /// The mean with its interval.
     pub mean: Estimate,
+    /// Each value with its count, rising: of times, if the analysis was asked for observations.
+    pub values: Vec<(f64, u64)>,
 }
 
 /// The means of response, execution and latency of the jobs of each marked task and of the invocations of each thread,
@@ -67,7 +69,9 @@ fn times(kind: &str, label: &str, of: [&Option<Distribution>; 3]) -> Vec<Recorde
         let times = times.as_ref()?;
         let mean = times.mean_interval?;
         let mean = Estimate { samples: times.count, std: times.std, ..mean };
-        Some(RecordedFigure { name: format!("{kind}.{label}.{what}"), unit: "ns", mean })
+        let values = times.observations.iter().flat_map(|counts| counts.iter());
+        let values = values.map(|(value, count)| (value as f64, count)).collect();
+        Some(RecordedFigure { name: format!("{kind}.{label}.{what}"), unit: "ns", mean, values })
     };
     ["response", "execution", "latency"].into_iter().zip(of).filter_map(figure).collect()
 }
@@ -86,7 +90,9 @@ fn numbers(label: &str, track: &Track) -> Vec<RecordedFigure> {
         let means: Vec<f64> = blocks.filter_map(|of| Some(mean_and_std(of)?.0)).collect();
         let (_, std) = mean_and_std(&values)?;
         let mean = Estimate { samples: values.len() as u64, std, ..Estimate::of_mean(&means)? };
-        Some(RecordedFigure { name: format!("marks.{label}.{mark}"), unit: "1", mean })
+        let mut values: Vec<(f64, u64)> = values.into_iter().map(|value| (value, 1)).collect();
+        values.sort_unstable_by(|(a, _), (b, _)| a.total_cmp(b));
+        Some(RecordedFigure { name: format!("marks.{label}.{mark}"), unit: "1", mean, values })
     };
     found.into_iter().filter_map(figure).collect()
 }
@@ -102,6 +108,29 @@ mod tests {
     fn threads_of_one_name_have_their_numbers() {
         let named = [("a", 1), ("b", 2), ("a", 3)];
         assert_eq!(labels(named.into_iter()), ["a.1", "b", "a.3"]);
+    }
+
+    #[test]
+    fn times_have_all_observations_if_the_analysis_was_asked_for_them() {
+        use crate::sched::synthetic::{Task, run};
+        use crate::sched::{Options, analyze};
+        let task = Task {
+            name: "audio".into(),
+            tid: 7,
+            period_ns: 1_000_000,
+            execution_min_ns: 1_000,
+            execution_max_ns: 2_000,
+            ..Task::default()
+        };
+        let recording = run(&[task], 1_000_000_000, 1).0;
+        for observations in [false, true] {
+            let report = analyze(&recording, &Options { observations, ..Options::default() });
+            let found = figures(&recording, &report);
+            let execution = found.iter().find(|one| one.name == "threads.audio.execution").unwrap();
+            let count: u64 = execution.values.iter().map(|(_, count)| count).sum();
+            assert_eq!(count, if observations { execution.mean.samples } else { 0 });
+            assert!(execution.values.is_sorted_by(|a, b| a.0 < b.0));
+        }
     }
 
     #[test]

@@ -144,7 +144,9 @@ proptest! {
         for (task, truth) in tasks.iter().zip(&truth) {
             let wanted = Wanted { of: Of::Thread(task.tid), ..EVERYTHING };
             // Without a period, so that no two invocations are taken together.
-            let jobs = jobs(&recording, &Options { periods: vec![(Who::Tid(task.tid), Span::from_nanos(2))] }, &wanted);
+            let periods = vec![(Who::Tid(task.tid), Span::from_nanos(2))];
+            let options = Options { periods, ..Options::default() };
+            let jobs = jobs(&recording, &options, &wanted);
             for job in jobs.iter().filter(|job| job.complete) {
                 let delayed: u64 = job.delays.iter().map(|delay| delay.ns).sum();
                 prop_assert_eq!(job.execution_ns + delayed, job.response_ns());
@@ -318,7 +320,8 @@ fn a_period_that_is_given_makes_wake_ups_within_it_one_job() {
         story.wake(at + 700, 4, IDLE).switch(at + 700, IDLE, Left::Preempted, 4);
         story.switch(at + 1000, 4, Left::Sleeping, IDLE);
     }
-    let given = Options { periods: vec![(Who::Tid(4), Span::from_millis(10))] };
+    let given =
+        Options { periods: vec![(Who::Tid(4), Span::from_millis(10))], ..Options::default() };
     let report = analyze(&story.recording(), &given);
     let thread = of(&report, 4);
     assert_eq!((thread.invocations, thread.period_from), (10, Some(PeriodFrom::Given)));
@@ -347,6 +350,7 @@ fn a_period_that_is_given_makes_wake_ups_within_it_one_job() {
             (Who::Name("thread 4".into()), Span::from_micros(300)),
             (Who::Tid(4), Span::from_micros(300)),
         ],
+        ..Options::default()
     };
     let report = analyze(&story.recording(), &impossible);
     assert_eq!(report.missed_deadlines, of(&report, 4).missed);
@@ -742,7 +746,10 @@ fn the_tables_of_a_known_recording() {
         Task { execution_min_ns: 800 * US, ..task(13, 29, 10_000, 2400) },
     ];
     let (recording, _) = run(&tasks, 200 * MS, 1);
-    let options = Options { periods: vec![(Who::Name("task 13".into()), Span::from_micros(2850))] };
+    let options = Options {
+        periods: vec![(Who::Name("task 13".into()), Span::from_micros(2850))],
+        ..Options::default()
+    };
     let report = analyze(&recording, &options);
     let text: Vec<String> =
         tables::tables(&report).iter().map(hemiola_report::terminal::table).collect();

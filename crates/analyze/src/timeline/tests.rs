@@ -221,7 +221,8 @@ fn a_job_that_sleeps_within_the_first_half_of_its_period_stays_one() {
     let without = Timeline::build(&recording);
     assert_eq!(jobs::of(&without.rows[row(&without, 7)]).len(), 6);
     let periods = vec![(Who::Tid(7), Span::from_nanos(1_000))];
-    let (timeline, _) = Timeline::with_report(&recording, &Options { periods });
+    let (timeline, _) =
+        Timeline::with_report(&recording, &Options { periods, ..Options::default() });
     let found = jobs::of(&timeline.rows[row(&timeline, 7)]);
     let ends: Vec<(u64, u64)> = found.iter().map(|job| (job.release, job.finish)).collect();
     assert_eq!(ends, [(1_000, 1_360), (2_000, 2_360), (3_000, 3_360)]);

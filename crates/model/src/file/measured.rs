@@ -83,7 +83,7 @@ impl Measurements {
     /// The figures of a recording, for example `jobs.TASK.response`.
     #[must_use]
     pub fn of_recording(of: String, figures: Vec<RecordedFigure>) -> Self {
-        let figure = |RecordedFigure { name, unit, mean }: RecordedFigure| Measured {
+        let figure = |RecordedFigure { name, unit, mean, .. }: RecordedFigure| Measured {
             name,
             value: mean.value,
             unit: unit.into(),

@@ -317,7 +317,8 @@ impl Case {
         let (recording, truth) = synthetic::run(&self.tasks, self.length, self.seed);
         let period =
             |task: &synthetic::Task| (Who::Tid(task.tid), Span::from_nanos(task.period_ns as i64));
-        let options = Options { periods: self.tasks.iter().map(period).collect() };
+        let options =
+            Options { periods: self.tasks.iter().map(period).collect(), ..Options::default() };
         let mut compared = [0; 2];
         for (task, truth) in self.tasks.iter().zip(truth) {
             let of = Of::Thread(task.tid);
