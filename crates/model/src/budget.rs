@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use crate::chain::definitions::{Piece, allotment_name, made};
+use crate::chain::definitions::{Piece, allotment_name, beyond, chain_name, deadline_name, made};
+use crate::chain::limit::{Limit, Rest};
 use crate::chain::tree::Node;
 use crate::chain::{self, Expected, Margin, ROUNDING, TreeNode, ns};
 use crate::file::{Chain, Model, Observation};
@@ -19,19 +20,22 @@ pub struct BudgetLine {
     pub depth: usize,
     /// The number of places in the tree that the line covers.
     pub places: usize,
-    /// The allotted time, ns.
+    /// The allotted time at the best values of the figures in it, ns.
     pub allotted_ns: Option<f64>,
     /// The expected time.
     pub expected: Expected,
-    /// The measured time, ns: the first measurement in the file.
+    /// The longest measured time, ns: of recorded jobs the time that is kept with the required probability.
     pub measured_ns: Option<f64>,
     /// The rest of the allotment after the expected time.
     pub expected_margin: Option<Margin>,
-    /// The rest of the allotment, ns: after the measured time, or else after the time that is kept with the required
-    /// probability.
+    /// The rest of the allotment, ns: after the time that is kept with the required probability or, if it is longer,
+    /// the longest measured one.
     pub margin_ns: Option<f64>,
-    /// Whether the allotment is kept, by the measured time or else with the required probability.
+    /// Whether the allotment is kept: the worst of the prediction's verdict and those of the measured times, none of
+    /// which can make a predicted miss a success.
     pub verdict: Option<Verdict>,
+    /// The figures of which only the mean is known, if the allotment is kept by the mean.
+    pub means: Vec<String>,
 }
 
 /// Where a measured time lies in the predicted distribution.
@@ -113,7 +117,32 @@ pub(crate) fn pieces(chain: &Chain, nodes: &[Node]) -> Vec<Piece> {
             sum = Some(next);
         }
     }
+    for (value, name) in judged(chain, nodes) {
+        if let Some(index) = chain.budget.iter().position(|(of, _)| *of == name) {
+            let limit = allotment_name(&chain.name, index);
+            pieces.push(beyond(&value, &limit, &chain.work.at, Dimension::TIME));
+        }
+    }
     pieces
+}
+
+/// The value that an allotment limits, and the name that it is allotted to: each node that is called at one place, and
+/// the sums of the others.
+fn judged<'n>(chain: &Chain, nodes: &'n [Node]) -> Vec<(String, &'n str)> {
+    let scattered = scattered(chain, nodes);
+    let is_alone = |node: &&Node| !scattered.iter().any(|(name, _)| *name == node.name);
+    let alone = nodes.iter().filter(is_alone);
+    let alone = alone.map(|node| (node.total.clone(), node.name.as_str()));
+    let sum = |(index, (name, _)): (usize, &(&'n str, usize))| {
+        (sum_name(chain, nodes, index, name), *name)
+    };
+    alone.chain(scattered.iter().enumerate().map(sum)).collect()
+}
+
+/// The name of the total of all calls of a scattered operation.
+fn sum_name(chain: &Chain, nodes: &[Node], index: usize, name: &str) -> String {
+    let last = nodes.iter().rposition(|node| node.name == name);
+    part_name(&chain.name, index, last.expect("the name is one of theirs"))
 }
 
 /// The budget of a chain with the distribution `whole`, and its tree.
@@ -124,63 +153,68 @@ pub(crate) fn budget(
     nodes: &[Node],
     whole: &Predicted,
 ) -> (Budget, Vec<TreeNode>) {
-    let measured = |of: Option<&str>| {
-        let found = chain.observations.iter().find(|one| one.of.as_deref() == of);
-        found.map(|one| ns(one.value.value))
+    let measured = |of: Option<&str>| -> Vec<&Observation> {
+        chain.observations.iter().filter(|one| one.of.as_deref() == of).collect()
     };
-    let allotted = |name: &str| allotted(network, chain, name);
+    let allotted = |name: &str, value: &str| allotted(network, model, chain, name, value);
     let scattered = scattered(chain, nodes);
+    let is_apart = |name: &str| scattered.iter().any(|(one, _)| *one == name);
+    let limits: Vec<Option<Limit<'_>>> = nodes
+        .iter()
+        .map(|node| if is_apart(&node.name) { None } else { allotted(&node.name, &node.total) })
+        .collect();
     let totals: Vec<Predicted> = nodes
         .iter()
-        .map(|node| {
-            let allotted = allotted(&node.name);
-            let is_judged = allotted.is_some() || measured(Some(&node.name)).is_some();
-            chain::part(network, model, &node.total, is_judged, allotted, chain.probability)
+        .zip(&limits)
+        .map(|(node, limit)| {
+            let is_judged = limit.is_some() || !measured(Some(&node.name)).is_empty();
+            chain::part(network, model, &node.total, is_judged, limit.as_ref())
         })
         .collect();
     let tree = chain::tree(network, nodes, &totals);
     let of_chain = Part { name: &chain.name, depth: 0, places: 1, predicted: whole };
-    let mut lines =
-        vec![of_chain.line(deadline(network, chain), measured(None), chain.probability)];
-    let mut held = observed(chain, None, whole);
-    for (node, predicted) in nodes.iter().zip(&totals) {
+    let mut budget = Budget { lines: Vec::new(), held: Vec::new(), remarks: Vec::new() };
+    budget.add(&of_chain, deadline(network, model, chain).as_ref(), &measured(None));
+    for ((node, predicted), limit) in nodes.iter().zip(&totals).zip(&limits) {
         let name = node.name.as_str();
-        let apart = scattered.iter().any(|(one, _)| *one == name);
-        let (limit, reading) =
-            if apart { (None, None) } else { (allotted(name), measured(Some(name))) };
         let part = Part { name, depth: node.depth + 1, places: 1, predicted };
-        lines.push(part.line(limit, reading, chain.probability));
-        if !apart {
-            held.extend(observed(chain, Some(name), predicted));
-        }
+        let readings = if is_apart(name) { Vec::new() } else { measured(Some(name)) };
+        budget.add(&part, limit.as_ref(), &readings);
     }
-    for (index, (name, places)) in scattered.into_iter().enumerate() {
-        let last =
-            nodes.iter().rposition(|node| node.name == name).expect("the name is one of theirs");
-        let (limit, required) = (allotted(name), chain.probability);
-        let total = part_name(&chain.name, index, last);
-        let predicted = &chain::part(network, model, &total, true, limit, required);
-        let part = Part { name, depth: 1, places, predicted };
-        lines.push(part.line(limit, measured(Some(name)), required));
-        held.extend(observed(chain, Some(name), predicted));
+    for (index, (name, places)) in scattered.iter().enumerate() {
+        let total = sum_name(chain, nodes, index, name);
+        let limit = allotted(name, &total);
+        let predicted = &chain::part(network, model, &total, true, limit.as_ref());
+        let part = Part { name, depth: 1, places: *places, predicted };
+        budget.add(&part, limit.as_ref(), &measured(Some(name)));
     }
-    let remarks = remarks(chain, &lines, &tree);
-    (Budget { lines, held, remarks }, tree)
+    let remarks = remarks(chain, &budget.lines, &tree);
+    budget.remarks.extend(remarks);
+    (budget, tree)
 }
 
-/// Why every formula of a budget has a value.
-const CHECKED: &str = "the budget's formulas are in the network";
-
-/// The deadline of a chain, ns, at the nominal values of the figures in it.
-pub(crate) fn deadline(network: &Network, chain: &Chain) -> Option<f64> {
+/// The deadline of a chain.
+pub(crate) fn deadline<'n>(
+    network: &'n Network,
+    model: &'n Model,
+    chain: &Chain,
+) -> Option<Limit<'n>> {
     chain.deadline.as_ref()?;
-    Some(ns(network.nominal(&format!("chain.{}.deadline", chain.name)).expect(CHECKED)))
+    let names = [chain_name(&chain.name), deadline_name(&chain.name)];
+    Some(Limit::new(network, model, names, chain.probability, !chain.of_mean))
 }
 
-/// The time allotted to an operation in a chain, ns.
-fn allotted(network: &Network, chain: &Chain, name: &str) -> Option<f64> {
+/// The time allotted to an operation in a chain, whose time is the value of this name.
+fn allotted<'n>(
+    network: &'n Network,
+    model: &'n Model,
+    chain: &Chain,
+    name: &str,
+    value: &str,
+) -> Option<Limit<'n>> {
     let index = chain.budget.iter().position(|(of, _)| of == name)?;
-    Some(ns(network.nominal(&allotment_name(&chain.name, index)).expect(CHECKED)))
+    let names = [value.to_owned(), allotment_name(&chain.name, index)];
+    Some(Limit::new(network, model, names, chain.probability, !chain.of_mean))
 }
 
 /// A part of a chain with its distribution.
@@ -191,36 +225,59 @@ struct Part<'p> {
     predicted: &'p Predicted,
 }
 
+impl Budget {
+    /// Adds a part with its allotment and its measurements.
+    fn add(&mut self, part: &Part<'_>, limit: Option<&Limit<'_>>, measured: &[&Observation]) {
+        let rest = limit.map(|limit| limit.judge(part.predicted));
+        self.lines.push(part.line(limit, rest.as_ref(), measured));
+        let observed = |one: &&Observation| ObservedTime::of(one, part.name, part.predicted);
+        self.held.extend(measured.iter().map(observed));
+        let warnings = rest.into_iter().flat_map(|rest| rest.warnings);
+        self.remarks.extend(warnings.map(|text| format!("{} and its limit: {text}", part.name)));
+    }
+}
+
 impl Part<'_> {
-    fn line(&self, limit: Option<f64>, measured_ns: Option<f64>, required: f64) -> BudgetLine {
-        let expected_margin = limit.map(|limit| Margin::of(self.predicted, limit, required));
-        let (margin_ns, verdict) = match (limit, measured_ns, expected_margin) {
-            (Some(limit), Some(measured), _) => {
-                let is_kept = measured <= limit;
-                let verdict = if is_kept { Verdict::Kept } else { Verdict::Missed };
-                (Some(limit - measured), Some(verdict))
-            }
-            (_, _, Some(margin)) => (margin.margin_ns, Some(margin.verdict)),
-            (_, _, None) => (None, None),
-        };
+    fn line(
+        &self,
+        limit: Option<&Limit<'_>>,
+        rest: Option<&Rest>,
+        measured: &[&Observation],
+    ) -> BudgetLine {
+        let expected_margin = rest.map(Margin::of);
+        let mut verdict = expected_margin.map(|margin| margin.verdict);
+        let mut times: Vec<f64> = Vec::new();
+        let mut least = f64::INFINITY;
+        for observation in measured {
+            let Some(limit) = limit else {
+                times.push(observation.value.value);
+                continue;
+            };
+            let objection = limit.object(observation);
+            times.push(objection.time);
+            verdict = verdict.map(|verdict| verdict.worse(objection.verdict));
+            least = least.min(ns(objection.margin));
+        }
+        let margin_ns =
+            expected_margin.and_then(|margin| match (margin.margin_ns, margin.verdict) {
+                (Some(margin), _) => Some(margin.min(least)),
+                // No time is kept.
+                (None, Verdict::Missed) => None,
+                (None, _) => least.is_finite().then_some(least),
+            });
         BudgetLine {
             name: self.name.to_owned(),
             depth: self.depth,
             places: self.places,
-            allotted_ns: limit,
+            allotted_ns: limit.map(|limit| ns(limit.nominal())),
             expected: Expected::of_samples(self.predicted),
-            measured_ns,
+            measured_ns: times.into_iter().reduce(f64::max).map(ns),
+            margin_ns: margin_ns.filter(|_| verdict != Some(Verdict::Undecided)),
             expected_margin,
-            margin_ns,
             verdict,
+            means: rest.map_or_else(Vec::new, |rest| rest.means.clone()),
         }
     }
-}
-
-/// All measurements of an operation, or of the chain, against its distribution.
-fn observed(chain: &Chain, of: Option<&str>, predicted: &Predicted) -> Vec<ObservedTime> {
-    let own = chain.observations.iter().filter(|one| one.of.as_deref() == of);
-    own.map(|one| ObservedTime::of(one, of.unwrap_or(&chain.name), predicted)).collect()
 }
 
 impl ObservedTime {
@@ -228,14 +285,7 @@ impl ObservedTime {
         let value = observation.value.value;
         let expected = Expected::of_samples(predicted);
         let share_below = predicted.at_most(value * (1.0 + ROUNDING));
-        // The range of a repeated measurement, if known.
-        let (low, high) = match &observation.taken {
-            Some(taken) if taken.value > 0.0 => {
-                let scale = value / taken.value;
-                (taken.low * scale, taken.high * scale)
-            }
-            _ => (value, value),
-        };
+        let (low, high) = observation.interval();
         let range = [predicted.low() * (1.0 - ROUNDING), predicted.high() * (1.0 + ROUNDING)];
         let place = place([low, value, high], range);
         let factor = ns(value) / expected.mean_ns;
@@ -330,15 +380,26 @@ fn remarks(chain: &Chain, lines: &[BudgetLine], tree: &[TreeNode]) -> Vec<String
 
 /// The sentence about an allotment that is not kept, or not known to be.
 fn overrun(line: &BudgetLine, required: f64) -> Option<String> {
-    let allotted = line.allotted_ns.filter(|_| line.verdict != Some(Verdict::Kept))?;
-    if let (Some(Verdict::Undecided), Some(margin)) = (line.verdict, line.expected_margin) {
-        let name = &line.name;
-        let what = format!("{name} keeps its {}", time(allotted));
-        return Some(undecided(&what, margin.probability, required));
-    }
-    let text = match (line.measured_ns, line.expected_margin) {
-        (Some(measured), _) => format!("{} measured", time(measured)),
-        (None, Some(margin)) => {
+    let (verdict, name) = (line.verdict?, &line.name);
+    let (allotted, margin) = (time(line.allotted_ns?), line.expected_margin?);
+    let text = match (verdict, margin.verdict) {
+        (Verdict::Kept, _) => return None,
+        (Verdict::Undecided, _) if !line.means.is_empty() => format!(
+            "the mean is kept, but only the mean of {} is known; measure a recording with its jobs, leave out measured, or \
+             set of_mean if the limit is one of the mean",
+            line.means.join(", ")
+        ),
+        (Verdict::Undecided, Verdict::Kept) => {
+            "it is predicted to, but a measured time does not tell".to_owned()
+        }
+        (Verdict::Undecided, _) => {
+            return Some(undecided(
+                &format!("{name} keeps its {allotted}"),
+                margin.probability,
+                required,
+            ));
+        }
+        (Verdict::Missed, Verdict::Missed) => {
             let Chance { value, low, .. } = margin.probability;
             let keep = match value < required {
                 true => format!("{} of the samples keep it", percent(value)),
@@ -350,13 +411,21 @@ fn overrun(line: &BudgetLine, required: f64) -> Option<String> {
             };
             let needed = margin.margin_ns.map_or_else(
                 || "no time is kept".to_owned(),
-                |margin| format!("{} is kept", time(allotted - margin)),
+                |margin| format!("{} more is needed to keep it", time(-margin)),
             );
             format!("{keep}, and {needed} with {}", percent(required))
         }
-        (None, None) => return None,
+        (Verdict::Missed, _) => match line.measured_ns {
+            Some(measured) => format!("{} measured", time(measured)),
+            None => return None,
+        },
     };
-    Some(format!("{} takes more than its {}: {text}", line.name, time(allotted)))
+    Some(match verdict {
+        Verdict::Undecided => {
+            format!("whether each run of {name} keeps its {allotted} is undecided: {text}")
+        }
+        _ => format!("{name} takes more than its {allotted}: {text}"),
+    })
 }
 
 /// Nanoseconds as text with a unit.

@@ -11,12 +11,14 @@ mod amount;
 pub(crate) mod capacity;
 pub(crate) mod costs;
 pub(crate) mod definitions;
+pub(crate) mod limit;
 pub(crate) mod tree;
 
 pub use amount::{Amount, InputEffect, Judged};
 pub use capacity::{Capacity, Carrier};
 pub use costs::{OtherCost, OwnCost};
 
+use limit::{Limit, Rest};
 use tree::Node;
 
 /// Why a name of a chain has a value.
@@ -73,28 +75,25 @@ pub struct Margin {
     pub margin_ns: Option<f64>,
     /// Whether the limit is kept with the required probability.
     pub verdict: Verdict,
+    /// Whether the limit is kept by the mean, because only the mean is known of a figure. The verdict is then undecided
+    /// if the limit is one of each run.
+    pub mean_is_kept: bool,
 }
 
 /// The share of a time that rounding can change: a time that equals its limit keeps it.
 pub(crate) const ROUNDING: f64 = 1e-12;
 
 impl Margin {
-    /// Of a limit in ns.
-    pub(crate) fn of(predicted: &Predicted, limit_ns: f64, required: f64) -> Self {
-        let margin = limit_ns - ns(predicted.limit(required));
-        let verdict = predicted.verdict(rounded(limit_ns), required);
-        let is_told = margin.is_finite() && verdict != Verdict::Undecided;
+    /// Of a limit of time.
+    pub(crate) fn of(rest: &Rest) -> Self {
+        let is_told = rest.margin.is_finite() && rest.verdict != Verdict::Undecided;
         Self {
-            probability: predicted.at_most(rounded(limit_ns)),
-            margin_ns: is_told.then_some(margin),
-            verdict,
+            probability: rest.probability,
+            margin_ns: is_told.then(|| ns(rest.margin)),
+            verdict: rest.verdict,
+            mean_is_kept: !rest.means.is_empty(),
         }
     }
-}
-
-/// A limit in ns as seconds, with the error of rounding.
-fn rounded(limit_ns: f64) -> f64 {
-    limit_ns / 1e9 * (1.0 + ROUNDING)
 }
 
 /// The time that is kept with a probability, for any systematic offset.
@@ -238,7 +237,8 @@ pub struct TreeNode {
 /// deadline.
 pub(crate) fn cost(network: &Network, model: &Model, chain: &Chain) -> (Cost, Predicted) {
     let name = definitions::chain_name(&chain.name);
-    let is_short = is_short(budget::deadline(network, chain), chain.probability);
+    let deadline = budget::deadline(network, model, chain);
+    let is_short = |found: &Predicted| deadline.as_ref().is_some_and(|limit| limit.is_short(found));
     let found = network
         .propagate_until(&name, model.samples, model.seed, &is_short)
         .expect("the reader checked every name and the number of samples");
@@ -263,11 +263,6 @@ pub(crate) fn cost(network: &Network, model: &Model, chain: &Chain) -> (Cost, Pr
 /// Samples of a part of a chain; the chain itself has as many as the model states.
 const PART_SAMPLES: usize = 20_000;
 
-/// Whether there are too few samples to decide if a limit in ns is kept, if there is one.
-fn is_short(limit_ns: Option<f64>, required: f64) -> impl Fn(&Predicted) -> bool {
-    move |predicted| limit_ns.is_some_and(|limit| predicted.is_short(rounded(limit), required))
-}
-
 /// The distribution of a part of a chain, with enough samples for the verdict on its allotment. The samples are the
 /// first ones of the chain's.
 pub(crate) fn part(
@@ -275,11 +270,11 @@ pub(crate) fn part(
     model: &Model,
     name: &str,
     is_judged: bool,
-    allotted_ns: Option<f64>,
-    required: f64,
+    allotted: Option<&Limit<'_>>,
 ) -> Predicted {
     let samples = if is_judged { model.samples } else { model.samples.min(PART_SAMPLES) };
-    let found = network.predict_until(name, samples, model.seed, &is_short(allotted_ns, required));
+    let is_short = |found: &Predicted| allotted.is_some_and(|limit| limit.is_short(found));
+    let found = network.predict_until(name, samples, model.seed, &is_short);
     found.expect("the tree's formulas are in the network").0
 }
 

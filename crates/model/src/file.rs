@@ -20,7 +20,7 @@ mod measured;
 
 pub use figure::{constant, constant_of, input};
 pub use keys::{DistributionWord, TABLE};
-pub use measured::{Measured, MeasuredError, Measurements};
+pub use measured::{Jobs, Measured, MeasuredError, Measurements};
 
 /// Reads a model. A figure that names a measured one takes its value from `measurements` if they contain it, and
 /// otherwise keeps the value in the file.
@@ -264,6 +264,8 @@ pub struct Chain {
     pub budget: Vec<(String, Formula)>,
     /// The most that it may cost besides time, by the names of [`Model::costs`].
     pub limits: Vec<(String, Formula)>,
+    /// Whether deadline and allotments are limits of the mean of many runs, and not of each run.
+    pub of_mean: bool,
     /// How often it has to run in a time.
     pub demand: Option<Formula>,
     /// The measured times.
@@ -281,6 +283,19 @@ pub struct Observation {
     pub value: Quantity,
     /// The measurement it was taken from.
     pub taken: Option<Measured>,
+}
+
+impl Observation {
+    /// One unit of the measurement that it was taken from, in base units.
+    pub(crate) fn scale(&self) -> f64 {
+        self.taken.as_ref().map_or(1.0, |taken| taken.one)
+    }
+
+    /// The range of a repeat of the measurement, if known, and else the time itself.
+    pub(crate) fn interval(&self) -> (f64, f64) {
+        let one = (self.value.value, self.value.value);
+        self.taken.as_ref().map_or(one, |taken| (taken.low * taken.one, taken.high * taken.one))
+    }
 }
 
 /// A variation of the model.

@@ -348,7 +348,16 @@ pub fn analyze(model: &Model, measurements_of: Option<&str>) -> Summary {
 /// The verdicts of a chain that are not as they should be.
 fn failures(chain: &ChainSummary, model: &Model) -> Vec<String> {
     let lines = chain.budget.lines.iter().filter_map(|line| {
-        let outcome = not_kept(line.verdict?)?;
+        let outcome = match line.verdict? {
+            Verdict::Undecided if !line.means.is_empty() => {
+                let means = line.means.join(", ");
+                format!("is undecided: the mean is kept, but only the mean of {means} is known")
+            }
+            Verdict::Undecided if line.expected_margin?.verdict == Verdict::Kept => {
+                "is undecided: a measured time does not tell whether it is kept".to_owned()
+            }
+            verdict => not_kept(verdict)?.to_owned(),
+        };
         let limit = line.allotted_ns.map_or_else(String::new, budget::time);
         let what = if line.depth == 0 { "the deadline of" } else { "the budget of" };
         Some(format!("{}: {what} {} ({limit}) {outcome}", chain.name, line.name))
@@ -498,8 +507,8 @@ fn what_ifs(model: &Model, index: usize, own: &Cost, variants: &[Variant<'_>]) -
         let nodes = trees.get(index);
         let mean_ns = cost.monte_carlo.mean_ns;
         let before = what_if.after.map_or(own.monte_carlo.mean_ns, |at| found[at].cost.mean_ns);
-        let deadline = budget::deadline(network, chain);
-        let deadline = deadline.map(|limit| Margin::of(&predicted, limit, chain.probability));
+        let deadline = budget::deadline(network, model, chain);
+        let deadline = deadline.map(|limit| Margin::of(&limit.judge(&predicted)));
         // Curvature that the model itself has is not a problem of the variation.
         let new = |warning: &String| !own.warnings.contains(warning);
         found.push(WhatIfCost {
@@ -628,13 +637,22 @@ pub fn inputs(model: &Model) -> Vec<InputFigure> {
             name: figure.input.name.clone(),
             title: figure.title.clone(),
             value: model.units.show(nominal).to_string(),
-            range: range(&figure.input, &model.units),
+            range: measured_range(figure, &model.units),
             source: figure.source.word(),
             reason,
             taken_from: figure.taken.as_ref().map(|taken| taken.name.clone()),
         }
     };
     model.figures.iter().map(figure).collect()
+}
+
+/// The variation of a figure, in words, with what is known of a measured one.
+fn measured_range(figure: &crate::file::ModelFigure, units: &Units) -> String {
+    match &figure.taken {
+        Some(taken) if taken.jobs.is_some() => format!("{} recorded", taken.samples),
+        Some(_) => format!("{}, of the mean", range(&figure.input, units)),
+        None => range(&figure.input, units),
+    }
 }
 
 /// The variation of an input, in words.

@@ -59,6 +59,7 @@ pub use estimate::{Contribution, Estimate, Propagation};
 pub use network::{
     Definition, Network, NetworkError, PropagateError, SAMPLES_MAX, SAMPLES_MIN, SAMPLES_MORE,
 };
+pub(crate) use predicted::CONFIDENCE;
 pub use predicted::{Chance, Predicted, Samples, Verdict};
 
 #[cfg(test)]

@@ -41,7 +41,8 @@ fn recording(args: &Check, model: &Path) -> Result<ExitCode, Failure> {
         )));
     }
     let recording = recording::open(&args.path)?.recording;
-    let report = sched::analyze(&recording, &Options::default());
+    let options = Options { observations: true, ..Options::default() };
+    let report = sched::analyze(&recording, &options);
     let of = args.path.display().to_string();
     let mut found = Measurements::of_recording(of, sched::figures(&recording, &report));
     if let Some(machine) = &args.machine {

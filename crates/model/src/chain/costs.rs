@@ -2,10 +2,11 @@
 
 use serde::Serialize;
 
+use super::NETWORK;
 use super::amount::{Amount, InputEffect, Judged, effects};
 use super::definitions::{chain_name, cost_name, limit_name, own_cost_name};
+use super::limit::Limit;
 use super::tree::Node;
-use super::{NETWORK, ROUNDING};
 use crate::file::{Chain, CostKind, Model};
 use crate::uncertain::{Network, Predicted};
 use hemiola_quantity::Dimension;
@@ -53,18 +54,20 @@ pub(crate) fn costs(
     let cost = |kind: &CostKind| {
         let name = cost_name(&chain_name(&chain.name), &kind.name);
         let limit = chain.limits.iter().find(|(of, _)| *of == kind.name);
-        let limit =
-            limit.map(|(of, _)| network.nominal(&limit_name(&chain.name, of)).expect(NETWORK));
-        let rounded = |limit: f64| limit + limit.abs() * ROUNDING;
-        let is_short = |predicted: &Predicted| {
-            limit.is_some_and(|limit| predicted.is_short(rounded(limit), chain.probability))
-        };
+        let limit = limit.map(|(of, _)| {
+            let names = [name.clone(), limit_name(&chain.name, of)];
+            Limit::new(network, model, names, chain.probability, false)
+        });
+        let is_short =
+            |predicted: &Predicted| limit.as_ref().is_some_and(|limit| limit.is_short(predicted));
         let found = network.predict_until(&name, model.samples, model.seed, &is_short);
-        let (predicted, warnings) = found.expect(NETWORK);
+        let (predicted, mut warnings) = found.expect(NETWORK);
         let limit = limit.map(|limit| {
-            let margin = limit - predicted.limit(chain.probability);
-            let chance = predicted.at_most(rounded(limit));
-            Judged::of(limit, chance, margin, predicted.verdict(rounded(limit), chain.probability))
+            let rest = limit.judge(&predicted);
+            let new = rest.warnings.into_iter().filter(|one| !warnings.contains(one));
+            let new: Vec<String> = new.collect();
+            warnings.extend(new);
+            Judged::of(rest.limit, rest.probability, rest.margin, rest.verdict)
         });
         OtherCost {
             name: kind.name.clone(),

@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use super::ROUNDING;
 use crate::cache::{Cache, Format};
 use crate::expression::{Expression, Interval};
 use crate::file::{Call, Chain, Formula, Model, Resources, Target, WhatIf, Work};
@@ -86,8 +87,10 @@ pub(crate) fn definitions<'m>(
         limit_pieces(chain, model, &mut pieces);
         let written = |name: String, formula: &Formula| written(name, formula, Dimension::TIME);
         let name = &chain.name;
-        pieces
-            .extend(chain.deadline.as_ref().map(|f| written(format!("chain.{name}.deadline"), f)));
+        pieces.extend(chain.deadline.as_ref().map(|formula| written(deadline_name(name), formula)));
+        pieces.extend(chain.deadline.as_ref().map(|formula| {
+            beyond(&chain_name(name), &deadline_name(name), &formula.at, Dimension::TIME)
+        }));
         for (index, (_, formula)) in chain.budget.iter().enumerate() {
             pieces.push(written(allotment_name(name, index), formula));
         }
@@ -131,6 +134,22 @@ pub(crate) fn works<'m>(model: &'m Model, path: &[&'m WhatIf]) -> BTreeMap<&'m s
 /// The name of a chain in the network.
 pub(crate) fn chain_name(chain: &str) -> String {
     format!("chain.{chain}")
+}
+
+/// The name of a chain's deadline in the network.
+pub(crate) fn deadline_name(chain: &str) -> String {
+    format!("chain.{chain}.deadline")
+}
+
+/// The name of the part of a value that is beyond its limit.
+pub(crate) fn beyond_name(value: &str) -> String {
+    format!("{value}.beyond")
+}
+
+/// The value minus its limit: more than 0 if the limit is not kept, by more than the error of rounding.
+pub(crate) fn beyond(value: &str, limit: &str, at: &Range<usize>, of: Dimension) -> Piece {
+    let text = format!("{value} - {limit} - {ROUNDING} * abs({limit})");
+    made(beyond_name(value), &text, at, of)
 }
 
 /// The name of a chain's allotment in the network.
@@ -322,6 +341,9 @@ fn limit_pieces(chain: &Chain, model: &Model, pieces: &mut Vec<Piece>) {
         if let Some(kind) = model.costs.iter().find(|kind| kind.name == *name) {
             let piece = written(limit_name(&chain.name, name), formula, kind.dimension);
             pieces.push(Piece { may_be_negative: true, ..piece });
+            let value = cost_name(&chain_name(&chain.name), name);
+            let limit = limit_name(&chain.name, name);
+            pieces.push(beyond(&value, &limit, &formula.at, kind.dimension));
         }
     }
     let demand = chain.demand.as_ref();

@@ -91,6 +91,23 @@ fn word(verdict: Verdict) -> &'static str {
     }
 }
 
+/// The verdict of a margin.
+fn of_margin(margin: Option<&Margin>) -> String {
+    let mean_is_kept = margin.is_some_and(|margin| margin.mean_is_kept);
+    outcome(margin.map(|margin| margin.verdict), mean_is_kept)
+}
+
+/// A verdict on a time, with the part of it that is known if it is one of the mean.
+fn outcome(verdict: Option<Verdict>, mean_is_kept: bool) -> String {
+    match (verdict, mean_is_kept) {
+        (Some(Verdict::Kept), true) => "the mean is kept".to_owned(),
+        (Some(Verdict::Undecided), true) => {
+            format!("{}: the mean is kept", word(Verdict::Undecided))
+        }
+        (verdict, _) => verdict.map_or(NONE, word).to_owned(),
+    }
+}
+
 /// `"99.8 %"`: the share of the samples that keep a limit, with the range that systematic offsets and the number of
 /// samples leave open if that is wider than the digits shown.
 fn probability(margin: Option<&Margin>) -> String {
@@ -363,14 +380,14 @@ fn budget(chain: &ChainSummary) -> Table {
             optional(line.measured_ns),
             rest(line.margin_ns, line.verdict),
             probability(line.expected_margin.as_ref()),
-            line.verdict.map_or(NONE, word).to_owned(),
+            outcome(line.verdict, !line.means.is_empty()),
         ]
     };
     let heads = ["Part", "Allotted", "Mean", "95 %", "Measured", "Margin", "Kept with", "Verdict"];
     let rows = chain.budget.lines.iter().map(row).collect();
     Table::new(format!("Budget: {}", heading(chain)), heads, rows).with_prose(&[7]).with_note(format!(
-        "Each part includes its calls. The margin is the allotment minus the measured time, or, if nothing was measured, \
-         minus the time that is kept with {}. Kept with: the share of the samples that keep the allotment.",
+        "Each part includes its calls. The margin is the allotment minus the time that is kept with {} or, if it is longer, \
+         the longest measured time. Kept with: the share of the samples that keep the allotment.",
         percent(chain.probability)
     ))
 }
@@ -409,9 +426,7 @@ fn what_ifs(chain: &ChainSummary) -> Table {
     if chain.what_ifs.is_empty() {
         return Table::new("", ["What if"], Vec::new());
     }
-    let judged = |margin: Option<&Margin>| {
-        [probability(margin), margin.map_or(NONE, |margin| word(margin.verdict)).to_owned()]
-    };
+    let judged = |margin: Option<&Margin>| [probability(margin), of_margin(margin)];
     let own = &chain.cost.monte_carlo;
     let mut rows = vec![vec![
         "the model as it is".to_owned(),
@@ -447,14 +462,13 @@ fn what_ifs(chain: &ChainSummary) -> Table {
 fn swept(chain: &ChainSummary, sweep: &SweepCost) -> Table {
     let row = |step: &SweepStep| {
         let WhatIfCost { name, cost, factor, deadline, .. } = &step.cost;
-        let verdict = deadline.as_ref().map_or(NONE, |margin| word(margin.verdict));
         vec![
             name.clone(),
             time(cost.mean_ns),
             expected(cost),
             ratio(*factor),
             probability(deadline.as_ref()),
-            verdict.to_owned(),
+            of_margin(deadline.as_ref()),
         ]
     };
     let heads = [sweep.figure.as_str(), "Mean", "95 %", "Factor", "Kept with", "Deadline"];

@@ -267,6 +267,7 @@ impl Checker<'_> {
             probability: self.probability(&keys.probability),
             budget,
             limits: self.by_kind(&keys.limits),
+            of_mean: keys.of_mean.value(),
             demand: self.formula_of(&keys.demand),
             observations,
         }

@@ -7,7 +7,7 @@ use hemiola_diagnostic::{Problem, nearest};
 use hemiola_scenario::document::{At, Entry, FormulaText, Word};
 use hemiola_stats::NORMAL_975;
 
-use super::keys::{DistributionWord, FigureKeys};
+use super::keys::{DistributionWord, FigureKeys, READINGS_MAX};
 use super::{FigureSource, Measured, Measurements, ModelFigure};
 use crate::expression::{Expression, ExpressionError, Interval};
 use crate::uncertain::{Distribution, Input};
@@ -95,7 +95,7 @@ pub(super) fn measured(
         problems.push(Problem::new(name.at.clone(), message));
         return None;
     }
-    Some((value, found.clone()))
+    Some((value, Measured { one: Quantity::of(1.0, &unit).value, ..found.clone() }))
 }
 
 pub(super) fn figure(
@@ -140,15 +140,21 @@ pub(super) fn figure(
     })
 }
 
-/// The median and what a repeat of the measurement may find: the model counts with costs per operation that
-/// are means over many, not with single readings.
+/// The recorded jobs or, without them, the range of a repeat of the measurement. The latter is the uncertainty of a
+/// mean or a median over many operations, and says nothing about a single one.
 fn from_measurement(name: &str, value: Quantity, found: &Measured) -> Input {
-    let scale = if found.value == 0.0 { 0.0 } else { value.value / found.value };
-    let [low, high] = [found.low, found.high].map(|end| end * scale);
-    Input::exact(name, value)
-        .varying(Distribution::between(low, value.value, high))
-        .offset_within(found.systematic.abs() * scale)
-        .physical()
+    let input = Input::exact(name, value).offset_within(found.systematic.abs() * found.one);
+    let distribution = match &found.jobs {
+        Some(jobs) => {
+            let readings = jobs.readings(READINGS_MAX).into_iter();
+            Distribution::Samples(readings.map(|reading| reading * found.one).collect())
+        }
+        None => {
+            let [low, high] = [found.low, found.high].map(|end| end * found.one);
+            Distribution::between(low, value.value, high)
+        }
+    };
+    input.varying(distribution).physical()
 }
 
 /// The value stated in the file, if any; `earlier` are the figures that a mixture can name.

@@ -22,7 +22,7 @@ const COSTS_MAX: usize = 10;
 /// Values of a sweep. Each takes as many samples as the model itself.
 const STEPS_MAX: usize = 50;
 /// Readings of a figure.
-const READINGS_MAX: usize = 10_000;
+pub(super) const READINGS_MAX: usize = 10_000;
 /// Weights of requests to a cache.
 const WEIGHTS_MAX: usize = 10_000;
 
@@ -95,8 +95,9 @@ sections! {
         must reason: &'s str, Shape::Text, "Reason for this value.";
         may measured: &'s str, Shape::Text,
             "The name of the figure in the measurements of a machine or a recording. A measurement given by --machine replaces value \
-             and range by its median, the interval of a repeat as 95 % of a (split) normal distribution, and the \
-             systematic part of its calibration. A name that the measurements lack is reported.";
+             and range: a recording by the distribution of the jobs, and a machine by its median, the interval of a repeat \
+             as 95 % of a (split) normal distribution, and the systematic part of its calibration. A name that the \
+             measurements lack is reported.";
     }
 
     /// An item of `mixture`
@@ -147,7 +148,8 @@ sections! {
     pub(super) struct ChainKeys<'s> = "a chain" {
         may title: &'s str, Shape::Text, "One line for tables.";
         must calls: Vec<CallKeys<'s>>, Shape::Many(CallKeys::TABLE, CALLS_MAX), "The calls of the chain.";
-        may deadline: FormulaText, Shape::Formula, "Time within which the chain should end.";
+        may deadline: FormulaText, Shape::Formula,
+            "Time within which the chain should end. A figure in it counts with its range, as in budget and limits.";
         may budget: Named<'s, FormulaText>, Shape::NamedFormulas(OPERATIONS_MAX),
             "The most time of an operation in the chain, over all its calls.";
         may limits: Named<'s, FormulaText>, Shape::NamedFormulas(COSTS_MAX),
@@ -156,6 +158,8 @@ sections! {
             "How often the chain has to run in a time, such as \"150 req/s\"; needs an operation with a capacity.";
         may probability: FormulaText, Shape::Formula, else "97.5 %",
             "The probability with which deadline, budget, limits and demand must be kept, for any systematic offset.";
+        may of_mean: bool = false, Shape::Boolean,
+            "Whether deadline and budget limit the mean of many runs instead of each run.";
         may measured: Vec<ObservationKeys<'s>>, Shape::Many(ObservationKeys::TABLE, TABLES_MAX),
             "Measured times of the chain.";
     }

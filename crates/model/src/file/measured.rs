@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use hemiola_analyze::sched::RecordedFigure;
+use hemiola_stats::{Estimate, student_quantile};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -28,6 +29,57 @@ pub struct Measured {
     pub samples: u64,
     /// The circumstances of the measurement.
     pub circumstances: String,
+    /// One unit in base units, once the unit is known.
+    #[serde(skip)]
+    pub one: f64,
+    /// The single jobs; without them, only the mean or the median is known.
+    #[serde(skip)]
+    pub jobs: Option<Jobs>,
+}
+
+/// Recorded jobs, in the unit of their figure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Jobs {
+    /// Each value with its count, rising.
+    pub values: Vec<(f64, u64)>,
+    /// How many independent ones they are worth.
+    pub independent: u64,
+}
+
+impl Jobs {
+    /// The number of all jobs.
+    fn count(&self) -> u64 {
+        self.values.iter().map(|(_, count)| count).sum()
+    }
+
+    /// The share of jobs up to a value.
+    #[must_use]
+    pub fn share(&self, value: f64) -> f64 {
+        let below = self.values.iter().take_while(|(at, _)| *at <= value);
+        below.map(|(_, count)| count).sum::<u64>() as f64 / self.count() as f64
+    }
+
+    /// The value that this share of the jobs keeps.
+    #[must_use]
+    pub fn quantile(&self, share: f64) -> f64 {
+        let rank = (share * self.count() as f64).ceil() as u64;
+        let mut seen = 0;
+        let reached = self.values.iter().find(|(_, count)| {
+            seen += count;
+            seen >= rank
+        });
+        reached.or(self.values.last()).map_or(f64::NAN, |(value, _)| *value)
+    }
+
+    /// All values or, if there are more than `most`, so many of their quantiles, each the greatest of its part.
+    #[must_use]
+    pub fn readings(&self, most: usize) -> Vec<f64> {
+        if self.count() <= most as u64 {
+            let all = self.values.iter();
+            return all.flat_map(|(value, count)| (0..*count).map(|_| *value)).collect();
+        }
+        (1..=most).map(|part| self.quantile(part as f64 / most as f64)).collect()
+    }
 }
 
 /// Measured figures by name.
@@ -61,6 +113,8 @@ impl Measurements {
             systematic: figure.systematic,
             samples: figure.samples,
             circumstances: figure.circumstances.clone(),
+            one: 1.0,
+            jobs: None,
         };
         Self::new(machine.identity.cpu_model.clone(), machine.figures.iter().map(figure))
     }
@@ -83,7 +137,9 @@ impl Measurements {
     /// The figures of a recording, for example `jobs.TASK.response`.
     #[must_use]
     pub fn of_recording(of: String, figures: Vec<RecordedFigure>) -> Self {
-        let figure = |RecordedFigure { name, unit, mean, .. }: RecordedFigure| Measured {
+        let figure = |RecordedFigure { name, unit, mean, values }: RecordedFigure| Measured {
+            jobs: (!values.is_empty()).then(|| Jobs { values, independent: independent(&mean) }),
+            one: 1.0,
             name,
             value: mean.value,
             unit: unit.into(),
@@ -120,4 +176,13 @@ impl Measurements {
     pub fn get(&self, name: &str) -> Option<&Measured> {
         self.figures.get(name)
     }
+}
+
+/// How many independent jobs would have a mean with this interval: neighbours resemble each other.
+fn independent(mean: &Estimate) -> u64 {
+    let half = (mean.high - mean.low) / 2.0;
+    let factor = student_quantile(0.975, (mean.effective_samples - 1.0).max(1.0));
+    let worth = (factor * mean.std / half).powi(2);
+    // Jobs that are all equal have no interval.
+    if worth.is_finite() { (worth as u64).clamp(1, mean.samples) } else { mean.samples }
 }

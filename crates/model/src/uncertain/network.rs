@@ -214,6 +214,16 @@ impl Network {
         Ok(self.dimensions[self.find(name)?])
     }
 
+    /// The inputs that a value depends on, in their order.
+    ///
+    /// # Errors
+    /// See above.
+    pub(crate) fn inputs_of(&self, name: &str) -> Result<Vec<&Input>, PropagateError> {
+        let needed = self.needed(self.find(name)?);
+        let used = self.inputs.iter().zip(needed).filter(|(_, is_needed)| *is_needed);
+        Ok(used.map(|(input, _)| input).collect())
+    }
+
     /// The value at the nominal values of the inputs, in base units.
     ///
     /// # Errors

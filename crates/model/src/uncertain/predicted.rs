@@ -7,7 +7,7 @@ use crate::expression::Interval;
 
 /// The confidence of the range that a finite number of samples leaves open. A verdict that is decided at 95 % is wrong
 /// too often in a table of many.
-const CONFIDENCE: f64 = 0.999;
+pub(crate) const CONFIDENCE: f64 = 0.999;
 
 /// The distribution of a value as sorted samples. Samples without a valid value (a division by zero, a negative
 /// duration) count as beyond every limit.
@@ -39,6 +39,18 @@ pub enum Verdict {
     Missed,
     /// The samples do not tell.
     Undecided,
+}
+
+impl Verdict {
+    /// Of two verdicts on one limit the one that counts: missed before undecided before kept.
+    #[must_use]
+    pub fn worse(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Missed, _) | (_, Self::Missed) => Self::Missed,
+            (Self::Undecided, _) | (_, Self::Undecided) => Self::Undecided,
+            (Self::Kept, Self::Kept) => Self::Kept,
+        }
+    }
 }
 
 /// The distribution of a value over the stochastic parts, without systematic offsets and over all of them.

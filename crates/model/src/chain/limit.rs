@@ -1,0 +1,214 @@
+//! A limit of a chain: a deadline, an allotment or the most of a cost besides time, and the verdict on it.
+//!
+//! A limit that is uncertain is sampled with what it limits: a figure in both has one value in each sample, and one
+//! systematic offset. A figure of which only the mean is known says nothing about each run, so the verdict on a time is
+//! about the mean.
+
+use hemiola_stats::share_interval;
+
+use super::NETWORK;
+use super::definitions::beyond_name;
+use crate::file::{Jobs, Model, Observation};
+use crate::uncertain::{CONFIDENCE, Chance, Distribution, Input, Network, Predicted, Verdict};
+
+use super::ROUNDING;
+
+/// A limit in a network.
+pub(crate) struct Limit<'n> {
+    network: &'n Network,
+    model: &'n Model,
+    /// The name of the limited value.
+    value: String,
+    /// The name of the limit.
+    name: String,
+    /// The probability with which it must be kept.
+    required: f64,
+    /// Whether it limits each run, and not the mean of many.
+    of_each: bool,
+}
+
+/// The rest of a limit, in base units.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Rest {
+    /// The limit at the nominal values of the figures in it.
+    pub(crate) limit: f64,
+    /// The probability of keeping it.
+    pub(crate) probability: Chance,
+    /// The rest with the required probability.
+    pub(crate) margin: f64,
+    pub(crate) verdict: Verdict,
+    /// The figures of which only the mean is known, if the limit is kept by the mean.
+    pub(crate) means: Vec<String>,
+    /// Warnings about the samples of an uncertain limit.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// The effect of a measured time on the verdict on a limit, in base units.
+pub(crate) struct Objection {
+    /// The time: of recorded jobs the one that is kept with the required probability.
+    pub(crate) time: f64,
+    /// The rest of the limit after this time.
+    pub(crate) margin: f64,
+    /// Kept if the time is no reason for another verdict.
+    pub(crate) verdict: Verdict,
+}
+
+impl<'n> Limit<'n> {
+    /// The limit of this name on the value of that name.
+    pub(crate) fn new(
+        network: &'n Network,
+        model: &'n Model,
+        [value, name]: [String; 2],
+        required: f64,
+        of_each: bool,
+    ) -> Self {
+        Self { network, model, value, name, required, of_each }
+    }
+
+    /// The limit at the nominal values of the figures in it.
+    pub(crate) fn nominal(&self) -> f64 {
+        self.network.nominal(&self.name).expect(NETWORK)
+    }
+
+    fn is_certain(&self) -> bool {
+        !self.network.inputs_of(&self.name).expect(NETWORK).iter().any(|input| input.is_uncertain())
+    }
+
+    /// The limit with the error of rounding.
+    fn rounded(&self) -> f64 {
+        let limit = self.nominal();
+        limit + limit.abs() * ROUNDING
+    }
+
+    /// Whether more samples of the limited value are needed. An uncertain limit has samples of its own.
+    pub(crate) fn is_short(&self, value: &Predicted) -> bool {
+        self.is_certain() && value.is_short(self.rounded(), self.required)
+    }
+
+    /// The rest of it, by the samples of the limited value or, if it is uncertain, of their difference.
+    pub(crate) fn judge(&self, value: &Predicted) -> Rest {
+        let (model, required) = (self.model, self.required);
+        let rest = if self.is_certain() {
+            Rest {
+                limit: self.nominal(),
+                probability: value.at_most(self.rounded()),
+                margin: self.nominal() - value.limit(required),
+                verdict: value.verdict(self.rounded(), required),
+                means: Vec::new(),
+                warnings: Vec::new(),
+            }
+        } else {
+            let is_short = |beyond: &Predicted| beyond.is_short(0.0, required);
+            let name = beyond_name(&self.value);
+            let found = self.network.predict_until(&name, model.samples, model.seed, &is_short);
+            let (beyond, warnings) = found.expect(NETWORK);
+            Rest {
+                limit: self.nominal(),
+                probability: beyond.at_most(0.0),
+                margin: -beyond.limit(required),
+                verdict: beyond.verdict(0.0, required),
+                means: Vec::new(),
+                warnings,
+            }
+        };
+        self.by_evidence(rest)
+    }
+
+    /// The rest with the verdict that the measurements behind its figures allow.
+    fn by_evidence(&self, mut rest: Rest) -> Rest {
+        let evidence = self.evidence();
+        if let Some(jobs) = evidence.jobs {
+            let Chance { value, low, high } = rest.probability;
+            let of =
+                |share: f64| share_interval((share * jobs as f64).round() as u64, jobs, CONFIDENCE);
+            rest.probability =
+                Chance { value, low: of(low)[0].min(low), high: of(high)[1].max(high) };
+            rest.verdict = match rest.verdict {
+                Verdict::Kept if rest.probability.low < self.required => Verdict::Undecided,
+                Verdict::Missed if of(low)[1] >= self.required => Verdict::Undecided,
+                verdict => verdict,
+            };
+        }
+        if rest.verdict == Verdict::Kept {
+            rest.means = evidence.means;
+            if self.of_each && !rest.means.is_empty() {
+                rest.verdict = Verdict::Undecided;
+            }
+        }
+        rest
+    }
+
+    /// The measurements behind the figures of the limit and its value.
+    fn evidence(&self) -> Evidence {
+        let mut evidence = Evidence::default();
+        for name in [&self.value, &self.name] {
+            for input in self.network.inputs_of(name).expect(NETWORK) {
+                evidence.add(self.model, input);
+            }
+        }
+        evidence
+    }
+
+    /// The limit that holds with the required probability, for any systematic offset.
+    fn least(&self) -> f64 {
+        if self.is_certain() {
+            return self.nominal();
+        }
+        let Model { samples, seed, .. } = *self.model;
+        let found = self.network.predict(&self.name, samples, seed).expect(NETWORK);
+        found.quantiles([1.0 - self.required, self.required])[0]
+    }
+
+    /// The effect of a measured time on the verdict. A time that keeps the limit proves nothing.
+    pub(crate) fn object(&self, observation: &Observation) -> Objection {
+        let least = self.least();
+        let rounded = least + least.abs() * ROUNDING;
+        let (low, high) = observation.interval();
+        let jobs = observation.taken.as_ref().and_then(|taken| taken.jobs.as_ref());
+        let Some(jobs) = jobs else {
+            let time = observation.value.value;
+            let verdict = match (time > rounded, low.max(high) > rounded) {
+                (true, _) => Verdict::Missed,
+                (false, true) => Verdict::Undecided,
+                (false, false) => Verdict::Kept,
+            };
+            return Objection { time, margin: least - time, verdict };
+        };
+        let scale = observation.scale();
+        let time = jobs.quantile(self.required) * scale;
+        let share = if scale > 0.0 { jobs.share(rounded / scale) } else { 1.0 };
+        let count = (share * jobs.independent as f64).round() as u64;
+        let [_, most] = share_interval(count, jobs.independent, CONFIDENCE);
+        let verdict = match (share < self.required, most < self.required) {
+            (_, true) => Verdict::Missed,
+            (true, false) => Verdict::Undecided,
+            (false, false) => Verdict::Kept,
+        };
+        Objection { time, margin: least - time, verdict }
+    }
+}
+
+/// The measurements behind some figures.
+#[derive(Default)]
+struct Evidence {
+    /// The figures of which only the mean is known.
+    means: Vec<String>,
+    /// The fewest recorded jobs behind a figure.
+    jobs: Option<u64>,
+}
+
+impl Evidence {
+    fn add(&mut self, model: &Model, input: &Input) {
+        let figure = model.figures.iter().find(|figure| figure.input.name == input.name);
+        match figure.and_then(|figure| figure.taken.as_ref()).map(|taken| taken.jobs.as_ref()) {
+            Some(Some(Jobs { independent, .. })) => {
+                self.jobs = Some(self.jobs.map_or(*independent, |jobs| jobs.min(*independent)));
+            }
+            Some(None) if !self.means.contains(&input.name) => self.means.push(input.name.clone()),
+            _ => {}
+        }
+        if let Distribution::Mixture(parts) = &input.distribution {
+            parts.iter().for_each(|(_, part)| self.add(model, part));
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! Limits with a range, and what measurements add to the verdict on them.
+
+use hemiola_analyze::sched::RecordedFigure;
+use hemiola_diagnostic::render;
+use hemiola_model::budget::BudgetLine;
+use hemiola_model::export::tables;
+use hemiola_model::file::{self, Measurements};
+use hemiola_model::summary::{Summary, analyze};
+use hemiola_model::uncertain::Verdict::{self, Kept, Missed, Undecided};
+use hemiola_stats::{Estimate, mean_and_std};
+use hemiola_units::Random;
+
+/// The results of a model with these measurements.
+#[track_caller]
+fn with(source: &str, measurements: Option<&Measurements>) -> Summary {
+    match file::read(source, measurements) {
+        Ok(model) => analyze(&model, measurements.map(|found| found.of.as_str())),
+        Err(problems) => panic!("{}", render(&problems, source, "model.toml")),
+    }
+}
+
+#[track_caller]
+fn model(source: &str) -> Summary {
+    with(source, None)
+}
+
+/// A figure with these keys.
+fn figure(name: &str, keys: &str) -> String {
+    format!("{name} = {{ {keys}, source = \"guess\", reason = \"r\" }}\n")
+}
+
+/// The first line of the budget of the first chain.
+fn line(summary: &Summary) -> &BudgetLine {
+    &summary.chains[0].budget.lines[0]
+}
+
+/// The share of pairs of independent normal values of which the first is at most the second.
+fn share(first: [f64; 2], second: [f64; 2]) -> f64 {
+    const PAIRS: u32 = 400_000;
+    let mut random = Random::from_seed(31);
+    let mut kept = 0;
+    for _ in 0..PAIRS {
+        let [a, b] = [first, second].map(|[mean, std]| (mean + std * random.normal()).max(0.0));
+        kept += u32::from(a <= b);
+    }
+    f64::from(kept) / f64::from(PAIRS)
+}
+
+#[test]
+fn an_uncertain_deadline_is_sampled_with_the_time() {
+    for (deadline, std) in [(300.0, 100.0), (300.0, 30.0), (220.0, 10.0)] {
+        let source = format!(
+            "title = \"t\"\n[figures]\n{}{}[chains.c]\ncalls = [{{ name = \"m\", cost = \"t\" }}]\ndeadline = \"d\"\n",
+            figure("t", "value = \"200 us\", stochastic = \"10 us\""),
+            figure("d", &format!("value = \"{deadline} us\", stochastic = \"{std} us\"")),
+        );
+        let summary = model(&source);
+        let margin = line(&summary).expected_margin.unwrap();
+        let expected = share([200.0, 10.0], [deadline, std]);
+        assert!((margin.probability.value - expected).abs() < 0.005, "{margin:?} {expected}");
+        let verdict = if expected < 0.975 { Missed } else { Kept };
+        assert_eq!(
+            (line(&summary).verdict, margin.verdict),
+            (Some(verdict), verdict),
+            "{deadline} {std}"
+        );
+        // The rest of the deadline with 97.5 % is a quantile of a normal difference.
+        let rest = deadline - 200.0 - 1.96 * (std * std + 100.0_f64).sqrt();
+        let found = line(&summary).margin_ns.unwrap() / 1e3;
+        // The deadline has no values below 0.
+        assert!((found - rest).abs() < 0.05 * std.max(10.0), "{found} {rest}");
+    }
+}
+
+#[test]
+fn an_offset_of_a_deadline_counts_at_its_worst() {
+    let source = |deadline: &str| {
+        format!(
+            "title = \"t\"\n[figures]\n{}{}[components.s.operations]\na = {{ cost = \"t\" }}\n\
+             [chains.c]\ncalls = [{{ to = \"s.a\" }}]\ndeadline = \"{deadline}\"\nbudget = {{ \"s.a\" = \"{deadline}\" }}\n\
+             [what_if.late.figures]\nt = \"6 ms\"\n",
+            figure("t", "value = \"5 ms\""),
+            figure("b", "value = \"6 ms\", stochastic = \"2 ms\", systematic = \"1 ms\""),
+        )
+    };
+    let summary = model(&source("b"));
+    // 69 % at the nominal deadline of 6 ms, and 50 % at 5 ms.
+    let part = &summary.chains[0].budget.lines[1];
+    for line in [line(&summary), part] {
+        let chance = line.expected_margin.unwrap().probability;
+        assert!(
+            (chance.value - 0.691).abs() < 0.01 && (chance.low - 0.5).abs() < 0.02,
+            "{chance:?}"
+        );
+        assert_eq!(line.verdict, Some(Missed));
+    }
+    let late = summary.chains[0].what_ifs[0].deadline.unwrap();
+    assert!((late.probability.value - 0.5).abs() < 0.01 && late.verdict == Missed, "{late:?}");
+    assert_eq!(summary.failures.len(), 2, "{:?}", summary.failures);
+    // A figure in the time and in its limit is the same value in both.
+    let summary = model(&source("2 * t"));
+    assert_eq!(line(&summary).expected_margin.unwrap().probability.low, 1.0);
+}
+
+#[test]
+fn a_time_and_its_limit_share_their_figures() {
+    let source = format!(
+        "title = \"t\"\n[figures]\n{}[chains.c]\ncalls = [{{ name = \"m\", cost = \"t + 1 ms\" }}]\n\
+         deadline = \"t + 1.5 ms\"\n",
+        figure("t", "value = \"5 ms\", stochastic = \"1 ms\", systematic = \"2 ms\""),
+    );
+    let summary = model(&source);
+    assert_eq!(line(&summary).verdict, Some(Kept));
+    assert!((line(&summary).margin_ns.unwrap() - 0.5e6).abs() < 1.0);
+}
+
+#[test]
+fn an_uncertain_limit_of_a_cost_is_sampled_with_the_cost() {
+    let source = format!(
+        "title = \"t\"\n[units]\nreq = {{ quantity = \"requests\" }}\nEUR = {{ quantity = \"money\" }}\n\
+         [costs]\nmoney = \"EUR/req\"\n[figures]\n{}{}[chains.c]\n\
+         calls = [{{ name = \"m\", costs.money = \"p\" }}]\nlimits.money = \"l\"\n",
+        figure("p", "value = \"1 EUR/req\", stochastic = \"0.01 EUR/req\""),
+        figure("l", "value = \"1.2 EUR/req\", stochastic = \"0.4 EUR/req\""),
+    );
+    let limit = model(&source).chains[0].costs[0].limit.unwrap();
+    let expected = share([1.0, 0.01], [1.2, 0.4]);
+    assert!((limit.probability.value - expected).abs() < 0.005, "{limit:?} {expected}");
+    assert_eq!(limit.verdict, Missed);
+}
+
+/// The verdict of a chain that takes from 1.5 to `high` µs, with these measured times.
+fn measured(high: &str, deadline: &str, times: &[&str]) -> (Verdict, f64, Option<f64>) {
+    let observations: String = times
+        .iter()
+        .map(|time| {
+            format!("[[chains.c.measured]]\ncircumstances = \"{time}\"\nvalue = \"{time}\"\n")
+        })
+        .collect();
+    let source = format!(
+        "title = \"t\"\n[figures]\n{}[chains.c]\ncalls = [{{ name = \"m\", cost = \"t\" }}]\n\
+         deadline = \"{deadline}\"\n{observations}",
+        figure("t", &format!("low = \"1.5 us\", high = \"{high}\"")),
+    );
+    let summary = model(&source);
+    let line = line(&summary);
+    assert_eq!(
+        summary.failures.iter().any(|text| text.contains("the deadline of")),
+        line.verdict != Some(Kept)
+    );
+    (line.verdict.unwrap(), line.margin_ns.unwrap(), line.measured_ns)
+}
+
+#[test]
+fn the_verdict_is_that_of_the_prediction_whatever_short_times_were_measured() {
+    // 5 % of the predicted times keep the deadline.
+    for times in [&["1.9 us", "10 us"][..], &["10 us", "1.9 us"], &["1.9 us"], &[]] {
+        assert_eq!(measured("11 us", "2 us", times).0, Missed, "{times:?}");
+    }
+    assert_eq!(
+        measured("11 us", "2 us", &["1.9 us", "10 us"]),
+        measured("11 us", "2 us", &["10 us", "1.9 us"])
+    );
+}
+
+#[test]
+fn of_measured_times_the_longest_counts_in_every_order() {
+    let times = ["1.9 us", "3 us", "2.5 us"];
+    for deadline in ["2.1 us", "2.7 us", "4 us"] {
+        let mut found = Vec::new();
+        for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+            found.push(measured("2 us", deadline, &order.map(|at| times[at])));
+        }
+        assert!(found.iter().all(|one| *one == found[0]), "{deadline}: {found:?}");
+        // The prediction alone keeps each of them; the longest time keeps only the last.
+        let expected = if deadline == "4 us" { Kept } else { Missed };
+        assert_eq!((found[0].0, found[0].2), (expected, Some(3e3)), "{deadline}");
+        assert_eq!(measured("2 us", deadline, &[]).0, Kept);
+        let limit: f64 = deadline.trim_end_matches(" us").parse().unwrap();
+        assert!((found[0].1 - (limit - 3.0) * 1e3).abs() < 1.0, "{found:?}");
+    }
+}
+
+/// Log-normal times of jobs with this median and spread, in µs.
+fn jobs(count: usize, median: f64, sigma: f64, seed: u64) -> Vec<f64> {
+    let mut random = Random::from_seed(seed);
+    (0..count).map(|_| median * (sigma * random.normal()).exp()).collect()
+}
+
+/// The measurements of a recording with these jobs, as its analysis gives them.
+fn recorded(jobs: &[f64]) -> Measurements {
+    let mut sorted = jobs.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let (mean, std) = mean_and_std(jobs).unwrap();
+    let estimate = Estimate::of_mean(jobs).unwrap();
+    let figure = RecordedFigure {
+        name: "jobs.work.response".into(),
+        unit: "ns",
+        mean: Estimate {
+            value: mean * 1e3,
+            low: estimate.low * 1e3,
+            high: estimate.high * 1e3,
+            std: std * 1e3,
+            ..estimate
+        },
+        values: sorted.into_iter().map(|job| (job * 1e3, 1)).collect(),
+    };
+    Measurements::of_recording("a recording".into(), vec![figure])
+}
+
+/// The same measurements without the single jobs.
+fn means(jobs: &[f64]) -> Measurements {
+    let estimate = Estimate::of_mean(jobs).unwrap();
+    let text = format!(
+        r#"{{"title": "means", "figures": [{{"name": "jobs.work.response", "value": {}, "unit": "µs", "low": {}, "high": {},
+            "samples": {}, "circumstances": "here"}}]}}"#,
+        estimate.value,
+        estimate.low,
+        estimate.high,
+        jobs.len(),
+    );
+    Measurements::of_summary(&text).unwrap()
+}
+
+/// A chain of one measured step, with this deadline and these further keys.
+fn work(deadline: &str, keys: &str) -> String {
+    format!(
+        "title = \"t\"\n[figures]\n{}[chains.c]\ncalls = [{{ name = \"m\", cost = \"d\" }}]\n\
+         deadline = \"{deadline}\"\n{keys}\n",
+        figure(
+            "d",
+            "value = \"500 us\", shape = 2.0, distribution = \"weibull\", measured = \"jobs.work.response\""
+        ),
+    )
+}
+
+#[test]
+fn a_recorded_figure_is_the_distribution_of_its_jobs() {
+    let jobs = jobs(400, 450.0, 0.75, 3);
+    for deadline in [300.0, 700.0, 1500.0, 9000.0] {
+        let summary = with(&work(&format!("{deadline} us"), ""), Some(&recorded(&jobs)));
+        let kept = jobs.iter().filter(|job| **job <= deadline).count() as f64 / 400.0;
+        let margin = line(&summary).expected_margin.unwrap();
+        assert!((margin.probability.value - kept).abs() < 0.005, "{deadline}: {margin:?} {kept}");
+        // The range that 400 jobs leave open.
+        assert!(margin.probability.low <= kept && kept <= margin.probability.high);
+        assert!(kept == 0.0 || margin.probability.low < kept - 0.01, "{margin:?}");
+    }
+    assert_eq!(line(&with(&work("700 us", ""), Some(&recorded(&jobs)))).verdict, Some(Missed));
+    assert_eq!(line(&with(&work("9 ms", ""), Some(&recorded(&jobs)))).verdict, Some(Kept));
+}
+
+#[test]
+fn few_jobs_never_prove_that_a_deadline_is_kept() {
+    // The deadline is the 97 % quantile of the true distribution: it is missed.
+    let deadline = 450.0 * (0.75_f64 * 1.880_794).exp();
+    let mut wrong = 0;
+    for seed in 0..60 {
+        for count in [20, 60, 200] {
+            let jobs = jobs(count, 450.0, 0.75, 100 + seed);
+            let text =
+                work(&format!("{deadline} us"), "").replace("title", "samples = 2000\ntitle");
+            wrong += u32::from(line(&with(&text, Some(&recorded(&jobs)))).verdict == Some(Kept));
+        }
+    }
+    assert_eq!(wrong, 0);
+}
+
+#[test]
+fn a_mean_does_not_tell_about_single_runs() {
+    let jobs = jobs(400, 450.0, 0.75, 3);
+    let found = means(&jobs);
+    let summary = with(&work("700 us", ""), Some(&found));
+    let line_ = line(&summary);
+    assert_eq!((line_.verdict, line_.margin_ns), (Some(Undecided), None));
+    assert_eq!(line_.means, ["d"]);
+    let shown: Vec<String> =
+        tables::tables(&summary).into_iter().flat_map(|table| table.rows).flatten().collect();
+    assert!(shown.iter().any(|cell| cell == "undecided: the mean is kept"), "{shown:?}");
+    let text = summary.problems.join("\n");
+    assert!(text.contains("only the mean of d is known") && text.contains("of_mean"), "{text}");
+    assert_eq!(summary.failures.len(), 1, "{:?}", summary.failures);
+    assert!(summary.failures[0].contains("the mean is kept"), "{:?}", summary.failures);
+    // A mean that misses the deadline does not keep it, and a verdict on the mean is one.
+    assert_eq!(line(&with(&work("500 us", ""), Some(&found))).verdict, Some(Missed));
+    let of_mean = with(&work("700 us", "of_mean = true"), Some(&found));
+    assert_eq!((line(&of_mean).verdict, of_mean.failures.len()), (Some(Kept), 0));
+    let shown: Vec<String> =
+        tables::tables(&of_mean).into_iter().flat_map(|table| table.rows).flatten().collect();
+    assert!(shown.iter().any(|cell| cell == "the mean is kept"), "{shown:?}");
+    // Without measurements the file's distribution decides.
+    assert_eq!(line(&model(&work("700 us", ""))).verdict, Some(Missed));
+    // Part of a mixture, too.
+    let mixture = work("700 us", "").replace("cost = \"d\"", "cost = \"e\"").replace(
+        "[chains.c]",
+        "e = { mixture = [{ of = \"d\", share = 1 }], source = \"guess\", reason = \"r\" }\n[chains.c]",
+    );
+    assert_eq!(line(&with(&mixture, Some(&found))).verdict, Some(Undecided));
+}
+
+#[test]
+fn recorded_jobs_beyond_a_deadline_refute_a_prediction_that_keeps_it() {
+    let jobs = jobs(400, 450.0, 0.75, 3);
+    let source = |deadline: &str| {
+        format!(
+            "title = \"t\"\n[chains.c]\ncalls = [{{ name = \"m\", cost = \"600 us\" }}]\ndeadline = \"{deadline}\"\n\
+             measured = [{{ circumstances = \"jobs\", measured = \"jobs.work.response\" }}]\n"
+        )
+    };
+    // The mean is below 700 µs, but a fifth of the jobs are not.
+    let summary = with(&source("700 us"), Some(&recorded(&jobs)));
+    assert_eq!(
+        (line(&summary).expected_margin.unwrap().verdict, line(&summary).verdict),
+        (Kept, Some(Missed))
+    );
+    assert!(line(&summary).measured_ns.unwrap() > 1e6, "{:?}", line(&summary));
+    assert_eq!(line(&with(&source("9 ms"), Some(&recorded(&jobs)))).verdict, Some(Kept));
+}
