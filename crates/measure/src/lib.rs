@@ -27,7 +27,7 @@
 //! assert_eq!(found[1].name, "memory");
 //! ```
 //!
-//! A figure is the median of the medians of several blocks of readings taken at different times, with the interval
+//! A figure is the median of the readings of several blocks taken at different times, with the interval
 //! that contains a repeat in 95 of 100 cases. Consecutive readings are correlated, so one long block would give too
 //! narrow an interval. The statistics are those of `stats`, the readings those of `probe`.
 

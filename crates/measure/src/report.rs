@@ -53,7 +53,7 @@ fn all(figures: &[Figure]) -> Table {
     let heads =
         "Figure|Value|Repeat|Std|Systematic|p99|Subtracted|Readings|Circumstances".split('|');
     Table::new("All figures", heads, figures.iter().map(row).collect()).with_prose(&[8]).with_note(
-        "Value: the median of the medians of all blocks. Repeat: the interval that contains the next measurement's \
+        "Value: the median of all readings. Repeat: the interval that contains the next measurement's \
          value in 95 of 100 cases. Std: of single readings (stochastic). Systematic: the uncertainty of the subtracted \
          overhead, common to all readings.",
     )

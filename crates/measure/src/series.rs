@@ -3,7 +3,7 @@
 use hemiola_model::machine::Figure;
 use hemiola_probe::{Overhead, Readings, Unit};
 use hemiola_rt::sys::cpu;
-use hemiola_stats::{mean_and_std, median, quantile, repeat_interval_of_times, sorted};
+use hemiola_stats::{Covers, Estimate, mean_and_std, median, median_of_times, quantile, sorted};
 use hemiola_units::{Bytes, Granted, Policy, Span};
 
 /// Readings of one figure.
@@ -92,10 +92,15 @@ impl Series {
         }
     }
 
-    /// The figure of merit; `None` without readings.
+    /// The median of the readings; `None` with fewer than 2 blocks.
+    pub(crate) fn estimate(&self, covers: Covers) -> Option<Estimate> {
+        median_of_times(&self.blocks, covers)
+    }
+
+    /// The figure of merit; `None` with fewer than 2 blocks.
     #[must_use]
     pub fn figure(&self) -> Option<Figure> {
-        let estimate = repeat_interval_of_times(&self.blocks)?;
+        let estimate = self.estimate(Covers::Repeat)?;
         let overhead = self.overhead();
         let all = self.blocks.concat();
         Some(Figure {

@@ -63,7 +63,7 @@ pub struct LinkSummary {
 pub struct SummaryFigure {
     /// Its dotted name.
     pub name: String,
-    /// The median of the medians of the blocks.
+    /// The median of the readings.
     pub value: f64,
     /// `"ns"`, `"B/s"`, `"1/s"` or `"B"`.
     pub unit: String,

@@ -59,7 +59,7 @@ pub enum ChangeVerdict {
 pub enum Covers {
     /// The true value.
     Truth,
-    /// The value that the next measurement gives: [`repeat_interval`](crate::repeat_interval). It is wider by
+    /// The value that the next measurement gives: [`median_of_blocks`](crate::median_of_blocks). It is wider by
     /// that measurement's own noise.
     Repeat,
 }

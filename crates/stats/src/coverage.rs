@@ -2,7 +2,7 @@
 
 use hemiola_units::Random;
 
-use crate::{Estimate, repeat_interval};
+use crate::{Covers, Estimate, median_of_blocks};
 
 /// Enough that chance moves a share by half a percent only.
 const REPEATS: usize = 2000;
@@ -66,9 +66,9 @@ impl Shares {
         self.0.push((format!("{what}, {name}"), share));
     }
 
-    fn assert(&self) {
+    fn assert(&self, most: f64) {
         for (what, share) in &self.0 {
-            assert!((0.90..=0.98).contains(share), "{what}: {share}");
+            assert!((0.90..=most).contains(share), "{what}: {share}");
         }
     }
 }
@@ -80,7 +80,7 @@ fn intervals_of_repeats_hold_the_next_measurement() {
         for mut machine in machines() {
             let mut measure = || {
                 let blocks: Vec<Vec<f64>> = (0..blocks).map(|_| machine.block(40)).collect();
-                repeat_interval(&blocks).unwrap()
+                median_of_blocks(&blocks, Covers::Repeat).unwrap()
             };
             let mut before = measure();
             let mut held = 0;
@@ -92,7 +92,8 @@ fn intervals_of_repeats_hold_the_next_measurement() {
             shares.add(&format!("next median, {blocks} blocks"), machine.name, held);
         }
     }
-    shares.assert();
+    // Two intervals with 95 % each, of the blocks and of the order statistics, contain more together.
+    shares.assert(0.99);
 }
 
 #[test]
@@ -112,5 +113,5 @@ fn intervals_of_means_and_medians_hold_the_truth() {
         shares.add("mean of 400", machine.name, means);
         shares.add("median of 400", machine.name, medians);
     }
-    shares.assert();
+    shares.assert(0.98);
 }

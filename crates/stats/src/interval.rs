@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::dependence::effective_samples;
 use crate::distribution::student_quantile;
-use crate::spread::{mean_and_std, quantile};
+use crate::spread::{mean_and_std, median, quantile};
 use crate::value::{Value, finite, sorted};
 
 /// The confidence level of all intervals in the reports.
@@ -25,7 +25,7 @@ pub struct Estimate {
     /// Readings behind it.
     pub samples: u64,
     /// How many independent ones they are worth: readings for a mean or a quantile, blocks of
-    /// readings for [`repeat_interval`](crate::repeat_interval).
+    /// readings for [`median_of_blocks`](crate::median_of_blocks).
     pub effective_samples: f64,
     /// Standard deviation of single readings.
     pub std: f64,
@@ -70,7 +70,7 @@ impl Estimate {
     fn of_quantile<V: Value>(values: &[V], q: f64) -> Option<Self> {
         let finite = finite(values)?;
         let ordered = sorted(&finite);
-        let value = quantile(&ordered, q)?;
+        let value = if q == 0.5 { median(&ordered)? } else { quantile(&ordered, q)? };
         let below: Vec<i64> = finite.iter().map(|reading| i64::from(*reading <= value)).collect();
         let effective = effective_samples(&below);
         let n = finite.len();
@@ -109,7 +109,7 @@ pub fn quantile_interval<V: Value>(sorted: &[V], q: f64, level: f64) -> Option<[
 }
 
 /// The indices of the two order statistics of `n` observations, counted from 0.
-fn ranks(n: usize, q: f64, level: f64) -> Option<[usize; 2]> {
+pub(crate) fn ranks(n: usize, q: f64, level: f64) -> Option<[usize; 2]> {
     if n == 0 || q <= 0.0 || q >= 1.0 {
         return None;
     }

@@ -8,7 +8,7 @@
 //! | how is a set of observations distributed | [`Spread`], [`quantile`], [`median`], [`mean_and_std`], [`histogram`] |
 //! | how sure is a quantile of independent observations | [`quantile_interval`] |
 //! | how sure is a mean or median of readings in their order | [`Estimate::of_mean`], [`Estimate::of_median`] |
-//! | where will the next measurement's median lie | [`repeat_interval`] |
+//! | how sure is a median of readings in blocks, where will the next one lie | [`median_of_blocks`], [`median_of_times`] |
 //! | how do A and B differ that were read in turns, A B B A | [`paired_difference`] |
 //! | how do two sets differ that were not read in turns | [`Change`]; for many at once [`differing`] |
 //! | how likely may an event be that was never seen | [`bound_of_none`] |
@@ -20,7 +20,8 @@
 //! or infinite values and never guess. They drop no outlier; medians are not affected by a few.
 //!
 //! A quantile here is always one of the observations (nearest rank: Hyndman and Fan, "Sample
-//! Quantiles in Statistical Packages", 1996, definition 1), so a reported p99.9 was really observed.
+//! Quantiles in Statistical Packages", 1996, definition 1), so a reported p99.9 was really observed. A [`median`] of an
+//! even number is the mean of the two in the middle.
 
 #![forbid(unsafe_code)]
 
@@ -29,6 +30,8 @@ mod change;
 mod coverage;
 mod dependence;
 mod distribution;
+#[cfg(test)]
+mod few;
 pub mod growth;
 mod histogram;
 mod independent;
@@ -50,7 +53,7 @@ pub use interval::{Estimate, LEVEL, NORMAL_975, bound_of_none, quantile_interval
 pub use numbers::Numbers;
 pub use outlier::{OutlierClasses, outliers};
 pub use paired::paired_difference;
-pub use repeat::{in_blocks, repeat_interval, repeat_interval_of_times};
+pub use repeat::{in_blocks, median_of_blocks, median_of_times};
 pub use share::share_interval;
 pub use spread::{Spread, mean_and_std, median, quantile};
 pub use stream::{Bins, Distribution, Stream};

@@ -1,57 +1,110 @@
-//! The interval that contains the median of a repeat measurement.
+//! The median of readings taken in blocks, with the interval that contains the true median or that of a repeat.
 
 use std::f64::consts::FRAC_PI_2;
 
+use crate::change::Covers;
 use crate::distribution::student_quantile;
-use crate::interval::{Estimate, LEVEL};
+use crate::interval::{Estimate, LEVEL, ranks};
 use crate::spread::{mean_and_std, median};
 use crate::value::{Value, finite, sorted};
 
-/// The median of the medians of `blocks`, with the interval that contains the same figure of a repeat measurement of as
-/// many blocks, at about the confidence [`LEVEL`]. `None` below 2 blocks or when a reading is not finite. A block is a
-/// series of readings taken one after the other. Blocks are taken at different times and stand in that order; empty
-/// ones are ignored. Take at least ten blocks: with five, Student's factor alone makes the interval a quarter wider.
+/// The median of all readings of `blocks`, with the interval that contains what `covers` says, at about the confidence
+/// [`LEVEL`]. `None` below 2 blocks or when a reading is not finite. A block is a series of readings taken one after
+/// the other. Blocks are taken at different times and stand in that order; empty ones are ignored. Take at least ten
+/// blocks: with five, Student's factor alone makes the interval a quarter wider.
 ///
-/// Only the differences between blocks count, whatever causes them. Readings within a block share
-/// the state of the machine (its *mood* below), the clock's frequency and the place in memory, so thousands of them
-/// suggest an accuracy that the next run does not reproduce.
+/// Readings within a block share the state of the machine (its *mood* below), the clock's frequency and the place in
+/// memory, so thousands of them suggest an accuracy that the next run does not reproduce. Therefore the interval is at
+/// least as wide as the differences between blocks demand. Few readings, or readings of two kinds, have a median that
+/// these differences do not describe. Therefore the interval also reaches from one order statistic of all readings to
+/// another.
 ///
 /// # Method
-/// With k block medians, of which the standard deviation is s and the correlation with their neighbour ρ, the
-/// difference between this measurement's mean and a later one's has the variance 2 V σ², where V = (1 + 2 Σ (1 − h/k)
-/// ρʰ) / k is the variance of the mean of a first-order series of length k, and σ² = s² (1 − 1/k) / (1 − V) undoes what
-/// s misses of a mood that outlasts the measurement. The interval is Student's for k − 1 degrees of freedom, widened
-/// because a median varies more than the mean of normal values. Without correlation this is t s sqrt(2 / k), the
-/// prediction interval for a mean of k (Hahn and Meeker, "Statistical Intervals"); with correlated blocks it widens
-/// towards the interval for a single further block. The tests print how often the interval contains the repeat.
-pub fn repeat_interval<V: Value>(blocks: &[impl AsRef<[V]>]) -> Option<Estimate> {
+/// *Blocks.* With k block medians, of which the standard deviation is s and the correlation with their neighbour ρ, the
+/// mean of the block medians has the variance V σ², where V = (1 + 2 Σ (1 − h/k) ρʰ) / k is the variance of the mean of
+/// a first-order series of length k, and σ² = s² (1 − 1/k) / (1 − V) undoes what s misses of a mood that outlasts the
+/// measurement. A repeat has the same variance once more. The interval is Student's for k − 1 degrees of freedom, widened
+/// because a median varies more than the mean of normal values. Without correlation this is t s sqrt(2 / k) for a repeat,
+/// the prediction interval for a mean of k (Hahn and Meeker, "Statistical Intervals"); with correlated blocks it widens
+/// towards the interval for a single further block.
+///
+/// *Order statistics.* The number of readings below the true median is binomial, and the number below the median of as
+/// many further readings is negative hypergeometric, whatever the distribution (David and Nagaraja, "Order Statistics",
+/// sections 7.1 and 7.3). Fewer than 6 readings have no such interval; then it reaches from the least to the greatest.
+///
+/// The tests print how often the interval contains the truth and the repeat.
+pub fn median_of_blocks<V: Value>(blocks: &[impl AsRef<[V]>], covers: Covers) -> Option<Estimate> {
     let blocks: Vec<&[V]> =
         blocks.iter().map(AsRef::as_ref).filter(|block| !block.is_empty()).collect();
-    let readings = finite(&blocks.concat())?;
-    let medians: Vec<f64> =
-        blocks.iter().filter_map(|block| Some(median(block)?.to_f64())).collect();
+    let readings = sorted(&finite(&blocks.concat())?);
+    let medians: Vec<f64> = blocks.iter().filter_map(|block| median(block)).collect();
     if medians.len() < 2 {
         return None;
     }
     let k = medians.len() as f64;
-    let value = median(&medians)?;
+    let value = median(&readings)?;
     let (_, between) = mean_and_std(&medians)?;
-    let mean_share = variance_of_mean(correlation(&medians, mood(&blocks, between)), medians.len());
+    let mood = mood(&blocks, between);
+    let mean_share = variance_of_mean(correlation(&medians, mood), medians.len());
     let variance = between * between * (1.0 - 1.0 / k) / (1.0 - mean_share);
-    // The variance of the median of k normal values beside that of their mean, to 2 %.
-    let median_loss = k * FRAC_PI_2 / (k + FRAC_PI_2 - 1.0);
+    let n = readings.len() as f64;
+    // Moods make the median one of k values. The noise of block medians contains what the medians of that many readings
+    // lose, and the median of all readings loses little more.
+    let loss_by_noise = median_loss(n) / median_loss(n / k);
+    let median_loss = mood * median_loss(k) + (1.0 - mood) * loss_by_noise;
+    let measurements = match covers {
+        Covers::Truth => 1.0,
+        Covers::Repeat => 2.0,
+    };
     let half = student_quantile((1.0 + LEVEL) / 2.0, k - 1.0)
-        * (2.0 * mean_share * variance * median_loss).sqrt();
-    let [below, above] = neighbours(&sorted(&readings), value);
+        * (measurements * mean_share * variance * median_loss).sqrt();
+    let [below, above] = neighbours(&readings, value);
+    let rank = outer_rank(readings.len(), covers);
+    let (least, greatest) = (readings[rank], readings[readings.len() - 1 - rank]);
     let (_, std) = mean_and_std(&readings)?;
     Some(Estimate {
         value,
-        low: (value - half).min(below),
-        high: (value + half).max(above),
+        low: (value - half).min(below).min(least),
+        high: (value + half).max(above).max(greatest),
         samples: readings.len() as u64,
         effective_samples: 1.0 / mean_share,
         std,
     })
+}
+
+/// The variance of the median of `n` normal values beside that of their mean, to 2 %.
+fn median_loss(n: f64) -> f64 {
+    n * FRAC_PI_2 / (n + FRAC_PI_2 - 1.0)
+}
+
+/// How many of `n` readings in rising order are left out at either end so that the rest contains the median, or that
+/// of as many further readings.
+fn outer_rank(n: usize, covers: Covers) -> usize {
+    match covers {
+        Covers::Truth => ranks(n, 0.5, LEVEL).map_or(0, |[low, _]| low),
+        Covers::Repeat => rank_of_repeat(n),
+    }
+}
+
+/// The greatest rank (from 0) that the median of `n` further readings undercuts with a probability of at most half of
+/// what [`LEVEL`] leaves. For an even number, that is the mean of the probabilities of both middle readings.
+fn rank_of_repeat(n: usize) -> usize {
+    let middle = [n.div_ceil(2), n / 2 + 1];
+    // Of 2n readings in random order, i of the first set come before the j-th of the second with the probability
+    // C(i + j − 1, i) C(2n − i − j, n − i) / C(2n, n).
+    let mut logs = middle.map(|j| (0..j).map(|m| ((n - m) as f64 / (2 * n - m) as f64).ln()).sum());
+    let mut cumulated = 0.0;
+    for i in 0..n {
+        cumulated += logs.iter().map(|log: &f64| log.exp()).sum::<f64>() / 2.0;
+        if cumulated > (1.0 - LEVEL) / 2.0 {
+            return i.saturating_sub(1);
+        }
+        for (log, j) in logs.iter_mut().zip(middle) {
+            *log += ((i + j) as f64 / (i + 1) as f64).ln()
+                + ((n - i) as f64 / (2 * n - i - j) as f64).ln();
+        }
+    }
+    0
 }
 
 /// The most blocks that readings taken one after the other are divided into.
@@ -66,17 +119,19 @@ pub fn in_blocks<T>(readings: &[T]) -> Vec<&[T]> {
     (0..count).map(|block| &readings[end(block)..end(block + 1)]).collect()
 }
 
-/// [`repeat_interval`] on a logarithmic scale if all readings are positive: disturbances multiply times, and times
-/// are positive.
-pub fn repeat_interval_of_times(blocks: &[impl AsRef<[f64]>]) -> Option<Estimate> {
+/// [`median_of_blocks`] with an interval on a logarithmic scale if all readings are positive: disturbances multiply
+/// times, and times are positive.
+pub fn median_of_times(blocks: &[impl AsRef<[f64]>], covers: Covers) -> Option<Estimate> {
+    let plain = median_of_blocks(blocks, covers)?;
     if !blocks.iter().flat_map(|block| block.as_ref()).all(|reading| *reading > 0.0) {
-        return repeat_interval(blocks);
+        return Some(plain);
     }
     let logarithms = |block: &[f64]| block.iter().map(|reading| reading.ln()).collect();
     let logarithms: Vec<Vec<f64>> = blocks.iter().map(|of| logarithms(of.as_ref())).collect();
-    let estimate = repeat_interval(&logarithms)?;
-    let [value, low, high] = [estimate.value, estimate.low, estimate.high].map(f64::exp);
-    Some(Estimate { value, low, high, ..estimate })
+    let Estimate { low, high, effective_samples, .. } = median_of_blocks(&logarithms, covers)?;
+    // A logarithm and its inverse may miss the value by the last digit.
+    let (low, high) = (low.exp().min(plain.value), high.exp().max(plain.value));
+    Some(Estimate { low, high, effective_samples, ..plain })
 }
 
 /// The variance of the mean of `k` values as a share of the variance of one, when each is correlated by `r` with
@@ -121,7 +176,7 @@ const CORRELATION_MAX: f64 = 0.9;
 fn mood<V: Value>(blocks: &[&[V]], between: f64) -> f64 {
     let noise = |block: &&[V]| {
         let (first, second) = block.split_at(block.len() / 2);
-        let difference = median(second)?.to_f64() - median(first)?.to_f64();
+        let difference = median(second)? - median(first)?;
         Some(difference * difference / 4.0)
     };
     let noise: Vec<f64> = blocks.iter().filter_map(noise).collect();
@@ -149,16 +204,42 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_differences_between_blocks_count() {
-        // The same three readings around each block's level, however far apart.
-        let blocks = |within: f64| -> Vec<[f64; 3]> {
+    fn differences_within_blocks_do_not_count_beyond_the_order_statistics() {
+        // The same readings around each block's level, however far apart the outer ones.
+        let blocks = |within: f64| -> Vec<[f64; 7]> {
             let levels = [3.0, 1.0, 4.0, 2.0, 5.0];
-            levels.map(|level| [level - within, level, level + within]).to_vec()
+            let block = |level| [-within, 0.0, 0.0, 0.0, 0.0, 0.0, within].map(|of| level + of);
+            levels.map(block).to_vec()
         };
-        let (near, far) = (blocks(10.0), blocks(100.0));
-        let (near, far) = (repeat_interval(&near).unwrap(), repeat_interval(&far).unwrap());
+        let of = |within| median_of_blocks(&blocks(within), Covers::Repeat).unwrap();
+        let (near, far) = (of(10.0), of(100.0));
         assert_eq!((near.value, near.low, near.high), (far.value, far.low, far.high));
-        assert_eq!((near.value, near.samples), (3.0, 15));
+        assert_eq!((near.value, near.samples), (3.0, 35));
+    }
+
+    #[test]
+    fn the_rank_that_a_repeat_undercuts_is_the_exact_one() {
+        // All C(2n, n) orders of two sets, counted.
+        for n in [4, 5, 7, 8, 9] {
+            let undercuts = |rank: usize| -> f64 {
+                let (mut of, mut all) = (0.0, 0.0);
+                for order in (0u32..1 << (2 * n)).filter(|order| order.count_ones() == n as u32) {
+                    // Bits are the places of the second set; the place of the first set's reading of that rank.
+                    let places: Vec<usize> = (0..2 * n).filter(|at| order & 1 << at != 0).collect();
+                    let bound = (0..2 * n).filter(|at| order & 1 << at == 0).nth(rank).unwrap();
+                    let below = |middle: usize| f64::from(u8::from(places[middle] < bound));
+                    of += f64::midpoint(below((n - 1) / 2), below(n / 2));
+                    all += 1.0;
+                }
+                of / all
+            };
+            let rank = rank_of_repeat(n);
+            assert!(rank == 0 || undercuts(rank) <= 0.025, "{n}: {rank}");
+            assert!(undercuts(rank + 1) > 0.025, "{n}: {rank}");
+        }
+        // 1.96 × sqrt(n / 2) below the middle.
+        assert!(rank_of_repeat(100_000).abs_diff(50_000 - 438) <= 1);
+        assert!(rank_of_repeat(1_000_000).abs_diff(500_000 - 1386) <= 1);
     }
 
     #[test]
@@ -173,9 +254,9 @@ mod tests {
     #[test]
     fn the_interval_is_no_shorter_than_a_step_of_the_clock() {
         let blocks = [[20, 30, 30, 30, 40]; 6];
-        let estimate = repeat_interval(&blocks).unwrap();
+        let estimate = median_of_blocks(&blocks, Covers::Repeat).unwrap();
         assert_eq!((estimate.low, estimate.value, estimate.high), (20.0, 30.0, 40.0));
-        let constant = repeat_interval(&[[30; 5]; 6]).unwrap();
+        let constant = median_of_blocks(&[[30; 5]; 6], Covers::Repeat).unwrap();
         assert_eq!((constant.low, constant.high), (30.0, 30.0));
     }
 
@@ -192,10 +273,10 @@ mod tests {
 
     #[test]
     fn one_block_gives_no_interval() {
-        assert_eq!(repeat_interval(&[vec![1.0, 2.0, 3.0]]), None);
-        assert_eq!(repeat_interval(&[vec![1.0, 2.0], Vec::new()]), None);
-        assert_eq!(repeat_interval(&[vec![1.0], vec![f64::NAN]]), None);
-        assert_eq!(repeat_interval::<i64>(&[] as &[Vec<i64>]), None);
+        assert_eq!(median_of_blocks(&[vec![1.0, 2.0, 3.0]], Covers::Repeat), None);
+        assert_eq!(median_of_blocks(&[vec![1.0, 2.0], Vec::new()], Covers::Repeat), None);
+        assert_eq!(median_of_blocks(&[vec![1.0], vec![f64::NAN]], Covers::Repeat), None);
+        assert_eq!(median_of_blocks::<i64>(&[] as &[Vec<i64>], Covers::Repeat), None);
     }
 
     proptest! {
@@ -209,7 +290,8 @@ mod tests {
                 .iter()
                 .map(|block| block.iter().map(|reading| reading * scale + origin).collect())
                 .collect();
-            let (a, b) = (repeat_interval(&blocks).unwrap(), repeat_interval(&moved).unwrap());
+            let a = median_of_blocks(&blocks, Covers::Repeat).unwrap();
+            let b = median_of_blocks(&moved, Covers::Repeat).unwrap();
             prop_assert!(a.low <= a.value && a.value <= a.high);
             for (a, b) in [(a.low, b.low), (a.value, b.value), (a.high, b.high)] {
                 let expected = a * scale as f64 + origin as f64;

@@ -69,9 +69,13 @@ pub fn quantile<V: Value>(sorted: &[V], q: f64) -> Option<V> {
     sorted.get(rank.saturating_sub(1)).copied()
 }
 
-/// The median of values in any order, itself one of them; `None` without values.
-pub fn median<V: Value>(values: &[V]) -> Option<V> {
-    quantile(&sorted(values), 0.5)
+/// The median of values in any order: the middle one, or the mean of the two middle ones, because the lower of two
+/// alone would be too low on average. `None` without values.
+pub fn median<V: Value>(values: &[V]) -> Option<f64> {
+    let sorted = sorted(values);
+    let upper = sorted.get(sorted.len() / 2)?.to_f64();
+    let lower = sorted[(sorted.len() - 1) / 2].to_f64();
+    Some(f64::midpoint(lower, upper))
 }
 
 #[cfg(test)]
@@ -90,8 +94,8 @@ mod tests {
     }
 
     #[test]
-    fn a_median_needs_no_order_and_is_a_value() {
-        assert_eq!(median(&[9, 1, 5, 7]), Some(5));
+    fn a_median_needs_no_order_and_favours_neither_side() {
+        assert_eq!(median(&[9, 1, 5, 7]), Some(6.0));
         assert_eq!(median(&[0.3, 0.1, 0.2]), Some(0.2));
         assert_eq!(median::<f64>(&[]), None);
     }

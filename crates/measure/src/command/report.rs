@@ -27,7 +27,7 @@ fn times(Results { results }: &Results, in_turns: usize, floor: Bytes) -> Table 
         let repeat = result.interval().map(|of| between(of.low, of.high));
         vec![
             result.command.clone(),
-            seconds(result.middle()),
+            seconds(result.median),
             repeat.unwrap_or_else(|| NONE.into()),
             between(result.min, result.max),
             seconds(result.processor()),
@@ -48,7 +48,7 @@ fn times(Results { results }: &Results, in_turns: usize, floor: Bytes) -> Table 
 fn comparison(Results { results }: &Results, in_turns: usize, baseline: usize) -> Table {
     let base = &results[baseline];
     let mut others: Vec<usize> = (0..results.len()).filter(|index| *index != baseline).collect();
-    others.sort_by(|a, b| results[*a].middle().total_cmp(&results[*b].middle()));
+    others.sort_by(|a, b| results[*a].median.total_cmp(&results[*b].median));
     let row = |index: &usize| {
         let pair = *index < in_turns && baseline < in_turns;
         let factor = base.factor(&results[*index], pair);
@@ -87,7 +87,7 @@ fn remarks(result: &CommandResult) -> Vec<String> {
         let more = outliers.len().saturating_sub(LISTED_MAX);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let (runs, time) = (listed.join(", "), seconds(result.times[*longest]));
-        let far = ratio(result.times[*longest] / result.middle());
+        let far = ratio(result.times[*longest] / result.median);
         let (word, verb) = if outliers.len() == 1 { ("run", "stands") } else { ("runs", "stand") };
         let hint = if outliers == [0] { "; `--warmup 1` leaves a first run out" } else { "" };
         remarks.push(format!(
@@ -106,11 +106,6 @@ fn remarks(result: &CommandResult) -> Vec<String> {
 const LISTED_MAX: usize = 5;
 
 impl CommandResult {
-    /// The figure of its time, s: the median of the blocks, which its interval contains.
-    fn middle(&self) -> f64 {
-        self.interval().map_or(self.median, |interval| interval.value)
-    }
-
     /// The median processor time, s, or the mean where only that is known.
     fn processor(&self) -> f64 {
         median(&self.processor_times).unwrap_or(self.user + self.system)
@@ -186,7 +181,7 @@ mod tests {
         let mut times = around(0.1);
         times[0] = 0.4;
         let first = shown(vec![result("cold", &times)], 1, 0)[0].note.clone();
-        let expected = "`cold`: run 1 stands apart from the 11 others, up to 400 ms or 3.98 × the median; \
+        let expected = "`cold`: run 1 stands apart from the 11 others, up to 400 ms or 3.97 × the median; \
                         `--warmup 1` leaves a first run out.";
         assert_eq!(first, expected);
         times[7] = 0.5;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use hemiola_stats::{
-    Change, Covers, Difference, Estimate, in_blocks, mean_and_std, median, outliers,
-    paired_difference, repeat_interval_of_times, sorted,
+    Change, Covers, Difference, Estimate, in_blocks, mean_and_std, median, median_of_times,
+    outliers, paired_difference, sorted,
 };
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -120,9 +120,9 @@ fn of_runs(subject: &Subject, runs: &[Run]) -> CommandResult {
     }
 }
 
-/// The median of the blocks of times, with the interval of a repeat; `None` for one time.
+/// The median of the times, with the interval of a repeat; `None` for one time.
 fn interval_of(times: &[f64]) -> Option<Estimate> {
-    repeat_interval_of_times(&in_blocks(times))
+    median_of_times(&in_blocks(times), Covers::Repeat)
 }
 
 impl CommandResult {
@@ -186,12 +186,23 @@ mod tests {
         let result = result("a", [100.0, 300.0, 200.0, 400.0]);
         let figures =
             [result.mean, result.median, result.min, result.max, result.user, result.system];
-        for (figure, micros) in figures.into_iter().zip([250.0, 200.0, 100.0, 400.0, 125.0, 62.5]) {
+        for (figure, micros) in figures.into_iter().zip([250.0, 250.0, 100.0, 400.0, 125.0, 62.5]) {
             assert!((figure - micros * 1e-6).abs() < 1e-12, "{figure} {micros}");
         }
         assert!((result.stddev.unwrap() - 129.099e-6).abs() < 1e-9);
         assert!(result.low.unwrap() < result.median && result.median < result.high.unwrap());
         assert_eq!((result.times.len(), result.exit_codes.len()), (4, 4));
+    }
+
+    #[test]
+    fn the_median_of_two_kinds_of_runs_lies_between_them_and_in_the_interval() {
+        for count in [2, 6, 12, 20, 24] {
+            let result = result("a", (0..count).map(|run| [10.0, 30.0][run % 2]));
+            assert!((result.median - 20e-6).abs() < 1e-9, "{result:?}");
+            let repeat = result.interval().unwrap();
+            assert_eq!(repeat.value, result.median);
+            assert!(repeat.low < 10.001e-6 && repeat.high > 29.999e-6, "{count}: {repeat:?}");
+        }
     }
 
     #[test]

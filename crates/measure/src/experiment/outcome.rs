@@ -1,7 +1,7 @@
 //! The outcome of an experiment: the value with its uncertainty, its accuracy, and the verdict.
 
 use hemiola_model::machine::Figure;
-use hemiola_stats::{Estimate, median};
+use hemiola_stats::Covers;
 use serde::{Deserialize, Serialize};
 
 use super::propagated::{Propagated, factor};
@@ -50,10 +50,10 @@ pub struct CaseOutcome {
 /// A measured value with separate stochastic and systematic uncertainty.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
-    /// The mean of the medians of the blocks, with both parts of the interval.
+    /// The median of the readings, with both parts of the interval.
     #[serde(flatten)]
     pub range: Range,
-    /// Half the 95 % interval of the mean: the stochastic part, which shrinks with more blocks.
+    /// Half the 95 % interval of the median: the stochastic part, which shrinks with more blocks.
     pub stochastic: f64,
     /// The possible calibration error common to all readings, which does not shrink.
     pub systematic: f64,
@@ -116,19 +116,16 @@ pub struct SecondOutcome {
 
 /// The value so far; `None` while there are too few blocks.
 fn measured(series: &Series) -> Option<Measured> {
-    let medians: Vec<f64> = series.blocks.iter().filter_map(|block| median(block)).collect();
-    let estimate = Estimate::of_mean(&medians)?;
+    let estimate = series.estimate(Covers::Truth)?;
     let figure = series.figure()?;
-    let stochastic = (estimate.high - estimate.low) / 2.0;
-    // The systematic part adds linearly to the stochastic one.
-    let half = stochastic + figure.systematic;
     Some(Measured {
+        // The systematic part adds linearly to the stochastic one.
         range: Range {
             value: estimate.value,
-            low: estimate.value - half,
-            high: estimate.value + half,
+            low: estimate.low - figure.systematic,
+            high: estimate.high + figure.systematic,
         },
-        stochastic,
+        stochastic: (estimate.high - estimate.low) / 2.0,
         systematic: figure.systematic,
         overhead: figure.overhead,
         std: figure.std,
@@ -152,13 +149,9 @@ pub(super) enum More {
 /// The accuracy reached; `None` while more blocks may help and can be taken.
 pub(super) fn judge(series: &Series, accuracy: Accuracy, unit: &str, more: More) -> Option<Reach> {
     let Some(measured) = measured(series) else {
-        // Fully correlated blocks count as one; only more time or more readings end that.
+        // Fewer than two blocks have a finite reading, which `outcome` reports.
         let (needed, seconds) = (f64::NAN, f64::NAN);
-        return match more {
-            More::Possible => None,
-            More::TimeUp => Some(Reach::TimeLimit { needed, blocks: 0, seconds }),
-            More::Never => Some(Reach::TooFew { needed, readings: 0 }),
-        };
+        return (more != More::Possible).then_some(Reach::TimeLimit { needed, blocks: 0, seconds });
     };
     let needed = match accuracy {
         Accuracy::Relative(share) => share * measured.range.value.abs(),
@@ -195,10 +188,8 @@ pub(super) fn outcome(
 ) -> Result<CaseOutcome, ExperimentError> {
     let measured = measured(series).ok_or_else(|| ExperimentError::Figure {
         name: series.name.clone(),
-        reason: format!(
-            "its {} blocks are too correlated to give an interval; allow more time under \"within\"",
-            series.blocks.len()
-        ),
+        reason: "an interval takes finite readings in two blocks; allow more time under \"within\""
+            .into(),
     })?;
     let expected = Propagated::of(&case.expectation, experiment, figures)?;
     let base = factor(case.unit);

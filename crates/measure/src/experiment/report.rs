@@ -237,8 +237,8 @@ impl Report {
             self.pairs().map(row).collect(),
         )
         .with_note(
-            "Stochastic: half the 95 % interval of the mean; it shrinks with more blocks. Systematic: the uncertainty of \
-             the subtracted overhead, common to all readings; it does not shrink.",
+            "Measured: the median of all readings. Stochastic: half its 95 % interval, which shrinks with more blocks. \
+             Systematic: the uncertainty of the subtracted overhead, common to all readings; it does not shrink.",
         )
     }
 
@@ -363,24 +363,19 @@ fn accuracy_words(case: &Case, outcome: &CaseOutcome) -> String {
              more readings. Improve the calibration, use a longer batch, or require less accuracy",
             show(needed)
         ),
-        Reach::TimeLimit { needed, blocks, seconds } if needed.is_finite() => format!(
+        Reach::TimeLimit { needed, blocks, seconds } => format!(
             "{parts}. The ± {} needed was not reached in the time limit. At this noise it takes about {} blocks, {}: \
              allow that under \"within\", or reduce the noise",
             show(needed),
             count(blocks),
             wait(seconds)
         ),
-        Reach::TooFew { needed, readings } if needed.is_finite() => format!(
-            "{parts}. The ± {} needed was not reached. At this noise it takes about {} readings: record more of them",
+        Reach::TooFew { needed, readings } => format!(
+            "{parts}. The ± {} needed was not reached. At this noise it takes about {} readings, or more if there are two kinds of them: \
+             record more",
             show(needed),
             count(readings)
         ),
-        Reach::TooFew { .. } => {
-            format!("{parts}: the readings depend on each other too much for an interval")
-        }
-        Reach::TimeLimit { .. } => {
-            format!("{parts}: the time ran out before an interval was known")
-        }
     }
 }
 

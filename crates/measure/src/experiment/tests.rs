@@ -143,6 +143,34 @@ fn recorded_readings_are_all_used_and_say_how_many_would_suffice() {
 }
 
 #[test]
+fn readings_of_two_kinds_are_never_called_accurate() {
+    let text = own("readings = { file = \"times.csv\" }");
+    for count in [10, 12, 20, 21, 40, 200] {
+        let two = |n: u32| if n.is_multiple_of(2) { 10_000.0 } else { 30_000.0 } + f64::from(n % 7);
+        let case = measured_own(&text, (0..count).map(two).collect());
+        let Range { value, low, high } = case.measured.range;
+        assert!(low < 10_010.0 && high > 29_990.0, "{count}: {case:?}");
+        assert!(count % 2 == 1 || (value - 20_000.0).abs() < 10.0, "{count}: {value}");
+        assert!(matches!(case.accuracy, Reach::TooFew { .. }), "{count}: {case:?}");
+    }
+}
+
+#[test]
+fn a_case_and_its_figure_have_one_value() {
+    let experiment = read_text(&text(EXPECTATION, ACCURACY, "")).unwrap();
+    let mut source = machine(1100.0, 0.3);
+    let (catalogue, clock) = (source.catalogue(), source.clock.clone());
+    let stop = AtomicBool::new(false);
+    let outcome = run(&experiment, &catalogue, None, &mut source, &clock, &mut Silent, &stop);
+    let outcome = outcome.unwrap();
+    let figure = outcome.figures.iter().find(|figure| figure.name == "switch.warm").unwrap();
+    let Range { value, low, high } = outcome.cases[0].measured.range;
+    assert_eq!(value, figure.value);
+    // The next measurement's value adds its own noise.
+    assert!(high - low < figure.high - figure.low, "{figure:?}");
+}
+
+#[test]
 fn the_jobs_of_a_recording_are_readings() {
     let text = own("jobs = { recording = \"a.trace\", task = \"insert\" }");
     let experiment = read_text(&text).unwrap();

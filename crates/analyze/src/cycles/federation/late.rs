@@ -169,7 +169,7 @@ impl Scene<'_> {
             let counted = cycles.iter().enumerate().skip(self.first[federate]);
             let all: Vec<i64> =
                 counted.filter_map(|(index, cycle)| Some(pick(index, cycle)?.nanos())).collect();
-            Span::from_nanos(median(&all).unwrap_or(0))
+            Span::from_nanos(median(&all).unwrap_or(0.0).round() as i64)
         };
         Usual {
             whole: of(&|index, cycle| Some(cycle.finish()? - self.free(federate, index))),
