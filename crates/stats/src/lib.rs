@@ -8,7 +8,7 @@
 //! | how is a set of observations distributed | [`Spread`], [`quantile`], [`median`], [`mean_and_std`], [`histogram`] |
 //! | how sure is a quantile of independent observations | [`quantile_interval`] |
 //! | how sure is a mean or median of readings in their order | [`Estimate::of_mean`], [`Estimate::of_median`] |
-//! | how sure is a median of readings in blocks, where will the next one lie | [`median_of_blocks`], [`median_of_times`] |
+//! | how sure is a median of readings in blocks, where is the next one | [`median_of_blocks`], [`median_of_times`] |
 //! | how do A and B differ that were read in turns, A B B A | [`paired_difference`] |
 //! | how do two sets differ that were not read in turns | [`Change`]; for many at once [`differing`] |
 //! | how likely may an event be that was never seen | [`bound_of_none`] |

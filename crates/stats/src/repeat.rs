@@ -23,10 +23,10 @@ use crate::value::{Value, finite, sorted};
 /// *Blocks.* With k block medians, of which the standard deviation is s and the correlation with their neighbour ρ, the
 /// mean of the block medians has the variance V σ², where V = (1 + 2 Σ (1 − h/k) ρʰ) / k is the variance of the mean of
 /// a first-order series of length k, and σ² = s² (1 − 1/k) / (1 − V) undoes what s misses of a mood that outlasts the
-/// measurement. A repeat has the same variance once more. The interval is Student's for k − 1 degrees of freedom, widened
-/// because a median varies more than the mean of normal values. Without correlation this is t s sqrt(2 / k) for a repeat,
-/// the prediction interval for a mean of k (Hahn and Meeker, "Statistical Intervals"); with correlated blocks it widens
-/// towards the interval for a single further block.
+/// measurement. A repeat has the same variance once more. The interval is Student's for k − 1 degrees of freedom,
+/// widened because a median varies more than the mean of normal values. Without correlation this is t s sqrt(2 / k) for
+/// a repeat, the prediction interval for a mean of k (Hahn and Meeker, "Statistical Intervals"); with correlated blocks
+/// it widens towards the interval for a single further block.
 ///
 /// *Order statistics.* The number of readings below the true median is binomial, and the number below the median of as
 /// many further readings is negative hypergeometric, whatever the distribution (David and Nagaraja, "Order Statistics",

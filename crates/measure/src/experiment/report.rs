@@ -50,7 +50,7 @@ struct JsonReport<'r> {
     meanwhile: &'r Meanwhile,
     cases: &'r [CaseOutcome],
     figures: Vec<SummaryFigure>,
-    notes: &'r [String],
+    notes: Vec<String>,
 }
 
 impl Report {
@@ -85,7 +85,7 @@ impl Report {
             meanwhile: &self.meanwhile,
             cases: &self.outcome.cases,
             figures: self.outcome.figures.iter().map(figure).collect(),
-            notes: &self.outcome.notes,
+            notes: self.notes(),
         };
         hemiola_report::json::pretty(&data)
     }
@@ -117,14 +117,25 @@ impl Report {
         .render()
     }
 
-    /// Warnings: disagreements of the propagation methods, a busy machine, then the probes' notes.
+    /// Warnings: disagreements of the propagation methods, a busy machine, then the notes.
     fn problems(&self) -> Vec<String> {
         let warnings = self.pairs().flat_map(|(case, outcome)| {
             let name = &case.name;
             outcome.warnings.iter().map(move |text| format!("the expectation of {name}: {text}"))
         });
-        let notes = self.outcome.notes.iter().cloned();
-        warnings.chain(self.meanwhile.disturbance()).chain(notes).collect()
+        warnings.chain(self.meanwhile.disturbance()).chain(self.notes()).collect()
+    }
+
+    /// What restricts the results: an accuracy that was not reached, a case that is not decided, then the probes' notes.
+    fn notes(&self) -> Vec<String> {
+        let cases = self.pairs().flat_map(|(case, outcome)| {
+            let is_rough = !matches!(outcome.accuracy, Reach::Reached { .. });
+            let is_undecided = matches!(outcome.verdict, ExpectationVerdict::Undecided { .. });
+            let rough = is_rough.then(|| accuracy_words(case, outcome));
+            let undecided = is_undecided.then(|| verdict_words(case, outcome));
+            rough.into_iter().chain(undecided).map(|text| format!("{}: {text}", case.name))
+        });
+        cases.chain(self.outcome.notes.iter().cloned()).collect()
     }
 
     fn conditions(&self) -> Vec<(String, String)> {
@@ -385,10 +396,13 @@ fn verdict_words(case: &Case, outcome: &CaseOutcome) -> String {
     let side = |above: bool| if above { "above" } else { "below" };
     match outcome.verdict {
         ExpectationVerdict::Inside => format!("{measured}: inside the expected range, {expected}"),
-        ExpectationVerdict::Undecided { above } => format!(
-            "{measured}: {} the expected range, {expected}, by less than its own accuracy; undecided",
-            side(above)
-        ),
+        ExpectationVerdict::Undecided { below, above } => {
+            let sides = if below && above { "below and above" } else { side(above) };
+            let own = interval(outcome.measured.range.low, outcome.measured.range.high, case.unit);
+            format!(
+                "{measured}: undecided, its interval, {own}, reaches {sides} the expected range, {expected}"
+            )
+        }
         ExpectationVerdict::Outside { above, factor, factor_to_expected } => {
             let by = factor.map_or(String::new(), |factor| format!(" by {}", ratio(factor)));
             let whole = factor_to_expected.map_or(String::new(), |factor| {
@@ -455,7 +469,8 @@ fn causes(case: &Case, outcome: &CaseOutcome) -> Table {
             if cause.possible { "yes" } else { "no" }.into(),
         ]
     };
-    let differs = outcome.verdict != ExpectationVerdict::Inside;
+    let Range { low, high, .. } = outcome.expected;
+    let differs = !(low..=high).contains(&outcome.measured.range.value);
     let rows = if differs { outcome.causes.iter().map(row).collect() } else { Vec::new() };
     Table::new(
         format!("Candidate causes of the difference: {}", case.name),

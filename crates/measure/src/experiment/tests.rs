@@ -385,6 +385,38 @@ fn a_figure_that_cannot_be_measured_ends_the_experiment_with_the_reason() {
     assert!(matches!(error.unwrap_err(), ExperimentError::Interrupted));
 }
 
+/// The report of 20 recorded readings that reach from 1 to 25 µs, of which 10 to 30 µs are expected.
+fn wide() -> Report {
+    let text = own("readings = { file = \"times.csv\" }")
+        .replace("low = 1000", "low = 20000")
+        .replace("high = 3000", "high = 60000");
+    let experiment = read_text(&text).unwrap();
+    let mut machine = machine(1.0, 0.0);
+    let (catalogue, clock) = (machine.catalogue(), machine.clock.clone());
+    let readings = (0..20u32).map(|n| 1_000.0 + f64::from(n * 7 % 20) * 1_200.0).collect();
+    let recorded = BTreeMap::from([(experiment.cases[0].figure.clone(), readings)]);
+    let (mut runner, never) = (Slower(0), AtomicBool::new(false));
+    let mut source = Own::new(&experiment, &mut machine, &mut runner, &recorded);
+    let outcome =
+        run(&experiment, &catalogue, None, &mut source, &clock, &mut Silent, &never).unwrap();
+    let (conditions, meanwhile) = (conditions(), Meanwhile::default());
+    Report { experiment, outcome, started_unix_s: 0, conditions, meanwhile }
+}
+
+#[test]
+fn a_wide_interval_is_undecided_and_the_notes_of_the_json_say_so() {
+    let report = wide();
+    let data: serde_json::Value = serde_json::from_str(&report.json()).unwrap();
+    let verdict = &data["cases"][0]["verdict"];
+    assert_eq!((&verdict["is"], &verdict["below"]), (&"undecided".into(), &true.into()), "{data}");
+    let notes = data["notes"].to_string();
+    assert!(notes.contains("needed was not reached"), "{notes}");
+    assert!(notes.contains("undecided, its interval"), "{notes}");
+    assert!(report.text().contains("reaches below the expected range"), "{}", report.text());
+    // As documented, only a value outside fails the gate.
+    assert_eq!(report.failures(), Vec::<String>::new());
+}
+
 #[test]
 fn the_report_has_the_seven_steps_and_a_self_contained_page() {
     let mut source = machine(5000.0, 0.01);

@@ -21,11 +21,13 @@ pub struct Range {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "is")]
 pub enum ExpectationVerdict {
-    /// The value is inside the expected range.
+    /// The whole interval of the value is inside the expected range.
     Inside,
-    /// The value is outside, but its own interval overlaps the expected range: more accuracy would decide.
+    /// The interval is inside in part: more accuracy would decide.
     Undecided {
-        /// Whether the value is above the range.
+        /// Whether the interval reaches below the range.
+        below: bool,
+        /// Whether it reaches above the range.
         above: bool,
     },
     /// The whole interval is outside.
@@ -59,12 +61,12 @@ const FACTOR_MAX: f64 = 1e4;
 
 /// Compares a measured value with the expected range.
 pub(super) fn verdict(measured: Range, expected: Range) -> ExpectationVerdict {
-    if (expected.low..=expected.high).contains(&measured.value) {
+    let (below, above) = (measured.low < expected.low, measured.high > expected.high);
+    if !below && !above {
         return ExpectationVerdict::Inside;
     }
-    let above = measured.value > expected.high;
     if measured.low <= expected.high && measured.high >= expected.low {
-        return ExpectationVerdict::Undecided { above };
+        return ExpectationVerdict::Undecided { below, above };
     }
     let ratio = |numerator: f64, denominator: f64| {
         (numerator > 0.0 && denominator > 0.0).then(|| numerator / denominator)
@@ -151,16 +153,17 @@ mod tests {
     }
 
     #[test]
-    fn a_value_in_the_range_is_inside_and_an_overlapping_interval_undecided() {
-        assert_eq!(verdict(range(11.0, 5.0), range(10.0, 2.0)), ExpectationVerdict::Inside);
-        assert_eq!(
-            verdict(range(13.0, 2.0), range(10.0, 2.0)),
-            ExpectationVerdict::Undecided { above: true }
-        );
-        assert_eq!(
-            verdict(range(7.0, 2.0), range(10.0, 2.0)),
-            ExpectationVerdict::Undecided { above: false }
-        );
+    fn a_value_is_inside_only_with_its_whole_interval() {
+        let of = |value, half| verdict(range(value, half), range(10.0, 2.0));
+        let undecided = |below, above| ExpectationVerdict::Undecided { below, above };
+        assert_eq!(of(11.0, 1.0), ExpectationVerdict::Inside);
+        assert_eq!(of(10.0, 5.0), undecided(true, true));
+        assert_eq!(of(11.0, 2.0), undecided(false, true));
+        assert_eq!(of(13.0, 2.0), undecided(false, true));
+        assert_eq!(of(7.0, 2.0), undecided(true, false));
+        // 13.0 µs ± 12.3, expected from 10.5 to 29.5 µs.
+        let expected = Range { value: 20.0, low: 10.5, high: 29.5 };
+        assert_eq!(verdict(range(13.0, 12.3), expected), undecided(true, false));
     }
 
     #[test]
@@ -227,15 +230,21 @@ mod tests {
         }
 
         #[test]
-        fn a_verdict_is_inside_exactly_if_the_value_is(
+        fn a_verdict_is_certain_exactly_if_all_values_of_the_interval_have_it(
             value in -10f64..10.0,
             half in 0f64..5.0,
             low in -5f64..0.0,
             high in 0f64..5.0,
         ) {
             let expected = Range { value: (low + high) / 2.0, low, high };
-            let inside = verdict(range(value, half), expected) == ExpectationVerdict::Inside;
-            prop_assert_eq!(inside, low <= value && value <= high);
+            let found = verdict(range(value, half), expected);
+            let inside = (0..=100).map(|part| value + half * f64::from(part - 50) / 50.0);
+            let inside: Vec<bool> = inside.map(|value| low <= value && value <= high).collect();
+            let (all, any) = (inside.iter().all(|is| *is), inside.iter().any(|is| *is));
+            prop_assert_eq!(found == ExpectationVerdict::Inside, all);
+            let is_outside = matches!(found, ExpectationVerdict::Outside { .. });
+            // A range between two of these values touches the interval, too.
+            prop_assert!(!(is_outside && any) && (is_outside || any || high - low < half / 20.0));
         }
     }
 }
