@@ -116,14 +116,35 @@ impl Meanwhile {
         (disturbed > 0).then(|| format!("busy in {disturbed} of {of} blocks: {}", self.words()))
     }
 
+    /// Whether the kernel told nothing, or the measurement was too short.
+    #[must_use]
+    pub fn is_unknown(&self) -> bool {
+        self.others.is_empty()
+    }
+
+    /// Whether the machine was so much busier in one of two measurements that their figures are not comparable: by as
+    /// much in the mean as disturbs a block. `None` if that is unknown.
+    #[must_use]
+    pub fn differs_from(&self, other: &Self) -> Option<bool> {
+        let [(others, stolen), (other_others, other_stolen)] = [self.means()?, other.means()?];
+        Some(
+            self.cpus != other.cpus
+                || (others - other_others).abs() > BUSY
+                || (stolen - other_stolen).abs() > STOLEN,
+        )
+    }
+
+    /// In the mean of all blocks, the processors that others used and the share of the host.
+    fn means(&self) -> Option<(f64, f64)> {
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+        (!self.is_unknown()).then(|| (mean(&self.others), mean(&self.stolen)))
+    }
+
     /// What others did, in words.
     #[must_use]
     pub fn words(&self) -> String {
-        if self.others.is_empty() {
-            return "unknown".into();
-        }
+        let Some((mean, _)) = self.means() else { return "unknown".into() };
         let most = |values: &[f64]| values.iter().copied().fold(0.0, f64::max);
-        let mean = self.others.iter().sum::<f64>() / self.others.len() as f64;
         format!(
             "others used {mean:.2} of {} processors, at most {:.2} in a block; the host took at most {}",
             self.cpus,
@@ -209,6 +230,10 @@ mod tests {
         let expected = "busy in 2 of 10 blocks: others used 0.22 of 2 processors, at most 1.80 in a block; the host \
                         took at most 5.0 %";
         assert_eq!(busy.disturbance().unwrap(), expected);
+        assert_eq!((idle.differs_from(&busy), busy.differs_from(&busy)), (Some(true), Some(false)));
+        let stolen = Meanwhile::of(&[block(0.01, 0.02); 10], 2, Load::Idle);
+        assert_eq!(idle.differs_from(&stolen), Some(true));
+        assert_eq!(idle.differs_from(&Meanwhile::default()), None);
         let loaded = Meanwhile::of(&[block(0.5, 0.0); 10], 2, Load::BusyNeighbour);
         assert_eq!(loaded.disturbance(), None);
         assert_eq!(Meanwhile::default().words(), "unknown");

@@ -119,6 +119,12 @@ pub trait CommandRunner {
     /// # Errors
     /// See [`CommandError`].
     fn run(&mut self, subject: &Subject, when: &str) -> Result<Run, CommandError>;
+
+    /// Begins with the readings, after the warm-up runs.
+    fn begin(&mut self) {}
+
+    /// Ends a round of readings of all commands.
+    fn end_round(&mut self) {}
 }
 
 /// Runs all commands in turns. Odd rounds have the order of the first round, even rounds the reverse.
@@ -133,21 +139,23 @@ pub fn take(
     interrupted: &AtomicBool,
 ) -> Result<Vec<Vec<Run>>, CommandError> {
     let mut all = vec![Vec::new(); subjects.len()];
-    let mut once = |index: usize, when: &str| {
+    let once = |runner: &mut dyn CommandRunner, index: usize, when: &str| {
         let run = runner.run(&subjects[index], when);
         if interrupted.load(Ordering::Relaxed) { Err(CommandError::Interrupted) } else { run }
     };
     for round in 0..repetition.warm_up {
         for index in order(round, subjects.len()) {
-            once(index, &format!("in warm-up run {}", round + 1))?;
+            once(runner, index, &format!("in warm-up run {}", round + 1))?;
         }
     }
+    runner.begin();
     let (mut round, mut rounds) = (0, repetition.runs.unwrap_or(RUNS_MIN));
     while round < rounds {
         for index in order(round, subjects.len()) {
             progress.tick(f64::from(round) / f64::from(rounds), &subjects[index].name);
-            all[index].push(once(index, &format!("in run {}", round + 1))?);
+            all[index].push(once(runner, index, &format!("in run {}", round + 1))?);
         }
+        runner.end_round();
         round += 1;
         // The first round may be slower than all others.
         if round == 2 {
@@ -173,6 +181,10 @@ mod tests {
         ran: Vec<String>,
     }
 
+    /// What [`Foreseen`] calls the beginning of the readings and the end of a round.
+    const BEGIN: &str = "begin";
+    const END: &str = "end";
+
     impl CommandRunner for Foreseen {
         fn run(&mut self, subject: &Subject, _: &str) -> Result<Run, CommandError> {
             self.ran.push(subject.name.clone());
@@ -180,9 +192,23 @@ mod tests {
             let (user, system, memory_max) = (wall, Span::ZERO, Bytes(1));
             Ok(Run { wall, user, system, memory_max, exit_code: Some(0) })
         }
+
+        fn begin(&mut self) {
+            self.ran.push(BEGIN.into());
+        }
+
+        fn end_round(&mut self) {
+            self.ran.push(END.into());
+        }
     }
 
     fn ran(names: &[&str], warm_up: u32, runs: Option<u32>) -> Vec<String> {
+        let mut all = events(names, warm_up, runs);
+        all.retain(|event| ![BEGIN, END].contains(&event.as_str()));
+        all
+    }
+
+    fn events(names: &[&str], warm_up: u32, runs: Option<u32>) -> Vec<String> {
         let subject = |name: &&str| Subject {
             name: (*name).into(),
             words: vec![],
@@ -210,6 +236,12 @@ mod tests {
     }
 
     #[test]
+    fn the_work_of_others_is_counted_by_rounds_of_readings() {
+        let all = events(&["1", "2"], 1, Some(2));
+        assert_eq!(all, ["1", "2", BEGIN, "1", "2", END, "2", "1", END]);
+    }
+
+    #[test]
     fn each_command_gets_three_seconds_within_the_limits() {
         let count = |names: &[&str]| ran(names, 0, None).len() / names.len();
         assert_eq!(count(&["100"]), 30);
@@ -226,6 +258,6 @@ mod tests {
         let mut runner = Foreseen { ran: Vec::new() };
         let stop = AtomicBool::new(true);
         let taken = take(&[subject], repetition, &mut runner, &mut Silent, &stop);
-        assert!(matches!(taken, Err(CommandError::Interrupted)) && runner.ran.len() == 1);
+        assert!(matches!(taken, Err(CommandError::Interrupted)) && runner.ran == [BEGIN, "1"]);
     }
 }

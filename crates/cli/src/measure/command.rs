@@ -125,12 +125,10 @@ fn measured(args: &Commands, subjects: &[Subject]) -> Result<Results, Failure> {
     }
     let interrupted = interruption()?;
     let _alone = Alone::on_this_machine().map_err(Failure::failed)?;
-    let mut processes = Processes {
-        input: args.input.clone(),
-        shows_output: args.show_output,
-        ignores_failure: args.ignore_failure,
-        ..Processes::new(FAILURE_HINT, &interrupted)
-    };
+    let mut processes = Processes::new(FAILURE_HINT, &interrupted);
+    processes.input.clone_from(&args.input);
+    processes.shows_output = args.show_output;
+    processes.ignores_failure = args.ignore_failure;
     if let Some(shell) = &args.shell {
         processes.shell.clone_from(shell);
     }
@@ -145,7 +143,7 @@ fn measured(args: &Commands, subjects: &[Subject]) -> Result<Results, Failure> {
         }
         error => Failure::failed(error),
     })?;
-    Ok(Results::of(subjects, &runs))
+    Ok(Results::of(subjects, &runs, &processes.meanwhile()))
 }
 
 /// The number of the result that the others are compared with: the first unless another is named.

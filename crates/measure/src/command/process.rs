@@ -9,6 +9,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 use std::time::Duration;
 
+use hemiola_probe::Load;
 use hemiola_report::text::printable;
 use hemiola_rt::clock::{Clock, MonotonicClock};
 use hemiola_rt::sys::process::{PidFd, Signal};
@@ -16,6 +17,7 @@ use hemiola_rt::sys::usage::{ChildUsage, reap_child};
 use hemiola_units::{Instant, Span};
 
 use super::{CommandError, CommandRunner, Run, Subject};
+use crate::activity::{Meanwhile, Watch};
 
 /// How often an interruption is looked for while a command runs. The end of the command is seen at once.
 const LOOK: Span = Span::from_millis(100);
@@ -45,6 +47,7 @@ pub struct Processes<'i> {
     pub failure_hint: &'static str,
     /// Set by a signal: the command is ended.
     pub interrupted: &'i AtomicBool,
+    watch: Watch,
 }
 
 impl<'i> Processes<'i> {
@@ -58,7 +61,14 @@ impl<'i> Processes<'i> {
             ignores_failure: false,
             failure_hint,
             interrupted,
+            watch: Watch::start(),
         }
+    }
+
+    /// The work of others during the rounds so far.
+    #[must_use]
+    pub fn meanwhile(&self) -> Meanwhile {
+        self.watch.meanwhile(Load::Idle)
     }
 }
 
@@ -80,6 +90,15 @@ impl CommandRunner for Processes<'_> {
         }
         let ChildUsage { user, system, memory_max, status } = used;
         Ok(Run { wall, user, system, memory_max, exit_code: status.code() })
+    }
+
+    fn begin(&mut self) {
+        self.watch = Watch::start();
+    }
+
+    /// The children of this round have been waited for, so their processor time is not that of others.
+    fn end_round(&mut self) {
+        self.watch.end_block(Span::ZERO);
     }
 }
 

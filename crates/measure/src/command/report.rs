@@ -6,6 +6,7 @@ use hemiola_stats::{Difference, median};
 use hemiola_units::Bytes;
 
 use super::result::{CommandResult, Results};
+use crate::activity::Meanwhile;
 
 /// The results as tables: times and use, then the comparison with result number `baseline` if there is more than one.
 /// Of the results, the first `in_turns` ran in turns; the others were read from a file. Linux counts `floor` for a
@@ -40,6 +41,7 @@ fn times(Results { results }: &Results, in_turns: usize, floor: Bytes) -> Table 
         let first = &results[in_turns].command;
         notes.push(format!("From `{first}` on, the results were read from a file"));
     }
+    notes.extend(disturbances(results));
     notes.extend(results.iter().flat_map(remarks));
     let ending = if notes.is_empty() { "" } else { "." };
     Table::new("Commands", heads, rows.collect()).with_note(notes.join(". ") + ending)
@@ -52,19 +54,38 @@ fn comparison(Results { results }: &Results, in_turns: usize, baseline: usize) -
     let row = |index: &usize| {
         let pair = *index < in_turns && baseline < in_turns;
         let factor = base.factor(&results[*index], pair);
+        let is_comparable = !base.ran_under_other_conditions(&results[*index]);
         let [value, range, words] = match factor {
             None => [NONE.into(), NONE.into(), "cannot tell: too few runs".into()],
             Some(of) => [
                 ratio(of.value),
                 format!("{} … {}", ratio(of.low), ratio(of.high)),
-                verdict(of).to_owned(),
+                if is_comparable { verdict(of) } else { OTHER_CONDITIONS }.to_owned(),
             ],
         };
         vec![results[*index].command.clone(), value, range, words]
     };
     let title = format!("Compared with `{}`", base.command);
     let heads = ["Command", "Time", "Interval at 95 %", "Verdict"];
-    Table::new(title, heads, others.iter().map(row).collect()).with_prose(&[3])
+    let differ = |index: &&usize| base.ran_under_other_conditions(&results[**index]);
+    let apart: Vec<&usize> = others.iter().filter(differ).collect();
+    let mut notes: Vec<String> = apart.iter().map(|index| conditions(&results[**index])).collect();
+    if !notes.is_empty() {
+        notes.insert(0, conditions(base));
+    }
+    let ending = if notes.is_empty() { "" } else { "." };
+    Table::new(title, heads, others.iter().map(row).collect())
+        .with_prose(&[3])
+        .with_note(notes.join(". ") + ending)
+}
+
+/// The verdict on two times of which one was taken on a busier machine.
+const OTHER_CONDITIONS: &str = "cannot tell: the machine was not equally busy";
+
+/// The work of others during the runs of a command.
+fn conditions(result: &CommandResult) -> String {
+    let words = result.meanwhile.as_ref().map_or("unknown".into(), Meanwhile::words);
+    format!("During `{}`, {words}", result.command)
 }
 
 fn verdict(factor: Difference) -> &'static str {
@@ -73,6 +94,23 @@ fn verdict(factor: Difference) -> &'static str {
         of if of.high < 1.0 => "faster",
         _ => "within noise",
     }
+}
+
+/// The work of others that disturbed, a clause for the commands that ran in turns.
+fn disturbances(results: &[CommandResult]) -> Vec<String> {
+    let mut found: Vec<(&str, Vec<String>)> = Vec::new();
+    for result in results {
+        let Some(disturbance) = result.disturbance.as_deref() else { continue };
+        let name = format!("`{}`", result.command);
+        match found.iter_mut().find(|(known, _)| *known == disturbance) {
+            Some((_, names)) => names.push(name),
+            None => found.push((disturbance, vec![name])),
+        }
+    }
+    let words = |(disturbance, names): &(&str, Vec<String>)| {
+        format!("{}: the machine was {disturbance}", names.join(", "))
+    };
+    found.iter().map(words).collect()
 }
 
 /// What a reader must know about the readings of a command, a clause each.
@@ -131,6 +169,8 @@ fn between(low: f64, high: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::activity::Activity;
+    use hemiola_probe::Load;
 
     fn result(command: &str, times: &[f64]) -> CommandResult {
         let [min, max] =
@@ -190,6 +230,31 @@ mod tests {
         let note = shown(vec![failing], 1, 0)[0].note.clone();
         assert!(note.starts_with("`rough`: runs 1, 8 stand apart from the 10 others"), "{note}");
         assert!(note.ends_with("`rough` failed in 1 of 12 runs."), "{note}");
+    }
+
+    #[test]
+    fn times_of_a_busier_machine_are_not_compared() {
+        let of = |name: &str, time, others: f64| {
+            let meanwhile = Meanwhile::of(&[Activity { others, stolen: 0.0 }; 4], 2, Load::Idle);
+            let disturbance = meanwhile.disturbance();
+            CommandResult { meanwhile: Some(meanwhile), disturbance, ..result(name, &around(time)) }
+        };
+        let tables = shown(vec![of("busy", 0.36, 0.9), of("quiet", 0.08, 0.01)], 1, 0);
+        assert_eq!(tables[1].rows[0][3], OTHER_CONDITIONS);
+        let note = "During `busy`, others used 1.80 of 2 processors, at most 1.80 in a block; the host took at most \
+                    0.0 %. During `quiet`, others used 0.02 of 2 processors";
+        assert!(tables[1].note.starts_with(note), "{}", tables[1].note);
+        let note =
+            "`busy`: the machine was busy in 4 of 4 blocks: others used 1.80 of 2 processors";
+        assert!(tables[0].note.contains(note), "{}", tables[0].note);
+        let both = shown(vec![of("a", 0.1, 0.9), of("b", 0.1, 0.9)], 2, 0);
+        let note = "`a`, `b`: the machine was busy in 4 of 4 blocks";
+        assert!(both[0].note.starts_with(note), "{}", both[0].note);
+        // Equally busy, and unknown as in a file of hyperfine.
+        let tables =
+            shown(vec![of("a", 0.1, 0.9), of("b", 0.3, 0.9), result("c", &around(0.2))], 2, 0);
+        let words: Vec<&str> = tables[1].rows.iter().map(|row| row[3].as_str()).collect();
+        assert_eq!((words, tables[1].note.as_str()), (vec!["slower", "slower"], ""));
     }
 
     #[test]

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::{Run, Subject};
+use crate::activity::Meanwhile;
 
 /// The results of commands that were measured together; as JSON, what `hyperfine --export-json` writes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -58,6 +59,12 @@ pub struct CommandResult {
     /// Processor time of each run; not in hyperfine's files.
     #[serde(default)]
     pub processor_times: Vec<f64>,
+    /// The work of others during the runs; not in hyperfine's files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meanwhile: Option<Meanwhile>,
+    /// The same in words, if it disturbed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disturbance: Option<String>,
 }
 
 /// Why a text has no results of commands.
@@ -73,11 +80,16 @@ pub enum NotResults {
 }
 
 impl Results {
-    /// The results of `subjects` from their runs, in the order of [`take`](super::take).
+    /// The results of `subjects` from their runs, in the order of [`take`](super::take), with the work of others
+    /// meanwhile.
     #[must_use]
-    pub fn of(subjects: &[Subject], runs: &[Vec<Run>]) -> Self {
-        let results = subjects.iter().zip(runs).map(|(subject, runs)| of_runs(subject, runs));
-        Self { results: results.collect() }
+    pub fn of(subjects: &[Subject], runs: &[Vec<Run>], meanwhile: &Meanwhile) -> Self {
+        let result = |(subject, runs): (&Subject, &Vec<Run>)| CommandResult {
+            meanwhile: Some(meanwhile.clone()),
+            disturbance: meanwhile.disturbance(),
+            ..of_runs(subject, runs)
+        };
+        Self { results: subjects.iter().zip(runs).map(result).collect() }
     }
 
     /// Reads results that this program or hyperfine wrote.
@@ -128,6 +140,7 @@ fn interval_of(times: &[f64]) -> Option<Estimate> {
 impl CommandResult {
     /// The time of another command as a multiple of the time of this one, with its interval at 95 %: by pairs if they
     /// ran in turns, otherwise by the intervals of both. `None` if there are too few readings.
+        ..CommandResult::default()
     #[must_use]
     pub fn factor(&self, other: &Self, in_turns: bool) -> Option<Difference> {
         let paired = if in_turns { paired(&self.times, &other.times) } else { None };
@@ -141,6 +154,14 @@ impl CommandResult {
     #[must_use]
     pub fn interval(&self) -> Option<Estimate> {
         interval_of(&self.times)
+    }
+
+    /// Whether the machine was busier during the runs of one of both, so that their times are not comparable. Unknown
+    /// conditions count as the same.
+    #[must_use]
+    pub fn ran_under_other_conditions(&self, other: &Self) -> bool {
+        let both = self.meanwhile.as_ref().zip(other.meanwhile.as_ref());
+        both.and_then(|(a, b)| a.differs_from(b)) == Some(true)
     }
 
     /// The runs that stand apart, by number from 0.
