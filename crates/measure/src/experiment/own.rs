@@ -103,6 +103,14 @@ pub enum BadReadings {
         /// The text in the column.
         text: String,
     },
+    /// A reading is below 0, which no time, size or rate can be.
+    #[error("line {line} has {text}, but a time, a size or a rate is not below 0")]
+    Negative {
+        /// The line, from 1.
+        line: usize,
+        /// The text in the column.
+        text: String,
+    },
     /// There are too few readings for an interval.
     #[error("it has {0} readings; an interval takes at least {READINGS_MIN}")]
     Few(usize),
@@ -126,8 +134,14 @@ pub fn read_csv(text: &str, column: Option<&str>) -> Result<Vec<f64>, BadReading
     }
     let readings = lines.map(|(index, line)| {
         let cell = cells(line).nth(place).unwrap_or("");
-        let number = cell.parse().ok().filter(|number: &f64| number.is_finite());
-        number.ok_or_else(|| BadReadings::Number { line: index + 1, text: cell.into() })
+        let (line, text) = (index + 1, cell.to_owned());
+        match cell.parse::<f64>() {
+            Ok(number) if number < 0.0 && number.is_finite() => {
+                Err(BadReadings::Negative { line, text })
+            }
+            Ok(number) if number.is_finite() => Ok(number),
+            _ => Err(BadReadings::Number { line, text }),
+        }
     });
     let readings = readings.collect::<Result<Vec<f64>, _>>()?;
     enough(readings)
@@ -172,6 +186,10 @@ mod tests {
         assert_eq!(
             bad("a,b\n1,inf\n", Some("b")),
             "line 2 has `inf` where a finite number should be"
+        );
+        assert_eq!(
+            bad(&format!("t\n{}-5\n", "5\n".repeat(50)), None),
+            "line 52 has -5, but a time, a size or a rate is not below 0"
         );
         assert_eq!(bad("a,b\n1\n", Some("b")), "line 2 has `` where a finite number should be");
         assert_eq!(bad(&lines(9), None), "it has 9 readings; an interval takes at least 10");
