@@ -233,7 +233,10 @@ fn setting(cpu: Option<u16>, calibration: Calibration) -> Result<Setting, Failur
 /// Creates the requested folder, or one named by date and time, before anything is measured.
 fn folder(output: Option<&Path>, name: &str) -> Result<Folder, Failure> {
     if let Some(path) = output {
-        return Folder::create(path).map_err(Failure::failed);
+        return Folder::create(path).map_err(|error| match error {
+            FolderError::InUse(_) => Failure::bad_input(format!("error: {error}")),
+            error => Failure::failed(error),
+        });
     }
     loop {
         match Folder::create(&default_folder(name)) {

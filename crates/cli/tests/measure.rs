@@ -314,7 +314,7 @@ fn invalid_requests_are_refused_with_a_hint() {
     wrong(&["compare", broken, broken], "broken.toml:2:10", 2);
     fs::create_dir(machine.folder().join("full")).unwrap();
     machine.write("full/x", "x");
-    wrong(&["--quick", "--output", "full"], "the result folder full is not empty", 1);
+    wrong(&["--quick", "--output", "full"], "the result folder full is not empty", 2);
     wrong(&["--quick", "--output", "full/x/y"], "cannot be written", 1);
     wrong(&["experiment", "nowhere"], "nowhere cannot be read", 2);
 }
