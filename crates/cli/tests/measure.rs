@@ -244,6 +244,11 @@ fn commands_are_measured_in_turns_and_compared_with_a_baseline() {
         "measure",
         "command",
         "--runs",
+    let floor = first["memory_floor_byte"].as_u64().unwrap();
+    assert!(floor > 1 << 20 && first["meanwhile"]["cpus"].as_u64() > Some(0), "{first}");
+    // `sleep` has less memory than `hemiola`.
+    let row = ended.stdout.lines().find(|line| line.starts_with("sleep 0.01 ")).unwrap();
+    assert!(row.contains('≤'), "{row}");
         "12",
         "--import-json",
         "times.json",
@@ -265,6 +270,8 @@ fn a_command_that_cannot_be_measured_is_an_error_that_says_why() {
         let ended = machine.hemiola(&[&["measure", "command"], arguments].concat()).with_code(code);
         assert!(ended.stderr.contains(said), "{said} is missing from {}", ended.stderr);
         assert!(ended.stdout.is_empty(), "{}", ended.stdout);
+    let row = again.stdout.lines().find(|line| line.starts_with("sleep 0.01 ")).unwrap();
+    assert!(row.contains('≤'), "{row}");
     };
     wrong(&[], "there is nothing to measure\nhint: ", 2);
     wrong(&["ls | wc"], "needs a shell for `|`\nhint: add `--shell sh`", 2);

@@ -41,7 +41,7 @@ pub(super) fn command(args: &Commands) -> Result<ExitCode, Failure> {
     let in_turns = results.results.len();
     results.results.extend(imported.into_iter().flat_map(|read| read.results));
     let baseline = baseline(args.baseline.as_deref(), &results)?;
-    let tables = command::tables(&results, in_turns, baseline, memory_max());
+    let tables = command::tables(&results, in_turns, baseline);
     match args.export_json.as_deref() {
         Some(path) if path == Path::new("-") => print!("{}", pretty(&results)),
         path => {
@@ -143,7 +143,7 @@ fn measured(args: &Commands, subjects: &[Subject]) -> Result<Results, Failure> {
         }
         error => Failure::failed(error),
     })?;
-    Ok(Results::of(subjects, &runs, &processes.meanwhile()))
+    Ok(Results::of(subjects, &runs, &processes.meanwhile(), memory_max()))
 }
 
 /// The number of the result that the others are compared with: the first unless another is named.

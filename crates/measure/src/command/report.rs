@@ -3,28 +3,25 @@
 use hemiola_report::table::Table;
 use hemiola_report::text::{NONE, duration, ratio, size};
 use hemiola_stats::{Difference, median};
-use hemiola_units::Bytes;
 
 use super::result::{CommandResult, Results};
 use crate::activity::Meanwhile;
 
 /// The results as tables: times and use, then the comparison with result number `baseline` if there is more than one.
-/// Of the results, the first `in_turns` ran in turns; the others were read from a file. Linux counts `floor` for a
-/// command that has less memory.
+/// Of the results, the first `in_turns` ran in turns; the others were read from a file.
 #[must_use]
-pub fn tables(results: &Results, in_turns: usize, baseline: usize, floor: Bytes) -> Vec<Table> {
-    let mut tables = vec![times(results, in_turns, floor)];
+pub fn tables(results: &Results, in_turns: usize, baseline: usize) -> Vec<Table> {
+    let mut tables = vec![times(results, in_turns)];
     if results.results.len() > 1 {
         tables.push(comparison(results, in_turns, baseline));
     }
     tables
 }
 
-fn times(Results { results }: &Results, in_turns: usize, floor: Bytes) -> Table {
+fn times(Results { results }: &Results, in_turns: usize) -> Table {
     let heads =
         ["Command", "Time", "Repeat at 95 %", "Least … greatest", "Processor", "Memory", "Runs"];
-    let rows = results.iter().enumerate().map(|(index, result)| {
-        let floor = if index < in_turns { floor } else { Bytes(0) };
+    let rows = results.iter().map(|result| {
         let repeat = result.interval().map(|of| between(of.low, of.high));
         vec![
             result.command.clone(),
@@ -32,7 +29,7 @@ fn times(Results { results }: &Results, in_turns: usize, floor: Bytes) -> Table 
             repeat.unwrap_or_else(|| NONE.into()),
             between(result.min, result.max),
             seconds(result.processor()),
-            memory(result, floor),
+            memory(result),
             result.times.len().to_string(),
         ]
     });
@@ -150,11 +147,13 @@ impl CommandResult {
     }
 }
 
-fn memory(result: &CommandResult, floor: Bytes) -> String {
-    match result.memory_usage_byte.iter().max() {
-        None => NONE.into(),
-        Some(most) if *most <= floor.0 => format!("≤ {}", size(floor.0 as f64)),
-        Some(most) => size(*most as f64),
+/// The most memory of any run. Without a floor the file does not say how much the measuring program had, so the memory
+/// is a bound.
+fn memory(result: &CommandResult) -> String {
+    let Some(most) = result.memory_usage_byte.iter().copied().max() else { return NONE.into() };
+    match result.memory_floor_byte {
+        Some(floor) if most > floor => size(most as f64),
+        floor => format!("≤ {}", size(most.max(floor.unwrap_or(0)) as f64)),
     }
 }
 
@@ -193,7 +192,7 @@ mod tests {
     }
 
     fn shown(results: Vec<CommandResult>, in_turns: usize, baseline: usize) -> Vec<Table> {
-        tables(&Results { results }, in_turns, baseline, Bytes(2 << 20))
+        tables(&Results { results }, in_turns, baseline)
     }
 
     #[test]
@@ -259,17 +258,20 @@ mod tests {
 
     #[test]
     fn memory_below_that_of_the_measuring_program_is_a_bound() {
-        let memory = |bytes, index| {
-            let mut small = result("small", &around(0.1));
-            small.memory_usage_byte = vec![bytes];
-            let tables = shown(vec![result("other", &around(0.1)), small], index, 0);
-            tables[0].rows[1][5].clone()
+        let memory = |bytes: &[u64], memory_floor_byte, in_turns| {
+            let memory_usage_byte = bytes.to_vec();
+            let of = result("a", &around(0.1));
+            let of = CommandResult { memory_usage_byte, memory_floor_byte, ..of };
+            shown(vec![of], in_turns, 0)[0].rows[0][5].clone()
         };
-        assert_eq!([memory(2 << 20, 2), memory(3 << 20, 2)], ["≤ 2 MiB", "3 MiB"]);
-        // The one that wrote the file had another floor.
-        assert_eq!(memory(2 << 20, 1), "2 MiB");
-        let mut unknown = result("old", &around(0.1));
-        unknown.memory_usage_byte.clear();
-        assert_eq!(shown(vec![unknown], 0, 0)[0].rows[0][5], NONE);
+        let floor = Some(2 << 20);
+        // The bound is the same when it comes from a file.
+        for in_turns in [1, 0] {
+            assert_eq!(memory(&[1 << 20, 2 << 20], floor, in_turns), "≤ 2 MiB");
+            assert_eq!(memory(&[2 << 20, 3 << 20], floor, in_turns), "3 MiB");
+            assert_eq!(memory(&[], floor, in_turns), NONE);
+        }
+        // A file of hyperfine does not say how much memory hyperfine had.
+        assert_eq!(memory(&[2 << 20], None, 0), "≤ 2 MiB");
     }
 }

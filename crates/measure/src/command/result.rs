@@ -6,6 +6,7 @@ use hemiola_stats::{
     Change, Covers, Difference, Estimate, in_blocks, mean_and_std, median, median_of_times,
     outliers, paired_difference, sorted,
 };
+use hemiola_units::Bytes;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -41,9 +42,13 @@ pub struct CommandResult {
     /// All times, in the order of the runs.
     #[serde(default)]
     pub times: Vec<f64>,
-    /// The most memory of each run in RAM, bytes.
+    /// The most memory of each run in RAM, bytes; not above `memory_floor_byte` only a bound.
     #[serde(default)]
     pub memory_usage_byte: Vec<u64>,
+    /// The most memory of the measuring program, which Linux counts for a command that has less; not in hyperfine's
+    /// files, whose figures are bounds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_floor_byte: Option<u64>,
     /// The exit status of each run; `None` if a signal ended it.
     #[serde(default)]
     pub exit_codes: Vec<Option<i32>>,
@@ -81,12 +86,18 @@ pub enum NotResults {
 
 impl Results {
     /// The results of `subjects` from their runs, in the order of [`take`](super::take), with the work of others
-    /// meanwhile.
+    /// meanwhile and the memory of this program, which Linux counts for a command that has less.
     #[must_use]
-    pub fn of(subjects: &[Subject], runs: &[Vec<Run>], meanwhile: &Meanwhile) -> Self {
+    pub fn of(
+        subjects: &[Subject],
+        runs: &[Vec<Run>],
+        meanwhile: &Meanwhile,
+        memory_floor: Bytes,
+    ) -> Self {
         let result = |(subject, runs): (&Subject, &Vec<Run>)| CommandResult {
             meanwhile: Some(meanwhile.clone()),
             disturbance: meanwhile.disturbance(),
+            memory_floor_byte: Some(memory_floor.0),
             ..of_runs(subject, runs)
         };
         Self { results: subjects.iter().zip(runs).map(result).collect() }
@@ -129,6 +140,7 @@ fn of_runs(subject: &Subject, runs: &[Run]) -> CommandResult {
         high: interval.map(|interval| interval.high),
         processor_times: seconds(|run| (run.user + run.system).secs_f64()),
         times,
+        ..CommandResult::default()
     }
 }
 
@@ -140,7 +152,6 @@ fn interval_of(times: &[f64]) -> Option<Estimate> {
 impl CommandResult {
     /// The time of another command as a multiple of the time of this one, with its interval at 95 %: by pairs if they
     /// ran in turns, otherwise by the intervals of both. `None` if there are too few readings.
-        ..CommandResult::default()
     #[must_use]
     pub fn factor(&self, other: &Self, in_turns: bool) -> Option<Difference> {
         let paired = if in_turns { paired(&self.times, &other.times) } else { None };
@@ -183,7 +194,9 @@ fn paired(a: &[f64], b: &[f64]) -> Option<Difference> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hemiola_units::{Bytes, Random, Span};
+    use crate::activity::Activity;
+    use hemiola_probe::Load;
+    use hemiola_units::{Random, Span};
 
     fn run(micros: f64) -> Run {
         let wall = Span::from_nanos((micros * 1e3) as i64);
@@ -253,6 +266,23 @@ mod tests {
         let factor = a.factor(&b, true).unwrap();
         assert!(factor.low > 1.9 && factor.high < 2.1, "{factor:?}");
         assert_eq!(a.factor(&result("c", [100.0]), true), None);
+    }
+
+    #[test]
+    fn a_file_keeps_the_bound_of_memory_and_the_work_of_others() {
+        let subject = Subject {
+            name: "a".into(),
+            words: vec!["a".into()],
+            prepare: None,
+            parameters: BTreeMap::new(),
+        };
+        let block = Activity { others: 0.9, stolen: 0.0 };
+        let meanwhile = Meanwhile::of(&[block; 2], 2, Load::Idle);
+        let results = Results::of(&[subject], &[vec![run(100.0); 12]], &meanwhile, Bytes(10 << 20));
+        let text = serde_json::to_string(&results).unwrap();
+        assert!(text.contains(r#""memory_floor_byte":10485760"#), "{text}");
+        assert!(text.contains("busy in 2 of 2 blocks: others used 1.80 of 2 processors"), "{text}");
+        assert_eq!(Results::read(&text).unwrap(), results);
     }
 
     #[test]
