@@ -274,7 +274,7 @@ pub(crate) enum Measuring {
         /// Take the inputs of the expectation from this machine.toml, which must be of this machine
         #[arg(long, value_name = "FILE")]
         machine: Option<PathBuf>,
-        /// Exit with 1 if a measured value is outside the expected range
+        /// Exit with 1 if a measured value is outside the expected range, or a recording is damaged
         #[arg(long)]
         gate: bool,
     },
@@ -412,7 +412,7 @@ pub(crate) struct Check {
     /// Print JSON instead of tables
     #[arg(long)]
     pub(crate) json: bool,
-    /// Exit with 1 if a measured time is outside the predicted range
+    /// Exit with 1 if a measured time is outside the predicted range, or the recording is damaged
     #[arg(long)]
     pub(crate) gate: bool,
 }

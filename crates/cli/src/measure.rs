@@ -136,7 +136,7 @@ fn experiment(
     let plan = experiment::read(&text, &experiment::known(&catalogue)).map_err(|problems| {
         Failure::bad_input(render(&problems, &text, &file.display().to_string()))
     })?;
-    let recorded = recorded::recorded(&plan, file.parent().unwrap_or(Path::new("")))?;
+    let (recorded, problems) = recorded::recorded(&plan, file.parent().unwrap_or(Path::new("")))?;
     let calibration = Calibration::measure();
     let mut known = read_conditions(calibration);
     let machine = machine.map(|path| own_machine(path, &known)).transpose()?;
@@ -171,7 +171,14 @@ fn experiment(
     let meanwhile = probes.meanwhile();
     drop(probes);
     conditions::finish(&mut known);
-    let report = Report { experiment: plan, outcome, started_unix_s, conditions: known, meanwhile };
+    let report = Report {
+        experiment: plan,
+        outcome,
+        started_unix_s,
+        conditions: known,
+        meanwhile,
+        damage: problems.sentences(),
+    };
     folder.write("experiment.toml", text.as_bytes()).map_err(Failure::failed)?;
     folder.write(SUMMARY, report.json().as_bytes()).map_err(Failure::failed)?;
     folder.write(PAGE, report.page().as_bytes()).map_err(Failure::failed)?;

@@ -1,4 +1,5 @@
-//! Reads recordings and reports their problems: on standard error, in JSON, and with `--strict` in the exit status.
+//! Reads recordings and reports their problems: on standard error, in JSON, and with `--strict` in the exit status. The
+//! gate of a model or an experiment is always strict, because its verdict rests on the recording.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -11,7 +12,7 @@ use hemiola_trace::{ReadError, Recording};
 
 use crate::diagnostics::Failure;
 
-/// Problems printed per file; the rest are counted.
+/// Problems printed per file, and sentences about them; the rest are counted.
 const PRINTED_MAX: usize = 5;
 
 /// A recording and the problems of its file.
@@ -37,6 +38,14 @@ impl Problems {
     pub(crate) fn and(mut self, other: Self) -> Self {
         self.0.extend(other.0);
         self
+    }
+
+    /// The problems as sentences; those of many are counted.
+    pub(crate) fn sentences(&self) -> Vec<String> {
+        let sentence = |problem: &Problem| format!("{}: {}", problem.file, problem.text);
+        let more = self.0.len().saturating_sub(PRINTED_MAX);
+        let more = (more > 0).then(|| format!("{more} more problems of recordings"));
+        self.0.iter().take(PRINTED_MAX).map(sentence).chain(more).collect()
     }
 
     /// The exit code of a command that has printed its results: with `--strict`, problems are a verdict.

@@ -180,6 +180,17 @@ fn an_experiment_measures_commands_readings_and_jobs() {
     assert!(matches!(case(2), ("jobs.marked", 150e3..450e3)), "{:?}", case(2));
     machine.nothing_is_left();
 
+    // What is cut off might have shown something else.
+    let trace = machine.folder().join("marks.pftrace");
+    let whole = fs::read(&trace).unwrap();
+    fs::write(&trace, &whole[..whole.len() - 3]).unwrap();
+    let gated = [&arguments[..3], &["--output", "cut", "--gate"]].concat();
+    let ended = machine.hemiola(&gated).with_code(1);
+    assert!(ended.stderr.contains("marks.pftrace: the trace ends within"), "{ended:?}");
+    let notes = Results::open(machine.folder().join("cut")).summary()["notes"].to_string();
+    assert!(notes.contains("marks.pftrace: the trace ends within"), "{notes}");
+    fs::write(&trace, whole).unwrap();
+
     let wrong = |from: &str, to: &str, said: &str, code: i32| {
         let path = machine.write("wrong.toml", &OWN.replace(from, to));
         let ended = machine.hemiola(&["measure", "experiment", path.to_str().unwrap()]);
@@ -233,6 +244,11 @@ fn commands_are_measured_in_turns_and_compared_with_a_baseline() {
     let text = fs::read_to_string(machine.folder().join("times.json")).unwrap();
     let results: Value = serde_json::from_str(&text).unwrap();
     let first = &results["results"][0];
+    let floor = first["memory_floor_byte"].as_u64().unwrap();
+    assert!(floor > 1 << 20 && first["meanwhile"]["cpus"].as_u64() > Some(0), "{first}");
+    // `sleep` has less memory than `hemiola`.
+    let row = ended.stdout.lines().find(|line| line.starts_with("sleep 0.01 ")).unwrap();
+    assert!(row.contains('≤'), "{row}");
     assert_eq!((&first["command"], &first["parameters"]["n"]), (&"sleep 0.01".into(), &"1".into()));
     assert_eq!(first["times"].as_array().unwrap().len(), 12);
     assert!(
@@ -244,11 +260,6 @@ fn commands_are_measured_in_turns_and_compared_with_a_baseline() {
         "measure",
         "command",
         "--runs",
-    let floor = first["memory_floor_byte"].as_u64().unwrap();
-    assert!(floor > 1 << 20 && first["meanwhile"]["cpus"].as_u64() > Some(0), "{first}");
-    // `sleep` has less memory than `hemiola`.
-    let row = ended.stdout.lines().find(|line| line.starts_with("sleep 0.01 ")).unwrap();
-    assert!(row.contains('≤'), "{row}");
         "12",
         "--import-json",
         "times.json",
@@ -259,6 +270,8 @@ fn commands_are_measured_in_turns_and_compared_with_a_baseline() {
     ]);
     let again = again.with_code(0);
     assert!(again.stdout.contains("the results were read from a file"), "{again:?}");
+    let row = again.stdout.lines().find(|line| line.starts_with("sleep 0.01 ")).unwrap();
+    assert!(row.contains('≤'), "{row}");
     machine.hemiola(&["measure", "command", "--import-json", "times.json"]).with_code(0);
     machine.nothing_is_left();
 }
@@ -270,8 +283,6 @@ fn a_command_that_cannot_be_measured_is_an_error_that_says_why() {
         let ended = machine.hemiola(&[&["measure", "command"], arguments].concat()).with_code(code);
         assert!(ended.stderr.contains(said), "{said} is missing from {}", ended.stderr);
         assert!(ended.stdout.is_empty(), "{}", ended.stdout);
-    let row = again.stdout.lines().find(|line| line.starts_with("sleep 0.01 ")).unwrap();
-    assert!(row.contains('≤'), "{row}");
     };
     wrong(&[], "there is nothing to measure\nhint: ", 2);
     wrong(&["ls | wc"], "needs a shell for `|`\nhint: add `--shell sh`", 2);

@@ -152,6 +152,18 @@ fn a_model_is_compared_with_the_jobs_and_threads_of_a_recording() {
         assert!((measured / mean - 1.0).abs() < 0.1, "{held}");
         assert_eq!((&held["taken_from"], &held["place"]), (&taken.into(), &"inside".into()));
     }
+    // What is cut off might have shown something else.
+    let whole = fs::read(machine.folder().join("run.pftrace")).unwrap();
+    fs::write(machine.folder().join("cut.pftrace"), &whole[..whole.len() - 3]).unwrap();
+    let cut = ["model", "check", "cut.pftrace", "--model", ".", "--json"];
+    let ended = machine.hemiola(&cut).with_code(0);
+    let summary: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+    for list in ["problems", "failures"] {
+        let text = summary[list].to_string();
+        assert!(text.contains("cut.pftrace: the trace ends within"), "{list}: {text}");
+    }
+    let ended = machine.hemiola(&[&cut[..], &["--gate"]].concat()).with_code(1);
+    assert!(ended.stderr.contains("gate: cut.pftrace: the trace ends within"), "{ended:?}");
     machine.write("model.toml", &RECORDED.replace("low = \"150 us\"", "low = \"250 us\""));
     let ended = machine.hemiola(&check).with_code(1);
     assert!(ended.stderr.contains("sensors, recorded: shorter than expected"), "{}", ended.stderr);

@@ -9,28 +9,33 @@ use hemiola_diagnostic::did_you_mean;
 use hemiola_measure::experiment::{BadReadings, Experiment, Origin, enough, read_csv};
 
 use crate::diagnostics::Failure;
-use crate::recording;
+use crate::recording::{self, Opened, Problems};
 
 /// The most jobs of a task that are read.
 const JOBS_MAX: usize = 1_000_000;
 
-/// The recorded readings of all cases, by figure. Files are looked up from `folder`.
+/// The recorded readings of all cases, by figure, with the problems of the recordings. Files are looked up from
+/// `folder`.
 pub(super) fn recorded(
     plan: &Experiment,
     folder: &Path,
-) -> Result<BTreeMap<String, Vec<f64>>, Failure> {
-    let mut all = BTreeMap::new();
+) -> Result<(BTreeMap<String, Vec<f64>>, Problems), Failure> {
+    let (mut all, mut problems) = (BTreeMap::new(), Problems::default());
     for case in &plan.cases {
         let readings = match &case.origin {
             Origin::Probe | Origin::Command(_) => continue,
             Origin::Readings { file, column, scale } => {
                 column_of(&folder.join(file), column.as_deref(), *scale)?
             }
-            Origin::Jobs { recording, task } => jobs(&folder.join(recording), task)?,
+            Origin::Jobs { recording, task } => {
+                let (readings, of_file) = jobs(&folder.join(recording), task)?;
+                problems = problems.and(of_file);
+                readings
+            }
         };
         all.insert(case.figure.clone(), readings);
     }
-    Ok(all)
+    Ok((all, problems))
 }
 
 fn column_of(path: &Path, column: Option<&str>, scale: f64) -> Result<Vec<f64>, Failure> {
@@ -40,9 +45,9 @@ fn column_of(path: &Path, column: Option<&str>, scale: f64) -> Result<Vec<f64>, 
     Ok(readings.into_iter().map(|reading| reading * scale).collect())
 }
 
-/// The response times of a task's complete jobs, ns.
-fn jobs(path: &Path, task: &str) -> Result<Vec<f64>, Failure> {
-    let recording = recording::open(path)?.recording;
+/// The response times of a task's complete jobs, ns, with the problems of the recording.
+fn jobs(path: &Path, task: &str) -> Result<(Vec<f64>, Problems), Failure> {
+    let Opened { recording, problems } = recording::open(path)?;
     let names = || recording.tracks.iter().map(|track| track.name.as_str());
     let tracks: Vec<usize> =
         names().enumerate().filter(|(_, name)| *name == task).map(|(track, _)| track).collect();
@@ -57,7 +62,8 @@ fn jobs(path: &Path, task: &str) -> Result<Vec<f64>, Failure> {
         sched::jobs(&recording, &Options::default(), &wanted)
     });
     let complete = jobs.filter(|job| job.complete).map(|job| job.response_ns() as f64);
-    enough(complete.collect()).map_err(|error| bad(path, &error))
+    let readings = enough(complete.collect()).map_err(|error| bad(path, &error))?;
+    Ok((readings, problems))
 }
 
 fn bad(path: &Path, error: &BadReadings) -> Failure {

@@ -17,7 +17,7 @@ use hemiola_scenario::Plan;
 use crate::args::Check;
 use crate::diagnostics::{Failure, gate};
 use crate::measure::read_machine;
-use crate::recording;
+use crate::recording::{self, Opened};
 
 /// The plan in a result folder.
 const PLAN: &str = "plan.json";
@@ -40,7 +40,7 @@ fn recording(args: &Check, model: &Path) -> Result<ExitCode, Failure> {
             args.path.display()
         )));
     }
-    let recording = recording::open(&args.path)?.recording;
+    let Opened { recording, problems } = recording::open(&args.path)?;
     let options = Options { observations: true, ..Options::default() };
     let report = sched::analyze(&recording, &options);
     let of = args.path.display().to_string();
@@ -48,7 +48,10 @@ fn recording(args: &Check, model: &Path) -> Result<ExitCode, Failure> {
     if let Some(machine) = &args.machine {
         found = found.and(super::measurements(machine)?);
     }
-    let (_, summary) = super::read(model, Some(&found))?;
+    let (_, mut summary) = super::read(model, Some(&found))?;
+    // Nobody knows what the missing part would have shown.
+    summary.failures.extend(problems.sentences());
+    summary.problems.extend(problems.sentences());
     Ok(super::print(&summary, args.json, args.gate))
 }
 

@@ -34,6 +34,9 @@ pub struct Report {
     pub conditions: Conditions,
     /// The work of others meanwhile.
     pub meanwhile: Meanwhile,
+    /// Problems of the recordings with readings of cases, a sentence each: nobody knows what the missing part would
+    /// have shown.
+    pub damage: Vec<String>,
 }
 
 /// The schema of an experiment's `summary.json`.
@@ -90,7 +93,7 @@ impl Report {
         hemiola_report::json::pretty(&data)
     }
 
-    /// The cases whose measured value is outside the expected range, a sentence each.
+    /// The cases whose measured value is outside the expected range, and the damage of recordings, a sentence each.
     #[must_use]
     pub fn failures(&self) -> Vec<String> {
         let is_outside =
@@ -99,7 +102,7 @@ impl Report {
         let words = |(case, outcome): (&Case, &CaseOutcome)| {
             format!("{}: {}", outcome.name, verdict_words(case, outcome))
         };
-        outside.map(words).collect()
+        outside.map(words).chain(self.damage.iter().cloned()).collect()
     }
 
     /// The page.
@@ -126,7 +129,8 @@ impl Report {
         warnings.chain(self.meanwhile.disturbance()).chain(self.notes()).collect()
     }
 
-    /// What restricts the results: an accuracy that was not reached, a case that is not decided, then the probes' notes.
+    /// What restricts the results: damaged recordings, an accuracy that was not reached, a case that is not decided, then
+    /// the probes' notes.
     fn notes(&self) -> Vec<String> {
         let cases = self.pairs().flat_map(|(case, outcome)| {
             let is_rough = !matches!(outcome.accuracy, Reach::Reached { .. });
@@ -135,7 +139,7 @@ impl Report {
             let undecided = is_undecided.then(|| verdict_words(case, outcome));
             rough.into_iter().chain(undecided).map(|text| format!("{}: {text}", case.name))
         });
-        cases.chain(self.outcome.notes.iter().cloned()).collect()
+        self.damage.iter().cloned().chain(cases).chain(self.outcome.notes.iter().cloned()).collect()
     }
 
     fn conditions(&self) -> Vec<(String, String)> {

@@ -386,7 +386,7 @@ fn a_figure_that_cannot_be_measured_ends_the_experiment_with_the_reason() {
 }
 
 /// The report of 20 recorded readings that reach from 1 to 25 µs, of which 10 to 30 µs are expected.
-fn wide() -> Report {
+fn wide(damage: Vec<String>) -> Report {
     let text = own("readings = { file = \"times.csv\" }")
         .replace("low = 1000", "low = 20000")
         .replace("high = 3000", "high = 60000");
@@ -400,12 +400,22 @@ fn wide() -> Report {
     let outcome =
         run(&experiment, &catalogue, None, &mut source, &clock, &mut Silent, &never).unwrap();
     let (conditions, meanwhile) = (conditions(), Meanwhile::default());
-    Report { experiment, outcome, started_unix_s: 0, conditions, meanwhile }
+    Report { experiment, outcome, started_unix_s: 0, conditions, meanwhile, damage }
+}
+
+#[test]
+fn a_damaged_recording_is_a_note_and_fails_the_gate() {
+    let damage = "a.trace: the file ends in the middle of a packet".to_owned();
+    let report = wide(vec![damage.clone()]);
+    assert_eq!(report.failures(), [damage.as_str()]);
+    let data: serde_json::Value = serde_json::from_str(&report.json()).unwrap();
+    assert_eq!(data["notes"][0], damage.as_str());
+    assert!(report.text().contains(&damage) && report.page().contains(&damage));
 }
 
 #[test]
 fn a_wide_interval_is_undecided_and_the_notes_of_the_json_say_so() {
-    let report = wide();
+    let report = wide(Vec::new());
     let data: serde_json::Value = serde_json::from_str(&report.json()).unwrap();
     let verdict = &data["cases"][0]["verdict"];
     assert_eq!((&verdict["is"], &verdict["below"]), (&"undecided".into(), &true.into()), "{data}");
@@ -429,7 +439,8 @@ fn the_report_has_the_seven_steps_and_a_self_contained_page() {
         run(&experiment, &catalogue, None, &mut source, &clock, &mut Silent, &stop).unwrap();
     let busy = Meanwhile::of(&[Activity { others: 0.5, stolen: 0.0 }], 2, Load::Idle);
     let (started_unix_s, conditions, meanwhile) = (0, conditions(), busy);
-    let report = Report { experiment, outcome, started_unix_s, conditions, meanwhile };
+    let damage = Vec::new();
+    let report = Report { experiment, outcome, started_unix_s, conditions, meanwhile, damage };
     let text = report.text();
     for said in [
         "1 Need",
