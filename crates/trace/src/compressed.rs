@@ -3,8 +3,8 @@
 use std::io::{self, Read};
 
 use flate2::read::{MultiGzDecoder, ZlibDecoder};
-use ruzstd::decoding::StreamingDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
+use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
 /// The most bytes that one file may become; they are in memory. A file that would become larger is refused.
 pub(crate) const DECOMPRESSED_MAX: usize = 1 << 30;
@@ -37,9 +37,10 @@ impl Method {
     }
 }
 
-/// Reads to the end, or fails when there are more than `max` bytes.
+/// Appends everything to `out`, or fails when that becomes longer than `max` bytes.
 fn bounded(reader: impl Read, max: usize, out: &mut Vec<u8>) -> io::Result<()> {
-    reader.take(max as u64 + 1).read_to_end(out)?;
+    let room = max.saturating_sub(out.len());
+    reader.take(room as u64 + 1).read_to_end(out)?;
     if out.len() <= max {
         return Ok(());
     }
@@ -49,11 +50,15 @@ fn bounded(reader: impl Read, max: usize, out: &mut Vec<u8>) -> io::Result<()> {
     )))
 }
 
+/// An empty block that ends a Zstandard frame (RFC 8878, section 3.1.1.2).
+pub(crate) const LAST_BLOCK: [u8; 3] = [1, 0, 0];
+
 /// Decompresses frames, one after the other.
 fn zstd(mut bytes: &[u8], max: usize, out: &mut Vec<u8>) -> io::Result<()> {
     while !bytes.is_empty() {
-        match StreamingDecoder::new(&mut bytes) {
-            Ok(decoder) => bounded_frame(decoder, max, out)?,
+        let mut decoder = FrameDecoder::new();
+        match decoder.init(&mut bytes) {
+            Ok(()) => frame(&mut decoder, &mut bytes, max, out)?,
             // A frame for other programs.
             Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
                 length,
@@ -65,11 +70,33 @@ fn zstd(mut bytes: &[u8], max: usize, out: &mut Vec<u8>) -> io::Result<()> {
     Ok(())
 }
 
-fn bounded_frame(reader: impl Read, max: usize, out: &mut Vec<u8>) -> io::Result<()> {
-    let mut frame = Vec::new();
-    let result = bounded(reader, max - out.len(), &mut frame);
-    out.append(&mut frame);
-    result
+/// Decompresses a frame whose header was read.
+fn frame(
+    decoder: &mut FrameDecoder,
+    bytes: &mut &[u8],
+    max: usize,
+    out: &mut Vec<u8>,
+) -> io::Result<()> {
+    loop {
+        let decoded = decoder.decode_blocks(&mut *bytes, BlockDecodingStrategy::UptoBlocks(1));
+        if decoded.is_err() {
+            // The decoder withholds the last bytes of an unfinished frame, to which later ones may refer. The zeros are
+            // a checksum, in case the frame has one; it is not compared.
+            let end = LAST_BLOCK.chain(&[0; 4][..]);
+            decoder.decode_blocks(end, BlockDecodingStrategy::All).map_err(io::Error::other)?;
+        }
+        bounded(&mut *decoder, max, out)?;
+        match decoded {
+            Ok(false) => {}
+            Ok(true) => return Ok(()),
+            Err(_) if bytes.is_empty() => {
+                return Err(io::Error::other(
+                    "it ends within a block, which can be read only as a whole",
+                ));
+            }
+            Err(error) => return Err(io::Error::other(error)),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -104,6 +131,25 @@ mod tests {
             out.clear();
             assert!(method.decompress(&packed[..packed.len() - 1], 600_000, &mut out).is_err());
         }
+    }
+
+    #[test]
+    fn everything_before_a_cut_is_kept() {
+        let bytes: Vec<u8> =
+            (0..600_000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 21) as u8 & 31).collect();
+        for (packed, method) in [(zstd(&bytes), Method::Zstd), (gzip(&bytes), Method::Gzip)] {
+            for (cut, least) in [(packed.len() / 2, 150_000), (packed.len() - 1, 500_000)] {
+                let mut out = Vec::new();
+                let error = method.decompress(&packed[..cut], 600_000, &mut out).unwrap_err();
+                assert_eq!(error.to_string().contains("within a block"), method == Method::Zstd);
+                assert!((least..=600_000).contains(&out.len()), "{method:?}: {}", out.len());
+                assert!(bytes.starts_with(&out), "{method:?}: {cut}");
+            }
+        }
+    }
+
+    #[test]
+    fn frames_for_other_programs_are_skipped() {
         let skipped = [&[0x50, 0x2A, 0x4D, 0x18, 3, 0, 0, 0, 1, 2, 3], &zstd(b"text")[..]].concat();
         let mut out = Vec::new();
         Method::Zstd.decompress(&skipped, 10, &mut out).unwrap();

@@ -14,7 +14,7 @@ mod record;
 
 use hemiola_units::Instant;
 
-use crate::compressed::Method;
+use crate::compressed::{LAST_BLOCK, Method};
 use crate::error::{Errors, ReadError};
 use crate::recording::{Decoder, Lane, Learner, Scanned, Single};
 use crate::sched::{Tid, What};
@@ -139,9 +139,6 @@ fn scan_records(mut window: Window<'_>, about: About, mut errors: Errors) -> Sca
         appended: window.into_appended(),
     }
 }
-
-/// An empty block that ends a zstd frame (RFC 8878, section 3.1.1.2).
-const LAST_BLOCK: [u8; 3] = [1, 0, 0];
 
 /// Returns the bytes of the record at an offset, and how many bytes of additional data follow it.
 fn record_at<'w>(
