@@ -57,7 +57,11 @@ impl Axis {
         let (low, high) = match scale {
             _ if low > high => (1.0, 10.0),
             Scale::Logarithmic | Scale::Binary => (low / 1.25, high * 1.25),
-            Scale::Linear if low == high => (low - 1.0, high + 1.0),
+            // Large enough that the ends differ from the value, whatever its size.
+            Scale::Linear if low == high => {
+                let margin = (low.abs() / 20.0).max(1.0);
+                ((low - margin).max(f64::MIN), (high + margin).min(f64::MAX))
+            }
             Scale::Linear => (low, high),
         };
         Self { scale, low, high, start: 0.0, end: 1.0 }
@@ -75,7 +79,8 @@ impl Axis {
     #[must_use]
     pub fn at(&self, value: f64) -> f64 {
         let share = match self.scale {
-            Scale::Linear => (value - self.low) / (self.high - self.low),
+            // The halves, because the whole length may be more than the greatest number.
+            Scale::Linear => (value / 2.0 - self.low / 2.0) / (self.high / 2.0 - self.low / 2.0),
             Scale::Logarithmic | Scale::Binary => {
                 (value.max(self.low) / self.low).ln() / (self.high / self.low).ln()
             }
@@ -88,7 +93,7 @@ impl Axis {
     pub fn ticks(&self) -> Vec<f64> {
         match self.scale {
             Scale::Linear => {
-                let rough = (self.high - self.low) / 4.0;
+                let rough = self.high / 4.0 - self.low / 4.0;
                 let power = 10f64.powf(rough.log10().floor());
                 let step = [1.0, 2.0, 5.0, 10.0]
                     .into_iter()
@@ -338,6 +343,29 @@ mod tests {
         drawing.text("tick", [0.0, 0.0], Anchor::Start, "</svg><script>");
         let svg = drawing.finish();
         assert!(!svg.contains("<script>") && svg.contains("&quot;b&quot;"), "{svg}");
+    }
+
+    #[test]
+    fn values_of_any_size_have_an_axis_with_numbers() {
+        for values in [
+            [0.0; 2],
+            [1e16; 2],
+            [u64::MAX as f64; 2],
+            [-1e300; 2],
+            [f64::MAX; 2],
+            [f64::MIN, f64::MAX],
+            [f64::MIN_POSITIVE, 0.0],
+        ] {
+            let axis = Axis::over(values.into_iter(), Scale::Linear).on(0.0, 100.0);
+            assert!(
+                values.iter().all(|value| (0.0..=100.0).contains(&axis.at(*value))),
+                "{values:?}"
+            );
+            let ticks = axis.ticks();
+            let places: Vec<f64> = ticks.iter().map(|tick| axis.at(*tick)).collect();
+            assert!((1..=9).contains(&places.len()), "{values:?}: {ticks:?}");
+            assert!(places.is_sorted_by(|a, b| a < b), "{values:?}: {places:?}");
+        }
     }
 
     proptest! {

@@ -234,6 +234,34 @@ mod tests {
     }
 
     #[test]
+    fn numbers_of_any_size_are_plotted_also_constant_ones() {
+        let plotted = |values: [f64; 2]| {
+            let points = vec![(1_100, values[0]), (1_200, values[1])];
+            let counter = Counter { row: Some(0), name: "control sensor".into(), points };
+            let timeline = Timeline {
+                from: hemiola_units::Instant::from_nanos(1000),
+                to: hemiola_units::Instant::from_nanos(2000),
+                counters: vec![counter],
+                ..Timeline::default()
+            };
+            counters(&timeline, 0, 1000)
+        };
+        for values in [
+            [0.0; 2],
+            [1e16; 2],
+            [u64::MAX as f64; 2],
+            [-1e300; 2],
+            [f64::MAX; 2],
+            [f64::MIN, f64::MAX],
+            [f64::MIN_POSITIVE, 0.0],
+        ] {
+            let svg = plotted(values);
+            assert!(svg.contains("<polyline") && !svg.contains("NaN"), "{values:?}: {svg}");
+            assert!(!svg.contains("inf"), "{values:?}: {svg}");
+        }
+    }
+
+    #[test]
     fn a_number_is_plotted_as_steps_with_its_peaks() {
         let points: Vec<(u64, f64)> =
             (0..100_000).map(|n| (1000 + n, f64::from(n as u32 % 7))).collect();
