@@ -20,7 +20,7 @@ use crate::args::{Analyze, Period, Stretch};
 use crate::diagnostics::{Failure, gate};
 use crate::measure::read_machine;
 use crate::model::check::newest;
-use crate::recording::{self, Opened, Problems};
+use crate::recording::{self, Problems};
 use crate::spill::SpillFile;
 
 /// Width of the chart.
@@ -42,10 +42,12 @@ struct Whole<'a> {
 }
 
 pub(crate) fn analyze(args: &Analyze) -> Result<ExitCode, Failure> {
-    let Opened { recording, problems } = recording::open(&args.file)?;
+    let opened = recording::open(&args.file)?;
+    let recording = &opened.recording;
     let options = options(&args.period);
     let spill = Arc::new(SpillFile::new());
-    let report = sched::analyze_spilling(&recording, &options, Arc::clone(&spill) as _);
+    let report = sched::analyze_spilling(recording, &options, Arc::clone(&spill) as _);
+    let problems = opened.problems(&report);
     if let Some(problem) = spill.problem() {
         eprintln!("warning: {problem}");
     }
@@ -61,12 +63,12 @@ pub(crate) fn analyze(args: &Analyze) -> Result<ExitCode, Failure> {
     } else if args.csv {
         print!("{}", csv::write(&report));
     } else if let Some(stretch) = args.gantt {
-        print!("{}", picture(args, &recording, &report, stretch)?);
+        print!("{}", picture(args, recording, &report, stretch)?);
     } else {
         let title = format!("Analysis of {}", args.file.display());
         let mut notes = report.notes.clone();
         let tables = match &args.thread {
-            Some(name) => one_thread(&recording, &options, &report, name)?,
+            Some(name) => one_thread(recording, &options, &report, name)?,
             None => {
                 let schedulability = judged.insert(judge()?);
                 let mut tables = everything(args, &report)?;

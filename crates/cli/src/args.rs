@@ -155,7 +155,7 @@ pub(crate) struct Analyze {
     /// The machine.toml with the measured cost of a context switch [default: the newest in results/measure-*]
     #[arg(long, value_name = "FILE")]
     pub(crate) machine: Option<PathBuf>,
-    /// Exit with status 1 if the file has problems: damage, truncation, no end
+    /// Exit with status 1 if the recording lacks something: damage, lost events, no end, limits of the recorder
     #[arg(long)]
     pub(crate) strict: bool,
     /// Exit with status 1 if a deadline was missed, or the verdict on a processor is no
@@ -221,7 +221,7 @@ pub(crate) struct Compare {
     /// Print JSON instead of a table
     #[arg(long)]
     pub(crate) json: bool,
-    /// Exit with status 1 if a recording has problems: damage, truncation, no end
+    /// Exit with status 1 if a recording lacks something: damage, lost events, no end, limits of the recorder
     #[arg(long)]
     pub(crate) strict: bool,
 }

@@ -15,7 +15,7 @@ use hemiola_report::terminal;
 
 use crate::args::Compare;
 use crate::diagnostics::Failure;
-use crate::recording::{self, Opened, Problems};
+use crate::recording::{self, Problems};
 use crate::report::SUMMARY;
 
 pub(crate) fn compare(args: &Compare) -> Result<ExitCode, Failure> {
@@ -74,6 +74,8 @@ fn summary(folder: &Path) -> Result<Summary, Failure> {
 }
 
 fn report(file: &Path) -> Result<(Report, Problems), Failure> {
-    let Opened { recording, problems } = recording::open(file)?;
-    Ok((analyze(&recording, &Options::default()), problems))
+    let opened = recording::open(file)?;
+    let report = analyze(&opened.recording, &Options::default());
+    let problems = opened.problems(&report);
+    Ok((report, problems))
 }

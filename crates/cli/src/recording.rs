@@ -7,18 +7,60 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use hemiola_analyze::sched::{Gap, Report};
+use hemiola_report::text::count;
 use hemiola_trace::source::OpenFile;
-use hemiola_trace::{ReadError, Recording};
+use hemiola_trace::{EventKind, ReadError, Recording};
 
 use crate::diagnostics::Failure;
 
 /// Problems printed per file, and sentences about them; the rest are counted.
 const PRINTED_MAX: usize = 5;
 
-/// A recording and the problems of its file.
+/// A recording and the problems that were found while its file was read.
 pub(crate) struct Opened {
     pub(crate) recording: Recording,
-    pub(crate) problems: Problems,
+    file: String,
+    unread: Vec<ReadError>,
+}
+
+impl Opened {
+    /// The problems of the recording with this analysis: those of the file, and lost events, which are printed here.
+    pub(crate) fn problems(&self, report: &Report) -> Problems {
+        let lost = losses(&self.recording, report);
+        for loss in &lost {
+            eprintln!("warning: {}: {loss}", self.file);
+        }
+        let texts = self.unread.iter().map(ToString::to_string).chain(lost);
+        Problems(texts.map(|text| Problem { file: self.file.clone(), text }).collect())
+    }
+}
+
+/// What was lost while the recording was made, as problems. Empty if it is complete.
+///
+/// A gap without a number of lost events is a loss only in files of other tools. In those of Hemiola it may be a pause
+/// or a processor that was offline, and the recorder states the others ([`Missing::Gaps`](hemiola_trace::Missing)).
+pub(crate) fn losses(recording: &Recording, report: &Report) -> Vec<String> {
+    let own = recording.conditions.iter().any(|(name, _)| name == "hemiola");
+    let is_loss = |gap: &&Gap| gap.lost > 0 || (!own && gap.from_ns < gap.to_ns);
+    let gaps = match report.gaps.iter().filter(is_loss).count() {
+        0 => None,
+        1 => Some("in one gap".to_owned()),
+        more => Some(format!("in {} gaps", count(more as u64))),
+    };
+    let entries = recording.tracks.iter().flat_map(|track| &track.entries);
+    let lost_marks = entries.filter(|entry| entry.kind == EventKind::Lost);
+    let marks = lost_marks.fold(0_u64, |sum, entry| sum.saturating_add(entry.a));
+    let events = match (report.lost_events.saturating_sub(marks), gaps) {
+        (0, None) => None,
+        (0, Some(gaps)) => Some(format!("an unknown number of kernel events was lost {gaps}")),
+        (lost, gaps) => {
+            let gaps = gaps.map_or_else(String::new, |gaps| format!(" {gaps}"));
+            Some(format!("{} kernel events were lost{gaps}", count(lost)))
+        }
+    };
+    let marks = (marks > 0).then(|| format!("{} marks of programs were lost", count(marks)));
+    events.into_iter().chain(marks).collect()
 }
 
 /// The problems of the recordings that a command reads.
@@ -52,8 +94,9 @@ impl Problems {
     pub(crate) fn exit_code(&self, strict: bool) -> ExitCode {
         match self.0.len() {
             count @ 1.. if strict => {
+                let problems = if count == 1 { "problem" } else { "problems" };
                 eprintln!(
-                    "error: the results above are of recordings with {count} problems (--strict)"
+                    "error: the results above are of recordings with {count} {problems} (--strict)"
                 );
                 ExitCode::FAILURE
             }
@@ -62,7 +105,7 @@ impl Problems {
     }
 }
 
-/// Opens a recording in any supported format, and prints its problems.
+/// Opens a recording in any supported format, and prints the problems of its file.
 ///
 /// # Errors
 /// When the file cannot be read, or has neither scheduling events nor marks.
@@ -92,9 +135,7 @@ pub(crate) fn open(path: &Path) -> Result<Opened, Failure> {
     if let Some(more @ 1..) = errors.len().checked_sub(PRINTED_MAX) {
         eprintln!("warning: {}: {more} more problems", path.display());
     }
-    let problem =
-        |error: &ReadError| Problem { file: path.display().to_string(), text: error.to_string() };
-    Ok(Opened { recording, problems: Problems(errors.iter().map(problem).collect()) })
+    Ok(Opened { recording, file: path.display().to_string(), unread: errors })
 }
 
 /// The traces that are in a result folder, by their names.

@@ -15,7 +15,7 @@ use crate::command::{PROGRAM, Running};
 use crate::compare::recorded as steady;
 use crate::machine::Machine;
 use crate::small_disk::SmallDisk;
-use crate::view::foreign;
+use crate::view::{Page, foreign};
 
 /// Records two tasks on one processor for a second. The slower one marks its jobs and misses some deadlines.
 fn recorded(machine: &Machine) {
@@ -225,6 +225,65 @@ fn marks_of_other_programs_are_a_table_and_what_is_left_out_is_a_problem() {
         (Some("counter"), Some(4.5))
     );
     machine.hemiola(&["analyze", "foreign.pftrace", "--strict"]).with_code(1);
+}
+
+/// Records a thread that runs for 1 ms in every 2 ms, marks each time, and has this in the middle.
+fn with_gap(machine: &Machine, name: &str, conditions: &[(&str, &str)], gap: What) {
+    let mut file = Vec::new();
+    let mut writer = TraceWriter::new(&mut file, Instant::ZERO, 0, conditions).unwrap();
+    let switch = |ns, prev, next| {
+        let what =
+            What::Switch { prev: Tid(prev), left: Left::Sleeping, next: Tid(next), priority: 20 };
+        Event { at: Instant::from_nanos(ns), cpu: 0, what }
+    };
+    let jobs = |range: std::ops::Range<u64>| {
+        let job = |n| [switch(n * 2_000_000, 0, 7), switch(n * 2_000_000 + 1_000_000, 7, 0)];
+        range.flat_map(job).collect::<Vec<Event>>()
+    };
+    writer.kernel(0, &jobs(1..50)).unwrap();
+    writer.kernel(0, &[Event { at: Instant::from_nanos(110_000_000), cpu: 0, what: gap }]).unwrap();
+    writer.kernel(0, &jobs(60..100)).unwrap();
+    let track = writer.process(7, "control", Names::default()).unwrap();
+    let mark =
+        |kind, a| Entry { at: Instant::from_nanos(3_000_000), kind, arg: 0, cycle: 0, a, b: 0 };
+    let lost = if gap == What::Lost(12) { 5 } else { 0 };
+    let entries = [mark(EventKind::Mark, 1), mark(EventKind::Lost, lost)];
+    writer.entries(track, &entries).unwrap();
+    writer.close().unwrap();
+    drop(writer);
+    fs::write(machine.folder().join(name), file).unwrap();
+}
+
+#[test]
+fn lost_events_are_problems_of_a_recording() {
+    let machine = Machine::take("analyze-lost");
+    let own = [("hemiola", "1.0")];
+    with_gap(&machine, "lost.trace", &own, What::Lost(12));
+    with_gap(&machine, "paused.trace", &own, What::Lost(0));
+    with_gap(&machine, "offline.trace", &own, What::Online(true));
+    with_gap(&machine, "foreign.trace", &[], What::Lost(0));
+    let problems = |name: &str, code| {
+        let ended = machine.hemiola(&["analyze", name, "--json", "--strict"]).with_code(code);
+        let json: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+        let problems = json["problems"].as_array().unwrap();
+        let texts: Vec<String> =
+            problems.iter().map(|problem| problem["text"].as_str().unwrap().to_owned()).collect();
+        assert!(texts.iter().all(|text| ended.stderr.contains(text)), "{}", ended.stderr);
+        texts
+    };
+    let lost = ["12 kernel events were lost in one gap", "5 marks of programs were lost"];
+    assert_eq!(problems("lost.trace", 1), lost);
+    // A pause of the program, or a processor that was offline.
+    assert_eq!(problems("paused.trace", 0), [""; 0]);
+    assert_eq!(problems("offline.trace", 0), [""; 0]);
+    let foreign = ["an unknown number of kernel events was lost in one gap"];
+    assert_eq!(problems("foreign.trace", 1), foreign);
+
+    machine.hemiola(&["compare", "paused.trace", "lost.trace"]).with_code(0);
+    let compared = machine.hemiola(&["compare", "paused.trace", "lost.trace", "--strict"]);
+    assert!(compared.with_code(1).stderr.contains(lost[0]));
+    let page = Page::serve(&[&machine.folder().join("lost.trace")]);
+    assert_eq!(page.json("api/recording?r=0")["problems"], serde_json::json!(lost));
 }
 
 #[test]

@@ -191,7 +191,7 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    fn serve(paths: &[&Path]) -> Self {
+    pub(crate) fn serve(paths: &[&Path]) -> Self {
         let mut command = Command::new(PROGRAM);
         command.arg("view").args(paths);
         Self::start(command)

@@ -40,11 +40,13 @@ fn recording(args: &Check, model: &Path) -> Result<ExitCode, Failure> {
             args.path.display()
         )));
     }
-    let Opened { recording, problems } = recording::open(&args.path)?;
+    let opened = recording::open(&args.path)?;
+    let recording = &opened.recording;
     let options = Options { observations: true, ..Options::default() };
-    let report = sched::analyze(&recording, &options);
+    let report = sched::analyze(recording, &options);
+    let problems = opened.problems(&report);
     let of = args.path.display().to_string();
-    let mut found = Measurements::of_recording(of, sched::figures(&recording, &report));
+    let mut found = Measurements::of_recording(of, sched::figures(recording, &report));
     if let Some(machine) = &args.machine {
         found = found.and(super::measurements(machine)?);
     }

@@ -255,6 +255,7 @@ impl Source {
         let spill = Arc::new(SpillFile::new());
         let (timeline, report) =
             Timeline::spilling(&recording, &self.options, Arc::clone(&spill) as Arc<dyn Spill>);
+        problems.extend(recording::losses(&recording, &report));
         problems.extend(spill.problem());
         if timeline.rows.is_empty() && timeline.counters.is_empty() {
             let reason = problems.into_iter().next();
