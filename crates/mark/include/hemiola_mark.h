@@ -61,7 +61,7 @@
 extern "C" {
 #endif
 
-/* The most mark names of one task; marks with further names are not recorded. */
+/* The most mark names of one task; marks with further names are not recorded, and the recorder reports their number. */
 #define HEMIOLA_MARK_NAMES 32
 
 /* A task, which runs one job after another, in one thread at a time. Its fields are private. */
@@ -214,6 +214,12 @@ static inline int hemiola_take_(unsigned char *base, size_t at, uint32_t tid) {
     return __atomic_compare_exchange_n(hemiola_u32_(base, at), &nobody, tid, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
+/* Adds one to a count that only this thread writes. */
+static inline void hemiola_count_(unsigned char *lane, size_t at) {
+    uint64_t *count = hemiola_u64_(lane, at);
+    __atomic_store_n(count, __atomic_load_n(count, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
+}
+
 static inline void hemiola_push_(hemiola_task_t *task, uint64_t at, uint64_t what, uint64_t a, uint64_t b) {
     uint64_t entry[4];
     uint32_t number;
@@ -230,8 +236,7 @@ static inline void hemiola_push_(hemiola_task_t *task, uint64_t at, uint64_t wha
     if (task->published - task->consumed >= task->capacity) {
         task->consumed = __atomic_load_n(hemiola_u32_(task->lane, 128), __ATOMIC_ACQUIRE);
         if (task->published - task->consumed >= task->capacity) {
-            uint64_t *lost = hemiola_u64_(task->lane, 72);
-            __atomic_store_n(lost, __atomic_load_n(lost, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
+            hemiola_count_(task->lane, 72);
             return;
         }
     }
@@ -319,7 +324,10 @@ static inline void hemiola_mark_(hemiola_task_t *task, const char *name, uint64_
     if (!task->lane) return;
     for (index = 0; index < task->names; index++)
         if (task->name[index] == name || strcmp(task->name[index], name) == 0) break;
-    if (index == HEMIOLA_MARK_NAMES) return;
+    if (index == HEMIOLA_MARK_NAMES) {
+        hemiola_count_(task->lane, 80);
+        return;
+    }
     if (index == task->names) {
         task->name[index] = name;
         task->names = index + 1;

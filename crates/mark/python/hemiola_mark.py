@@ -176,7 +176,8 @@ class Task:
     """A task, which runs one job after another, in one thread at a time.
 
     The deadline counts from the release; if it is 0, the period is used. A period of 0 means no period; if both are 0,
-    there is no deadline. At most 63 tasks can be marked at one time, each with 32 mark names.
+    there is no deadline. At most 63 tasks can be marked at one time, each with 32 mark names; the recorder
+    reports the number of marks with further names.
     """
 
     def __init__(self, name, period_ns=0, deadline_ns=0):
@@ -246,6 +247,8 @@ class Task:
         if index is None:
             index = len(self._names)
             if index == _NAMES_MAX:
+                with _board.lock:
+                    self._count(80)
                 return
             self._names[name] = index
             with _board.lock:
@@ -260,6 +263,11 @@ class Task:
             _board.publish(self._lane + 4, 2)
         self._lane = None
 
+    def _count(self, at):
+        """Adds one to a count of the lane that only this thread writes."""
+        at = (self._lane + at) // 8
+        _board.wide[at] = (_board.wide[at] + 1) & _NEVER
+
     def _push(self, now, what, a, b=0):
         lane, board = self._lane, _board
         with board.lock:
@@ -268,7 +276,7 @@ class Task:
                 board.narrow[(lane + 12) // 4] = threading.get_native_id()
             number = (self._published + 1) & 0xFFFFFFFF
             if (number - board.narrow[(lane + 128) // 4] - 1) & 0xFFFFFFFF >= self._capacity:
-                board.wide[(lane + 72) // 8] = (board.wide[(lane + 72) // 8] + 1) & _NEVER
+                self._count(72)
                 return
             at = (lane + _ENTRIES_AT + (number & (self._capacity - 1)) * 32) // 8
             board.wide[at] = now

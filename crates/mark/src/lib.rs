@@ -27,7 +27,7 @@ const CALL_START: u32 = 1;
 const CALL_STOP: u32 = 2;
 const CALL_TRIGGER: u32 = 3;
 
-/// The most mark names of one task; marks with further names are not recorded.
+/// The most mark names of one task; marks with further names are not recorded, and the recorder reports their number.
 pub const MARK_NAMES_MAX: usize = 32;
 /// The most bytes of a name; the rest is cut off.
 pub const NAME_LEN_MAX: usize = 32;
@@ -140,7 +140,7 @@ impl Task {
                 lane.name(self.names_len - 1, name);
                 self.names_len - 1
             }
-            None => return,
+            None => return lane.drop_nameless(),
         };
         let (kind, [a, b]) = match value {
             Value::Unsigned(value) => (MARK_UNSIGNED, [value, 0]),

@@ -34,6 +34,7 @@ const NAME_AT: usize = 32;
 const PUBLISHED_AT: usize = 64;
 const NAMES_AT: usize = 68;
 const LOST_AT: usize = 72;
+const NAMELESS_AT: usize = 80;
 const CONSUMED_AT: usize = 128;
 const MARK_NAMES_AT: usize = 192;
 const ENTRIES_AT: usize = 1216;
@@ -398,9 +399,7 @@ impl Claimed {
             // SYNC POINT with the recorder's release: the places before it are free.
             self.consumed = self.board.u32(self.lane + CONSUMED_AT).load(Ordering::Acquire);
             if self.published.wrapping_sub(self.consumed) >= self.capacity {
-                let lost = self.board.u64(self.lane + LOST_AT);
-                lost.store(lost.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
-                return;
+                return self.count(LOST_AT);
             }
         }
         let number = self.published.wrapping_add(1);
@@ -412,6 +411,18 @@ impl Claimed {
         // SYNC POINT with the recorder's acquire: a recorder that sees the count sees the entry.
         self.board.u32(self.lane + PUBLISHED_AT).store(number, Ordering::Release);
         self.published = number;
+    }
+
+    /// Counts an entry that is dropped because all names of marks are in use.
+    #[cold]
+    pub(crate) fn drop_nameless(&self) {
+        self.count(NAMELESS_AT);
+    }
+
+    /// Adds one to a count that only this end writes.
+    fn count(&self, at: usize) {
+        let count = self.board.u64(self.lane + at);
+        count.store(count.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
     }
 
     /// Sets the name of mark `index`, which must be the next one.

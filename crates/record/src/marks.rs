@@ -47,6 +47,8 @@ pub struct Tally {
     pub entries: u64,
     /// Marks that a program dropped because its lane was full.
     pub lost: u64,
+    /// Marks that a program dropped because their task had no place for another name.
+    pub nameless: u64,
     /// How often a lane contained something that no program should write; that part was skipped.
     pub damaged: u64,
     /// Tasks that found no free lane and are not recorded.
@@ -69,6 +71,7 @@ pub struct Marks {
 struct Lane {
     task: Task,
     lost: u64,
+    nameless: u64,
     last: (Instant, u32),
 }
 
@@ -168,6 +171,7 @@ impl Marks {
                 marks: Vec::new(),
             },
             lost: 0,
+            nameless: 0,
             last: (Instant::ZERO, 0),
         });
         self.tally.tasks += u64::from(new);
@@ -191,6 +195,9 @@ impl Marks {
             let (at, cycle) = state.last;
             self.entries.push(Entry { at, kind: EventKind::Lost, arg: 0, cycle, a: lost, b: 0 });
         }
+        let nameless = self.reader.nameless(lane).saturating_sub(state.nameless);
+        state.nameless += nameless;
+        self.tally.nameless = self.tally.nameless.saturating_add(nameless);
         // After the entries, so that every name they use is there. The thread stays that of the first entry.
         for index in state.task.marks.len()..self.reader.names(lane) {
             state.task.marks.push(self.reader.name(lane, index));

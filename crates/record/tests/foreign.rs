@@ -53,6 +53,12 @@ fn program() {
             }
             (0..100).for_each(|_| hemiola_mark::trigger("again"));
         }
+        "names" => {
+            let mut task = task("many");
+            for name in (0..40).chain([0, 39]) {
+                task.mark(Box::leak(format!("name-{name}").into_boxed_str()), name);
+            }
+        }
         "resized" => {
             assert!(hemiola_mark::is_recorded());
             resize();
@@ -310,6 +316,28 @@ fn what_finds_no_room_is_counted() {
     let tally = marks.tally();
     assert_eq!((tally.entries, tally.lost), (8, 92));
     assert_eq!((tally.refused_tasks, tally.refused_calls), (1, 77));
+}
+
+#[test]
+fn marks_with_more_names_than_a_task_can_have_are_counted_in_every_language() {
+    let c = compiled("gcc", ["-std=c11", "-x", "c"]).map(Command::new);
+    let words = [c, python()].into_iter().flatten().map(|mut command| {
+        command.arg("names");
+        command
+    });
+    for command in words.chain([this("names")]) {
+        let shown = format!("{command:?}");
+        let mut marks = Marks::with_sizes(1, 64).unwrap();
+        run(command, &marks);
+        let tasks = drain(&mut marks);
+        let [(task, entries)] = &tasks[..] else { panic!("{shown}: {tasks:?}") };
+        let names: Vec<String> = (0..32).map(|name| format!("name-{name}")).collect();
+        assert_eq!((&task.marks, entries.len()), (&names, 33), "{shown}");
+        // Eight names, and one of them twice.
+        assert_eq!(marks.tally().nameless, 9, "{shown}");
+        drain(&mut marks);
+        assert_eq!(marks.tally().nameless, 9, "{shown}");
+    }
 }
 
 #[test]

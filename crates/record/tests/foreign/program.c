@@ -20,7 +20,22 @@ static int resized(void) {
     return 0;
 }
 
+/* Marks with more names than a task can have; the same as in program.py and in foreign.rs. */
+static int names(void) {
+    static char name[40][16];
+    hemiola_task_t task = hemiola_task("many", 1000000, 500000);
+    int index;
+    for (index = 0; index < 40; index++) {
+        snprintf(name[index], sizeof name[index], "name-%d", index);
+        hemiola_mark(&task, name[index], index);
+    }
+    hemiola_mark(&task, name[0], 0);
+    hemiola_mark(&task, name[39], 39);
+    return 0;
+}
+
 int main(int count, char **arguments) {
+    if (count > 1 && strcmp(arguments[1], "names") == 0) return names();
     if (count > 1 && strcmp(arguments[1], "resized") == 0) return resized();
     hemiola_task_t control = hemiola_task("control", 1000000, 500000);
     hemiola_task_t other = hemiola_task("\xc3\xbc" "berlanger Name von mehr als 31 Bytes", 0, 0);

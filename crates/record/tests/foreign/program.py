@@ -1,6 +1,14 @@
 """Three jobs of one task; the same as in program.c."""
 
+import sys
+
 import hemiola_mark
+
+if sys.argv[1:] == ["names"]:
+    task = hemiola_mark.Task("many")
+    for name in [*range(40), 0, 39]:
+        task.mark(f"name-{name}", name)
+    sys.exit()
 
 control = hemiola_mark.Task("control", period_ns=1_000_000, deadline_ns=500_000)
 other = hemiola_mark.Task("überlanger Name von mehr als 31 Bytes")

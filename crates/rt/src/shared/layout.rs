@@ -48,6 +48,7 @@ pub(super) mod lane {
     pub(crate) const PUBLISHED_AT: usize = 64;
     pub(crate) const NAMES_AT: usize = 68;
     pub(crate) const LOST_AT: usize = 72;
+    pub(crate) const NAMELESS_AT: usize = 80;
     pub(crate) const CONSUMED_AT: usize = 128;
     pub(crate) const MARK_NAMES_AT: usize = 192;
     pub(crate) const ENTRIES_AT: usize = 1216;

@@ -6,7 +6,7 @@ use super::atomic::{Ordering, fence};
 use super::layout::lane::{
     CALL_AT, CALL_LEN, CALL_PID_AT, CALL_TEXT_AT, CALL_TEXT_LEN, CALL_WHAT_AT, CALLS_MAX,
     CONSUMED_AT, DEADLINE_AT, ENTRIES_AT, LOST_AT, MARK_NAMES_AT, MARK_NAMES_MAX, NAME_AT,
-    NAME_LEN, NAMES_AT, OWNER_AT, PERIOD_AT, PID_AT, PUBLISHED_AT, REFUSED_CALLS_AT,
+    NAME_LEN, NAMELESS_AT, NAMES_AT, OWNER_AT, PERIOD_AT, PID_AT, PUBLISHED_AT, REFUSED_CALLS_AT,
     REFUSED_TASKS_AT, STATE_AT, TID_AT,
 };
 use super::layout::{ENTRY_SIZE, SegmentKind};
@@ -195,6 +195,12 @@ impl MarksReader {
         self.wide(lane, LOST_AT)
     }
 
+    /// Returns how many entries of the lane were dropped because all names of marks were in use.
+    #[must_use]
+    pub fn nameless(&self, lane: u32) -> u64 {
+        self.wide(lane, NAMELESS_AT)
+    }
+
     /// Makes the lane available to another task. Call it only after its task has given it back or can no longer
     /// run: entries that were not drained are lost.
     pub fn free(&mut self, lane: u32) {
@@ -202,8 +208,9 @@ impl MarksReader {
         for at in [PUBLISHED_AT, NAMES_AT, CONSUMED_AT, PID_AT, TID_AT] {
             self.word(lane, at).store(0, Ordering::Relaxed);
         }
-        let lost = self.segment.u64(self.at(lane, LOST_AT));
-        lost.store(0, Ordering::Relaxed);
+        for at in [LOST_AT, NAMELESS_AT] {
+            self.segment.u64(self.at(lane, at)).store(0, Ordering::Relaxed);
+        }
         self.word(lane, STATE_AT).store(0, Ordering::Release);
         // SYNC POINT with the next claim's compare-and-swap.
         self.word(lane, OWNER_AT).store(0, Ordering::Release);
@@ -353,7 +360,8 @@ mod tests {
             rustix::io::pwrite(reader.fd(), bytes, at as u64).unwrap();
             prop_assert!(reader.calls().len() <= 20);
             for lane in 0..reader.lanes() {
-                let _ = (reader.claim(lane), reader.owner(lane), reader.lost(lane));
+                let _ = (reader.claim(lane), reader.owner(lane));
+                let _ = (reader.lost(lane), reader.nameless(lane));
                 prop_assert!((0..reader.names(lane)).all(|index| reader.name(lane, index).len() <= 3 * NAME_LEN));
                 let mut count = 0;
                 let drained = reader.drain(lane, |_| count += 1);
