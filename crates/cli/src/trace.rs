@@ -370,8 +370,8 @@ fn report(path: &Path, outcome: &Outcome, reason: Option<&str>, keep: Option<Spa
         count(outcome.switches),
         count(outcome.others),
     );
-    if outcome.tally.tasks > 0 {
-        text += &format!(", {} marks of {} tasks", count(outcome.marks), outcome.tally.tasks);
+    if outcome.tasks > 0 {
+        text += &format!(", {} marks of {} tasks", count(outcome.marks), outcome.tasks);
     }
     say(&text);
     if let Some((kept, crowded)) = outcome.kept {
@@ -395,27 +395,11 @@ fn report(path: &Path, outcome: &Outcome, reason: Option<&str>, keep: Option<Spa
     if outcome.lost > 0 {
         warn(format!("{} kernel events were lost; the trace marks the gaps", count(outcome.lost)));
     }
-    if outcome.gaps > 0 {
-        warn(format!(
-            "the trace marks {} gaps with an unknown number of lost events",
-            count(outcome.gaps)
-        ));
+    if outcome.lost_marks > 0 {
+        let lost = count(outcome.lost_marks);
+        warn(format!("{lost} program marks were lost: they came too fast"));
     }
-    if outcome.unwatched > 0 {
-        warn(format!("{} processors came online later and were not recorded", outcome.unwatched));
-    }
-    let tally = outcome.tally;
-    if tally.lost > 0 {
-        warn(format!("{} program marks were lost: they came too fast", count(tally.lost)));
-    }
-    if tally.refused_tasks > 0 {
-        let tasks = tally.refused_tasks;
-        warn(format!("{tasks} tasks were not recorded: at most 63 can be marked at a time"));
-    }
-    if tally.refused_calls > 0 {
-        warn(format!("{} calls of start, stop or trigger were lost", tally.refused_calls));
-    }
-    if tally.damaged > 0 {
-        warn(format!("{} invalid marks were left out", count(tally.damaged)));
+    for (missing, count) in &outcome.missing {
+        warn(missing.sentence(*count).to_string());
     }
 }

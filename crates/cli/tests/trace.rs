@@ -116,6 +116,42 @@ fn marked_values_of_any_type_are_in_the_recording() {
 }
 
 #[test]
+fn what_a_program_marks_beyond_the_limits_is_a_problem_of_its_recording() {
+    let machine = Machine::take("trace-limits");
+    let body = "static hemiola_task_t t[70];
+        static char name[40][16];
+        for (int n = 0; n < 70; n++) t[n] = hemiola_task(\"t\", 0, 0);
+        for (int n = 0; n < 40; n++) {
+            snprintf(name[n], sizeof name[n], \"name %d\", n);
+            hemiola_mark(&t[0], name[n], n);
+        }
+        rest(300000);
+        return hemiola_control(\"s\", \"snapshot half\") ? 1 : 0;";
+    let Some(_) = program(&machine, body) else { return };
+    let sentences = [
+        "7 tasks were not recorded: at most 63 can be marked at a time",
+        "8 marks were not recorded: a task can have at most 32 names of marks",
+    ];
+    for options in [&[][..], &["--keep", "60s"]] {
+        let words = [&["trace", "--control", "s"], options, &["--", "./program"]].concat();
+        let ended = machine.hemiola(&words).with_code(0);
+        let said = sentences.iter().all(|text| ended.stderr.contains(&format!("warning: {text}")));
+        assert!(said, "{}", ended.stderr);
+        for file in ["program.trace", "half.trace"] {
+            let path = machine.folder().join(file);
+            let (_, errors) = Recording::read(&fs::read(&path).unwrap());
+            let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+            assert_eq!(errors, sentences, "{options:?}: {file}");
+            let ended = machine.hemiola(&["analyze", file, "--json", "--strict"]).with_code(1);
+            let json: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+            assert_eq!(json["problems"][1]["text"], sentences[1], "{options:?}: {file}");
+            fs::remove_file(path).unwrap();
+        }
+    }
+    machine.nothing_is_left();
+}
+
+#[test]
 fn a_users_own_program_is_recorded_without_privilege() {
     let machine = Machine::take("trace-nobody");
     let arguments =

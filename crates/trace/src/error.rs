@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use crate::missing::Missing;
+
 /// The most errors kept; reading continues after them without reports.
 pub const ERRORS_MAX: usize = 100;
 
@@ -42,6 +44,14 @@ pub enum ReadError {
          at the end"
     )]
     Unfinished,
+    /// The recorder of Hemiola could not record everything, and wrote so into the file.
+    #[error("{}", .what.sentence(*.count))]
+    Missing {
+        /// What is missing.
+        what: Missing,
+        /// How many.
+        count: u64,
+    },
     /// An event of Hemiola lacks a field and was skipped.
     #[error("the event at byte {offset} has no {missing}")]
     Event {

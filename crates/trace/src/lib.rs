@@ -11,6 +11,7 @@
 //! * [`recording`]: kernel and programs together, from any supported file: a Perfetto trace, `trace.dat` of
 //!   trace-cmd, `perf.data` of perf, each also compressed; [`source`]: access to its bytes. The kernel's events stay in
 //!   the file and are decoded during iteration.
+//! * [`Missing`]: what a recorder could not record, as its file states it.
 //! * [`result`]: the other data of a result folder, above all the conditions of the run.
 //! * [`fuzzing`]: the bodies of the fuzz targets for trace files and recordings.
 //!
@@ -23,6 +24,7 @@ mod compressed;
 mod error;
 pub mod event;
 pub mod fuzzing;
+mod missing;
 mod perfdata;
 pub mod perfetto;
 pub mod recording;
@@ -36,4 +38,5 @@ pub mod track_event;
 pub use call::call_name;
 pub use error::{ERRORS_MAX, ReadError};
 pub use event::{Entry, EventKind};
+pub use missing::Missing;
 pub use recording::Recording;

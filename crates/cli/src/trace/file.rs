@@ -57,6 +57,15 @@ impl TraceFile {
         self.writer.entries(*track, entries)
     }
 
+    /// Adds conditions that became known at the time `at`.
+    pub(super) fn conditions(
+        &mut self,
+        at: Instant,
+        conditions: &[(String, String)],
+    ) -> io::Result<()> {
+        self.writer.conditions(at, &borrowed(conditions))
+    }
+
     /// Copies the file as it is now, closed, to another one.
     pub(super) fn copy(&self, from: &Path, mut to: File) -> io::Result<()> {
         io::copy(&mut File::open(from)?, &mut to)?;
@@ -65,7 +74,7 @@ impl TraceFile {
 
     /// Adds the final conditions, closes the file and syncs the file. Returns its size in bytes.
     pub(super) fn end(mut self, at: Instant, conditions: &[(String, String)]) -> io::Result<u64> {
-        self.writer.conditions(at, &borrowed(conditions))?;
+        self.conditions(at, conditions)?;
         self.writer.close()?;
         let mut file = self.writer.get_ref();
         file.sync_all()?;

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 
 use hemiola_record::Reservations;
 use hemiola_record::accounting::Accounts;
-use hemiola_record::kernel::{Capture, CaptureError};
-use hemiola_record::marks::{Call, CallKind, Marks, Tally as MarksTally, Task};
+use hemiola_record::kernel::{Capture, CaptureError, Tally as KernelTally};
+use hemiola_record::marks::{Call, CallKind, Marks, Task};
 use hemiola_rt::clock::{Clock, MonotonicClock};
 use hemiola_trace::sched::{Event, Thread, What};
-use hemiola_trace::{Entry, EventKind};
+use hemiola_trace::{Entry, EventKind, Missing};
 use hemiola_units::{Instant, Span};
 use thiserror::Error;
 
@@ -44,7 +44,7 @@ pub(super) enum Broken {
 }
 
 /// Result of a recording.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Outcome {
     /// Time from the beginning to the end of the recorder.
     pub(super) length: Span,
@@ -53,12 +53,13 @@ pub(super) struct Outcome {
     pub(super) others: u64,
     /// Entries of programs' tasks that were recorded.
     pub(super) marks: u64,
-    /// Counts of the programs' marks.
-    pub(super) tally: MarksTally,
-    /// Lost kernel events, gaps with an unknown number of lost events, and processors that were not recorded.
+    /// Tasks of programs, and marks of theirs that were lost.
+    pub(super) tasks: u64,
+    pub(super) lost_marks: u64,
+    /// Lost kernel events.
     pub(super) lost: u64,
-    pub(super) gaps: u64,
-    pub(super) unwatched: u16,
+    /// What else could not be recorded, as the file states it.
+    pub(super) missing: Vec<(Missing, u64)>,
     /// Size of the file in bytes.
     pub(super) size: u64,
     /// Whether the recording covers the whole system, and contains wake-ups.
@@ -152,8 +153,7 @@ impl Recorder {
             }
             events[index].extend_from_slice(batch);
         })?;
-        (self.outcome.lost, self.outcome.gaps) = (tally.lost, tally.gaps);
-        self.outcome.unwatched = tally.unwatched;
+        self.outcome.lost = tally.lost;
         let mut reason = None;
         if let Some(marks) = marks {
             marks.drain(&mut |task, batch| entries.push((task.clone(), batch.to_vec())));
@@ -166,11 +166,41 @@ impl Recorder {
         self.learn_threads()?;
         self.pass_on()?;
         let now = MonotonicClock.now();
+        self.state_missing(now, &tally)?;
         if let Some(kept) = &mut self.kept {
             kept.prune(now);
         }
         let miss = self.misses.take(now).filter(|_| self.settings.until_miss);
         Ok(reason.or(miss))
+    }
+
+    /// Writes what could not be recorded so far, whenever it is more than before. A flight recorder writes it at its
+    /// end.
+    fn state_missing(&mut self, at: Instant, kernel: &KernelTally) -> Result<(), Broken> {
+        let marks = self.marks.as_ref().map(Marks::tally).unwrap_or_default();
+        (self.outcome.tasks, self.outcome.lost_marks) = (marks.tasks, marks.lost);
+        let missing = [
+            (Missing::Gaps, kernel.gaps),
+            (Missing::Processors, kernel.unwatched.into()),
+            (Missing::Tasks, marks.refused_tasks.into()),
+            (Missing::NamedMarks, marks.nameless),
+            (Missing::InvalidMarks, marks.damaged),
+            (Missing::Calls, marks.refused_calls.into()),
+        ];
+        let missing = missing.into_iter().filter(|(_, count)| *count > 0).collect();
+        if missing != self.outcome.missing {
+            self.outcome.missing = missing;
+            if self.kept.is_none() {
+                self.file.conditions(at, &self.missing())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Conditions that state what could not be recorded.
+    fn missing(&self) -> Vec<(String, String)> {
+        let missing = self.outcome.missing.iter();
+        missing.map(|(what, count)| (what.condition().to_owned(), count.to_string())).collect()
     }
 
     /// Drains the rest and ends the recording; the trace states the reason if there is one.
@@ -190,6 +220,7 @@ impl Recorder {
             self.outcome.kept = Some((length, kept.is_crowded()));
             kept.spill(&mut self.file)?;
             said.push(("kept".into(), length.to_string()));
+            said.extend(self.missing());
         } else if self.ranges.is_everything() {
             // The accounts cover the whole time, so they are left out if only parts were recorded.
             let (start, stop) = (self.accounts, accounts);
@@ -201,9 +232,6 @@ impl Recorder {
         }
         said.extend(self.reservations.conditions());
         said.extend(reason.map(|reason| ("trigger".to_owned(), reason.to_owned())));
-        if let Some(marks) = &self.marks {
-            self.outcome.tally = marks.tally();
-        }
         (self.outcome.system, self.outcome.wakes) =
             (self.capture.is_system(), self.capture.has_wakes());
         self.outcome.length = now - self.began;
@@ -262,13 +290,14 @@ impl Recorder {
         let path = self.settings.output.with_file_name(format!("{name}.trace"));
         let failed = |error: io::Error| format!("{} cannot be written: {error}", path.display());
         let to = File::create_new(&path).map_err(failed)?;
+        let missing = self.missing();
         let Some(kept) = &mut self.kept else {
             return self.file.copy(&self.settings.output, to).map_err(failed);
         };
         let (began, conditions) = (self.began, &self.conditions);
         let mut file = TraceFile::begin(to, began, self.unix_ns, conditions).map_err(failed)?;
         kept.spill(&mut file).map_err(failed)?;
-        file.end(MonotonicClock.now(), &[]).map(drop).map_err(failed)
+        file.end(MonotonicClock.now(), &missing).map(drop).map_err(failed)
     }
 
     /// Adds a mark to the recorder's own track.

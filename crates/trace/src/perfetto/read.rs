@@ -13,6 +13,7 @@ use super::packet::{
 use super::{CLOCK_MONOTONIC, CLOCK_REALTIME, CONDITIONS, RAW_NAMES, Trace, Track, counters};
 use crate::error::ReadError;
 use crate::event::{Entry, EventKind, Shape, text_to_words};
+use crate::missing;
 use crate::sched::{Thread, Tid};
 
 /// Reads the marks of programs from a trace, and returns them with the errors.
@@ -164,8 +165,9 @@ impl Reader {
             new: false,
         });
         let threads = ours.chain(foreign.threads()).filter(|thread| thread.tid.0 != 0).collect();
-        let errors;
-        (trace.track_events, errors) = foreign.finish(&relations);
+        let left_out;
+        (trace.track_events, left_out) = foreign.finish(&relations);
+        let errors = missing::problems(&trace.conditions).chain(left_out).collect();
         Finished { trace, threads, boot_clock: relations.into_boot_clock(), errors }
     }
 
@@ -198,7 +200,8 @@ impl Reader {
     ) -> Result<(), &'static str> {
         if event.categories.iter().any(|category| category == CONDITIONS) {
             self.ours = true;
-            self.trace.conditions.extend(event.debug_annotations.into_iter().filter_map(text));
+            let more = event.debug_annotations.into_iter().filter_map(text);
+            missing::add(&mut self.trace.conditions, more);
             return Ok(());
         }
         let sequence = self.sequences.entry(sequence).or_default();
