@@ -63,6 +63,8 @@ extern "C" {
 
 /* The most mark names of one task; marks with further names are not recorded, and the recorder reports their number. */
 #define HEMIOLA_MARK_NAMES 32
+/* The most bytes of a name; the rest is cut off, so names that agree in these bytes are the same name. */
+#define HEMIOLA_NAME_SIZE 32
 
 /* A task, which runs one job after another, in one thread at a time. Its fields are private. */
 typedef struct hemiola_task_t {
@@ -76,7 +78,8 @@ typedef struct hemiola_task_t {
     uint32_t open;
     uint32_t placed;
     uint32_t names;
-    const char *name[HEMIOLA_MARK_NAMES];
+    const char *name[HEMIOLA_MARK_NAMES]; /* where each name was when it was first used */
+    char name_text[HEMIOLA_MARK_NAMES][HEMIOLA_NAME_SIZE];
 } hemiola_task_t;
 
 /* ---- the layout of the memory ---- */
@@ -319,17 +322,28 @@ static inline void hemiola_end(hemiola_task_t *task) {
     hemiola_push_(task, hemiola_now(), 2, task->due_ns, 0);
 }
 
+static inline int hemiola_is_name_(const hemiola_task_t *task, uint32_t index, const char *name) {
+    return strncmp(task->name_text[index], name, HEMIOLA_NAME_SIZE) == 0;
+}
+
 static inline void hemiola_mark_(hemiola_task_t *task, const char *name, uint64_t kind, uint64_t a, uint64_t b) {
     uint32_t index;
     if (!task->lane) return;
+    if (!name) name = "";
+    /* The same name mostly has the same address. The text is compared too, for a program may build names in a buffer
+     * that it uses again. */
     for (index = 0; index < task->names; index++)
-        if (task->name[index] == name || strcmp(task->name[index], name) == 0) break;
+        if (task->name[index] == name) break;
+    if (index == task->names || !hemiola_is_name_(task, index, name))
+        for (index = 0; index < task->names; index++)
+            if (hemiola_is_name_(task, index, name)) break;
     if (index == HEMIOLA_MARK_NAMES) {
         hemiola_count_(task->lane, 80);
         return;
     }
     if (index == task->names) {
         task->name[index] = name;
+        memcpy(task->name_text[index], name, strnlen(name, HEMIOLA_NAME_SIZE));
         task->names = index + 1;
         hemiola_put_text_(task->lane, 192 + (size_t)index * 32, name, 32);
         __atomic_store_n(hemiola_u32_(task->lane, 68), task->names, __ATOMIC_RELEASE);
@@ -338,7 +352,7 @@ static inline void hemiola_mark_(hemiola_task_t *task, const char *name, uint64_
 }
 
 /* The four functions below record an event with a name and a value; hemiola_mark chooses one by the value's type. The
- * name must remain valid, as a literal does. */
+ * name is copied. */
 
 static inline void hemiola_mark_unsigned(hemiola_task_t *task, const char *name, uint64_t value) {
     hemiola_mark_(task, name, 16, value, 0);

@@ -341,6 +341,22 @@ fn marks_with_more_names_than_a_task_can_have_are_counted_in_every_language() {
 }
 
 #[test]
+fn a_name_in_a_buffer_that_a_program_uses_again_is_read_each_time() {
+    let Some(program) = compiled("gcc", ["-std=c11", "-x", "c"]) else { return };
+    let mut marks = Marks::create().unwrap();
+    let mut command = Command::new(&program);
+    command.arg("buffer");
+    run(command, &marks);
+    std::fs::remove_file(program).unwrap();
+    let tasks = drain(&mut marks);
+    let (task, entries) = &tasks[0];
+    let long = "a name of exactly thirty-two byt";
+    assert_eq!(task.marks, ["sensor-0", "sensor-1", "sensor-2", long]);
+    let marked: Vec<_> = entries.iter().map(|entry| (entry.arg, entry.a)).collect();
+    assert_eq!(marked, [(0, 0), (1, 1), (2, 2), (0, 3), (1, 4), (2, 5), (3, 6), (3, 7)]);
+}
+
+#[test]
 fn what_a_program_marked_before_it_died_is_kept_and_its_lane_is_free_again() {
     let mut marks = Marks::with_sizes(1, 8).unwrap();
     for number in 0..3 {

@@ -34,8 +34,25 @@ static int names(void) {
     return 0;
 }
 
+/* Marks with names in one buffer, among them two that agree in the part that is kept. */
+static int buffer(void) {
+    char name[64];
+    hemiola_task_t task = hemiola_task("control", 0, 0);
+    int index;
+    for (index = 0; index < 6; index++) {
+        snprintf(name, sizeof name, "sensor-%d", index % 3);
+        hemiola_mark(&task, name, index);
+    }
+    for (; index < 8; index++) {
+        snprintf(name, sizeof name, "a name of exactly thirty-two bytes and %d", index);
+        hemiola_mark(&task, name, index);
+    }
+    return 0;
+}
+
 int main(int count, char **arguments) {
     if (count > 1 && strcmp(arguments[1], "names") == 0) return names();
+    if (count > 1 && strcmp(arguments[1], "buffer") == 0) return buffer();
     if (count > 1 && strcmp(arguments[1], "resized") == 0) return resized();
     hemiola_task_t control = hemiola_task("control", 1000000, 500000);
     hemiola_task_t other = hemiola_task("\xc3\xbc" "berlanger Name von mehr als 31 Bytes", 0, 0);
