@@ -107,6 +107,8 @@ pub(super) struct Connection {
     stream: UnixStream,
     since: Instant,
     line: Vec<u8>,
+    /// Whether a part of the line was dropped because it is too long.
+    is_too_long: bool,
 }
 
 impl Control {
@@ -130,7 +132,8 @@ impl Control {
             && let Ok((stream, _)) = self.listener.accept()
         {
             if stream.set_nonblocking(true).is_ok() {
-                self.connections.push(Connection { stream, since: now, line: Vec::new() });
+                let (line, is_too_long) = (Vec::new(), false);
+                self.connections.push(Connection { stream, since: now, line, is_too_long });
             }
         }
         let mut requests = Vec::new();
@@ -156,15 +159,20 @@ impl Drop for Control {
 }
 
 impl Connection {
-    /// Reads what has arrived. Returns the request once its line is complete.
+    /// Reads what has arrived. Returns the request once its line is complete. A line that is too long is read to its
+    /// end, because a client that still has bytes underway when it is answered may not see the answer.
     fn request(&mut self) -> Option<Result<Request, String>> {
         let mut bytes = [0; REQUEST_LEN_MAX];
         loop {
             if let Some(end) = self.line.iter().position(|&byte| byte == b'\n') {
+                if self.is_too_long || end > REQUEST_LEN_MAX {
+                    return Some(Err(format!("a request has at most {REQUEST_LEN_MAX} bytes")));
+                }
                 return Some(String::from_utf8_lossy(&self.line[..end]).parse());
             }
             if self.line.len() > REQUEST_LEN_MAX {
-                return Some(Err(format!("a request of more than {REQUEST_LEN_MAX} bytes")));
+                self.is_too_long = true;
+                self.line.clear();
             }
             match self.stream.read(&mut bytes) {
                 Ok(0) => return Some(Err("a request without an end of line".into())),
@@ -210,6 +218,32 @@ pub(super) fn ask(socket: &Path, request: &str) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Sends a request to a recording that answers every one, and returns what its client gets.
+    fn asked(test: &str, request: &str) -> Result<(), String> {
+        let path = std::env::temp_dir().join(format!("control-{}-{test}", std::process::id()));
+        let mut control = Control::listen(&path).unwrap();
+        std::thread::scope(|scope| {
+            let client = scope.spawn(|| ask(&path, request));
+            while !client.is_finished() {
+                for (_, connection) in control.requests() {
+                    connection.answer(Ok(()));
+                }
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            client.join().unwrap()
+        })
+    }
+
+    #[test]
+    fn a_request_of_any_length_is_answered() {
+        let mark = |length| format!("mark {}", "x".repeat(length));
+        assert_eq!(asked("short", &mark(400)), Ok(()));
+        for length in [600, 5_000, 100_000] {
+            let refused = Err("a request has at most 512 bytes".to_owned());
+            assert_eq!(asked("long", &mark(length)), refused, "{length}");
+        }
+    }
 
     #[test]
     fn requests_are_parsed_or_refused_with_a_reason() {
