@@ -3,12 +3,15 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Parser, Subcommand};
 
 use hemiola_rtid::MEMORY_MIN;
 use hemiola_runner::subcommand;
 use hemiola_units::{Bytes, CpuSet, Rate, RtiAddress, Span};
 use hemiola_world::BIRTHS_UP_TO;
+
+use crate::trace::control::Place;
 
 /// The version, the commit, the kind of build, and its optional features.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("HEMIOLA_BUILD"), ")");
@@ -977,9 +980,10 @@ pub(crate) struct Trace {
     /// Record nothing until a program calls hemiola_start, or `hemiola trace start` asks for it
     #[arg(long)]
     pub(crate) paused: bool,
-    /// Let other programs control the recording through this socket, which is created
-    #[arg(long, value_name = "SOCKET")]
-    pub(crate) control: Option<PathBuf>,
+    /// Let other programs control the recording through this socket, which is created at a path, or inherited as fd:N.
+    /// A recording without it cannot be controlled
+    #[arg(long, value_name = "SOCKET", value_parser = place())]
+    pub(crate) control: Option<Place>,
     /// Also record interrupts
     #[arg(long)]
     pub(crate) interrupts: bool,
@@ -997,6 +1001,11 @@ pub(crate) struct Trace {
     pub(crate) program: Vec<OsString>,
     #[command(subcommand)]
     pub(crate) action: Option<Tracing>,
+}
+
+/// The parser of the place of a control socket.
+fn place() -> impl TypedValueParser<Value = Place> {
+    OsStringValueParser::new().try_map(Place::parse)
 }
 
 /// A request to a recording that was started with `--control`.
@@ -1031,9 +1040,9 @@ pub(crate) enum Tracing {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Controlled {
-    /// The socket of the recording
-    #[arg(long, value_name = "SOCKET")]
-    pub(crate) control: PathBuf,
+    /// The socket of the recording: the path that was given to its --control, or fd:N for an inherited connection to it
+    #[arg(long, value_name = "SOCKET", value_parser = place())]
+    pub(crate) control: Place,
 }
 
 /// An event that ends a recording with `--keep`.

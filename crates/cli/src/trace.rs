@@ -1,6 +1,6 @@
 //! `hemiola trace`: records which threads run when.
 
-mod control;
+pub(crate) mod control;
 mod file;
 mod keep;
 mod misses;
@@ -29,7 +29,7 @@ use hemiola_units::{Instant, Span};
 use crate::args::{Trace, Tracing, Trigger};
 use crate::diagnostics::{Failure, INTERRUPTED};
 use crate::run;
-use control::{Connection, Control, Request};
+use control::{Connection, Control, Place, Received, Request};
 use program::Program;
 use recorder::{Outcome, Recorder, Settings};
 
@@ -78,6 +78,11 @@ fn record(args: &Trace) -> Result<ExitCode, Failure> {
     let interrupted = run::interruption()?;
     let triggered = trigger_signal(args)?;
 
+    // An inherited socket is taken first, so that the program does not inherit it too.
+    let inherited = match args.control.as_ref() {
+        Some(place @ Place::Descriptor(_)) => Some(controlled(place)?),
+        Some(Place::Path(_)) | None => None,
+    };
     // The program is created first, so that its process ID is known, and held; if anything fails it never starts.
     let (subject, marks) = match args.program.as_slice() {
         [] => match pid {
@@ -100,7 +105,10 @@ fn record(args: &Trace) -> Result<ExitCode, Failure> {
     let machine = machine();
     let capture = Capture::start(&options(args, target)).map_err(refused)?;
     let file = create(&output)?;
-    let control = args.control.as_deref().map(listen).transpose()?;
+    let control = match inherited {
+        Some(inherited) => Some(inherited),
+        None => args.control.as_ref().map(controlled).transpose()?,
+    };
     let settings = Settings {
         paused: args.paused,
         keep: args.keep,
@@ -124,11 +132,18 @@ struct Signals {
     triggered: Arc<AtomicBool>,
 }
 
-fn listen(path: &Path) -> Result<Control, Failure> {
-    Control::listen(path).map_err(|error| {
-        let hint = "choose a path where this user may create a file, and at which no other recording listens";
-        Failure::failed(format!("cannot listen at {}: {error}\nhint: {hint}", path.display()))
-    })
+/// The recording's end of the socket at this place.
+fn controlled(place: &Place) -> Result<Control, Failure> {
+    match place {
+        Place::Path(path) => Control::listen(path).map_err(|error| {
+            let hint = "choose a path where this user may create a file, and at which no other recording listens";
+            Failure::failed(format!("cannot listen at {place}: {error}\nhint: {hint}"))
+        }),
+        Place::Descriptor(number) => Control::inherit(*number).map_err(|error| {
+            let hint = "leave a Unix stream socket open under this number, connected or listening";
+            Failure::failed(format!("cannot be controlled through {place}: {error}\nhint: {hint}"))
+        }),
+    }
 }
 
 /// Records until the end of the recording, then waits for the program if there is one.
@@ -150,7 +165,8 @@ fn follow(
         let ended = subject.wait(recorder.next_round().min(until)).map_err(Failure::failed)?;
         let requests = control.as_mut().map_or_else(Vec::new, Control::requests);
         // A snapshot contains everything up to its request, the other requests concern what the round takes.
-        let (last, first) = requests.into_iter().partition(|(request, _)| request.is_snapshot());
+        let is_snapshot = |request: &Received| request.as_ref().is_ok_and(Request::is_snapshot);
+        let (last, first) = requests.into_iter().partition(|(request, _)| is_snapshot(request));
         let requested = carry_out(&mut recorder, first);
         let reason = match recorder.round() {
             Ok(reason) => reason,
@@ -184,10 +200,10 @@ fn follow(
 }
 
 /// Carries out requests and answers them. Returns the last reason to end the recording, if one was a trigger.
-fn carry_out(recorder: &mut Recorder, requests: Vec<(Request, Connection)>) -> Option<String> {
+fn carry_out(recorder: &mut Recorder, requests: Vec<(Received, Connection)>) -> Option<String> {
     let mut reason = None;
     for (request, connection) in requests {
-        let answer = recorder.request(&request);
+        let answer = request.and_then(|request| recorder.request(&request));
         connection.answer(answer.map(|found| reason = found.or(reason.take())));
     }
     reason

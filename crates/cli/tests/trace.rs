@@ -1,12 +1,15 @@
 //! `hemiola trace`: recordings of other programs, triggers, signals and kills.
 
 use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use hemiola_rt::sys::process::Signal;
+use hemiola_rt::sys::process::{Signal, clear_cloexec};
 use hemiola_trace::perfetto::Track;
 use hemiola_trace::sched::{Tid, What};
 use hemiola_trace::{EventKind, ReadError, Recording};
@@ -524,6 +527,92 @@ fn any_program_controls_a_recording_of_the_system() {
     assert_eq!(notes(&half), marks);
     assert!(half.events().count() > 10 && half.events().count() <= all.events().count());
     assert!(!machine.folder().join("s").exists());
+    machine.nothing_is_left();
+}
+
+/// Starts a recording that inherits this descriptor and is controlled through it.
+fn controlled(machine: &Machine, fd: impl AsFd, words: &[&str]) -> Running {
+    clear_cloexec(&fd).unwrap();
+    let place = format!("fd:{}", fd.as_fd().as_raw_fd());
+    machine.start(&[&["trace", "--control", &place], words].concat())
+}
+
+#[test]
+fn an_inherited_connection_controls_a_recording() {
+    let machine = Machine::take("trace-inherited");
+    let (mut ours, theirs) = UnixStream::pair().unwrap();
+    // The program itself does not inherit the recorder's end.
+    let program = format!("test ! -e /proc/self/fd/{} && sleep 600", theirs.as_raw_fd());
+    let words = ["--paused", "-o", "p.trace", "--", "sh", "-c", &program];
+    let running = controlled(&machine, &theirs, &words);
+    drop(theirs);
+    ours.set_read_timeout(Some(PATIENCE)).unwrap();
+    let now = || hemiola_mark::now_ns();
+    let lines = format!("{} start\n{} mark raw\n{} dance\n", now(), now(), now());
+    ours.write_all(lines.as_bytes()).unwrap();
+    let mut answers = BufReader::new(ours.try_clone().unwrap()).lines();
+    let mut answer = || answers.next().unwrap().unwrap();
+    assert_eq!((answer(), answer()), ("ok".into(), "ok".into()));
+    assert!(answer().starts_with("error: expected"));
+
+    // Each of the ways to send a request uses the connection too.
+    clear_cloexec(&ours).unwrap();
+    let place = format!("fd:{}", ours.as_raw_fd());
+    assert!(hemiola_mark::control(&place, "mark from Rust"));
+    assert!(
+        !hemiola_mark::control(&place, "trigger refused") && !hemiola_mark::control("fd:x", "stop")
+    );
+    machine.hemiola(&["trace", "mark", "from a command", "--control", &place]).with_code(0);
+    if self::program(
+        &machine,
+        &format!("return hemiola_control(\"{place}\", \"mark from C\") ? 1 : 0;"),
+    )
+    .is_some()
+    {
+        assert!(machine.command("./program", &[]).status().unwrap().success());
+    }
+    let python = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mark/python");
+    let line =
+        format!("import hemiola_mark; assert hemiola_mark.control('{place}', 'mark from Python')");
+    let mut command = machine.command("python3", &["-B", "-c", &line]);
+    assert!(command.env("PYTHONPATH", python).status().is_ok_and(|status| status.success()));
+    machine.hemiola(&["trace", "snapshot", "half", "--control", &place]).with_code(0);
+    // The recording continues without its other end.
+    drop((ours, answers));
+    sleep(Duration::from_millis(300));
+    running.signal(Signal::INT);
+    running.end();
+
+    let marks = ["start", "raw", "from Rust", "from a command", "from C", "from Python"];
+    assert_eq!(notes(&recording(&machine, "half.trace")), marks);
+    assert_eq!(notes(&recording(&machine, "p.trace")), marks);
+    machine.nothing_is_left();
+}
+
+#[test]
+fn an_inherited_listening_socket_controls_a_recording() {
+    let machine = Machine::take("trace-listening");
+    let path = machine.folder().join("s");
+    let listener = UnixListener::bind(&path).unwrap();
+    let running = controlled(&machine, &listener, &["-o", "p.trace", "--", "sleep", "600"]);
+    drop(listener);
+    for text in ["one", "two"] {
+        machine.hemiola(&["trace", "mark", text, "--control", "s"]).with_code(0);
+    }
+    running.signal(Signal::INT);
+    running.end();
+    assert_eq!(notes(&recording(&machine, "p.trace")), ["one", "two"]);
+    // Only a socket that the recording created is removed.
+    assert!(path.exists());
+
+    // Other descriptors are refused before anything is created.
+    fs::remove_file(machine.folder().join("p.trace")).unwrap();
+    let file = fs::File::open(machine.write("text", "text")).unwrap();
+    let ended = controlled(&machine, &file, &["-o", "p.trace", "--", "true"]).end().with_code(1);
+    assert!(ended.stderr.contains("cannot be controlled through fd:"), "{}", ended.stderr);
+    let ended = machine.hemiola(&["trace", "--control", "7", "-o", "p.trace", "--", "true"]);
+    assert!(ended.with_code(2).stderr.contains("write fd:7 for the descriptor 7, or ./7"));
+    assert!(!machine.folder().join("p.trace").exists());
     machine.nothing_is_left();
 }
 

@@ -420,31 +420,49 @@ static inline void hemiola_trigger(const char *why) {
     hemiola_call_(3, why);
 }
 
-/* Sends a request to the recording that was started with `hemiola trace --control SOCKET`, from any process, recorded
- * or not, and waits for its answer: at most five seconds, usually a tenth of one. Returns 0 if it was carried out,
- * else -1. Requests are "start", "stop", "mark TEXT", "trigger TEXT" and "snapshot NAME", at most 400 bytes. They count
- * from the time of the call. */
-static inline int hemiola_control(const char *socket_path, const char *request) {
+/* Returns a connection to the socket at `place`, or the descriptor N of `fd:N`; -1 if there is none. */
+static inline int hemiola_connect_(const char *place) {
     struct sockaddr_un address;
-    struct timeval limit;
-    char line[440], answer[2] = {0, 0};
-    size_t length = strlen(socket_path);
-    int fd, count, done;
-    if (length >= sizeof address.sun_path || strlen(request) > 400 || strchr(request, '\n')) return -1;
+    size_t length = strlen(place);
+    int fd;
+    if (strncmp(place, "fd:", 3) == 0) {
+        char *end;
+        long number = strtol(place + 3, &end, 10);
+        return end == place + 3 || *end || number < 0 || number > INT32_MAX ? -1 : (int)number;
+    }
+    if (length >= sizeof address.sun_path) return -1;
     memset(&address, 0, sizeof address);
     address.sun_family = AF_UNIX;
-    memcpy(address.sun_path, socket_path, length);
-    count = snprintf(line, sizeof line, "%llu %s\n", (unsigned long long)hemiola_now(), request);
+    memcpy(address.sun_path, place, length);
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || connect(fd, (const struct sockaddr *)(const void *)&address, sizeof address) == 0) return fd;
+    close(fd);
+    return -1;
+}
+
+/* Sends a request to the recording that was started with `hemiola trace --control SOCKET`, from any process, recorded
+ * or not, and waits for its answer: at most five seconds, usually a tenth of one. Returns 0 if it was carried out,
+ * else -1. `place` is the path of the socket, or "fd:N" for the other end of an inherited connection, which one thread
+ * uses at a time. Requests are "start", "stop", "mark TEXT", "trigger TEXT" and "snapshot NAME", at most 400 bytes. They
+ * count from the time of the call. */
+static inline int hemiola_control(const char *place, const char *request) {
+    struct timeval limit;
+    char line[440], answer[3] = {0, 0, 0}, byte = 0;
+    size_t length = 0;
+    int fd, count;
+    if (strlen(request) > 400 || strchr(request, '\n')) return -1;
+    count = snprintf(line, sizeof line, "%llu %s\n", (unsigned long long)hemiola_now(), request);
+    fd = hemiola_connect_(place);
     if (fd < 0 || count < 0) return -1;
     limit.tv_sec = 5;
     limit.tv_usec = 0;
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-    done = connect(fd, (const struct sockaddr *)(const void *)&address, sizeof address) == 0 &&
-           send(fd, line, (size_t)count, MSG_NOSIGNAL) == (ssize_t)count && recv(fd, answer, 2, 0) == 2 &&
-           answer[0] == 'o' && answer[1] == 'k';
-    close(fd);
-    return done ? 0 : -1;
+    if (send(fd, line, (size_t)count, MSG_NOSIGNAL) == (ssize_t)count)
+        /* To the end of the line, and not beyond it. */
+        while (byte != '\n' && recv(fd, &byte, 1, 0) == 1)
+            if (length < sizeof answer) answer[length++] = byte;
+    if (strncmp(place, "fd:", 3) != 0) close(fd);
+    return memcmp(answer, "ok\n", 3) == 0 ? 0 : -1;
 }
 
 #ifdef __cplusplus

@@ -310,19 +310,42 @@ def trigger(why):
         _board.call(3, why)
 
 
-def control(socket_path, request):
+def _connected(place):
+    """A connection to the socket at a path, or a copy of the inherited one with the number N of "fd:N"."""
+    if place.startswith("fd:"):
+        connection = socket.socket(fileno=os.dup(int(place[3:])))
+        # settimeout() would also make the original non-blocking, which others use.
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", 5, 0))
+        return connection
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connection.settimeout(5)
+        connection.connect(place)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def control(place, request):
     """Sends a request to the recording that was started with `hemiola trace --control SOCKET`, from any process,
     recorded or not, and waits for its answer, at most five seconds. Returns whether it was carried out.
 
-    Requests are "start", "stop", "mark TEXT", "trigger TEXT" and "snapshot NAME". They count from the time of the call.
+    The place is the path of the socket, or "fd:N" for the other end of an inherited connection, which one thread uses at
+    a time. Requests are "start", "stop", "mark TEXT", "trigger TEXT" and "snapshot NAME". They count from the time of the call.
     """
     if "\n" in request:
         return False
     try:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-            connection.settimeout(5)
-            connection.connect(socket_path)
+        with _connected(place) as connection:
             connection.sendall(f"{time.monotonic_ns()} {request}\n".encode("utf-8", "replace"))
-            return connection.recv(2) == b"ok"
-    except OSError:
+            answer = b""
+            # To the end of the line, and not beyond it.
+            while not answer.endswith(b"\n"):
+                byte = connection.recv(1)
+                if not byte:
+                    break
+                answer += byte
+            return answer == b"ok\n"
+    except (OSError, ValueError):
         return False

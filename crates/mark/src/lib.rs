@@ -178,9 +178,12 @@ pub const REQUEST_LEN_MAX: usize = 400;
 /// Sends a request to the recording that was started with `hemiola trace --control SOCKET`, from any process, recorded
 /// or not, and waits for its answer: at most five seconds, usually a tenth of one. Returns whether it was carried out.
 ///
+/// `place` is the path of the socket, or `fd:N` for the other end of an inherited connection, which one thread uses at a
+/// time.
+///
 /// Requests are `start`, `stop`, `mark TEXT`, `trigger TEXT` and `snapshot NAME`. They count from the time of the call.
 #[must_use]
-pub fn control(socket: &str, request: &str) -> bool {
+pub fn control(place: &str, request: &str) -> bool {
     if request.len() > REQUEST_LEN_MAX || request.contains('\n') {
         return false;
     }
@@ -194,7 +197,7 @@ pub fn control(socket: &str, request: &str) -> bool {
     line[20] = b' ';
     line[21..][..request.len()].copy_from_slice(request.as_bytes());
     line[21 + request.len()] = b'\n';
-    shared::ask(socket, &line[..22 + request.len()])
+    shared::ask(place, &line[..22 + request.len()])
 }
 
 fn call(what: u32, text: &str) {

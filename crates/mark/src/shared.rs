@@ -116,31 +116,68 @@ pub(crate) fn now_ns() -> u64 {
     time.seconds as u64 * 1_000_000_000 + time.nanos as u64
 }
 
-/// Sends a line to the Unix socket at `path`, and returns whether the answer begins with "ok". Waits for it for at most
-/// five seconds.
-pub(crate) fn ask(path: &str, line: &[u8]) -> bool {
-    let mut address = SocketAddress { family: AF_UNIX, path: [0; SOCKET_LEN_MAX + 1] };
-    let Some(place) = address.path[..SOCKET_LEN_MAX].get_mut(..path.len()) else { return false };
-    place.copy_from_slice(path.as_bytes());
-    // SAFETY: socket(2) takes three numbers.
-    let fd = unsafe { socket(AF_UNIX.into(), SOCK_STREAM_CLOEXEC, 0) };
-    if fd < 0 {
-        return false;
-    }
-    let mut answer = [0_u8; 2];
+/// Sends a line to the Unix socket at `place`, a path or `fd:N` for an open descriptor, and returns whether the answer is
+/// "ok". Waits for it for at most five seconds.
+pub(crate) fn ask(place: &str, line: &[u8]) -> bool {
+    let number = place.strip_prefix("fd:");
+    let fd = match number {
+        Some(number) => number.parse().ok().filter(|number| *number >= 0),
+        None => connected(place),
+    };
+    let Some(fd) = fd else { return false };
     // `struct timeval` differs in its second word only, which is 0.
     let limit = Timespec { seconds: 5, nanos: 0 };
     // SAFETY: each pointer is to a local variable that lives during the call, with its length; a refused option only
     // means a longer wait.
-    let answered = unsafe {
+    let sent = unsafe {
         setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &raw const limit, size_of::<Timespec>() as u32);
-        connect(fd, &raw const address, size_of::<SocketAddress>() as u32) == 0
-            && send(fd, line.as_ptr().cast(), line.len(), MSG_NOSIGNAL) == line.len() as isize
-            && recv(fd, answer.as_mut_ptr().cast(), answer.len(), 0) == answer.len() as isize
+        send(fd, line.as_ptr().cast(), line.len(), MSG_NOSIGNAL) == line.len() as isize
     };
+    let answered = sent && is_ok(fd);
+    if number.is_none() {
+        // SAFETY: `fd` was connected above and belongs to this function only.
+        unsafe { close(fd) };
+    }
+    answered
+}
+
+/// Connects to the Unix socket at `path`.
+fn connected(path: &str) -> Option<c_int> {
+    let mut address = SocketAddress { family: AF_UNIX, path: [0; SOCKET_LEN_MAX + 1] };
+    address.path[..SOCKET_LEN_MAX].get_mut(..path.len())?.copy_from_slice(path.as_bytes());
+    // SAFETY: socket(2) takes three numbers.
+    let fd = unsafe { socket(AF_UNIX.into(), SOCK_STREAM_CLOEXEC, 0) };
+    if fd < 0 {
+        return None;
+    }
+    // SAFETY: the pointer is to a local variable that lives during the call, with its length.
+    if unsafe { connect(fd, &raw const address, size_of::<SocketAddress>() as u32) } == 0 {
+        return Some(fd);
+    }
     // SAFETY: `fd` belongs to this function only.
     unsafe { close(fd) };
-    answered && answer == *b"ok"
+    None
+}
+
+/// Reads a line, and nothing behind it. Returns whether it is "ok".
+fn is_ok(fd: c_int) -> bool {
+    let mut matches = 0;
+    loop {
+        let mut byte = 0_u8;
+        // SAFETY: the pointer is to a local variable of one byte that lives during the call.
+        if unsafe { recv(fd, (&raw mut byte).cast(), 1, 0) } != 1 {
+            return false;
+        }
+        if b"ok\n".get(matches) == Some(&byte) {
+            matches += 1;
+        } else {
+            // Another answer, which is read to its end.
+            matches = usize::MAX;
+        }
+        if byte == b'\n' {
+            return matches == 3;
+        }
+    }
 }
 
 /// The recorder's memory, mapped for as long as the process lives.

@@ -1,6 +1,8 @@
 //! The control socket of a recording: other programs start, stop, mark and copy it.
 //!
-//! A request is one line on a connection of its own, and so is the answer, `ok` or `error: …`:
+//! The socket is created at a path, or inherited: a listening one, or one end of a connection. A request is one line, and
+//! so is its answer, `ok` or `error: …`. A connection that the recording accepts has one request and ends with its
+//! answer; an inherited connection has any number, which are answered in order.
 //!
 //! ```text
 //! AT start                AT stop
@@ -10,6 +12,8 @@
 //! AT is the time of the request in nanoseconds on `CLOCK_MONOTONIC`, so that it counts from then and not from the
 //! moment at which the recorder reads it.
 
+use std::ffi::OsString;
+use std::fmt;
 use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
@@ -18,12 +22,16 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use hemiola_rt::clock::{Clock, MonotonicClock};
+use hemiola_rt::sys::descriptor;
 use hemiola_units::{Instant, Span};
+use rustix::net::{AddressFamily, SocketType, sockopt};
 
 /// The longest request, in bytes.
 const REQUEST_LEN_MAX: usize = 512;
 /// The most connections at a time; further ones wait in the kernel.
 const CONNECTIONS_MAX: usize = 64;
+/// The most requests of an inherited connection at a time; further ones wait in the kernel.
+const INHERITED_MAX: usize = 64;
 /// How long a connection may take to send its request.
 const REQUEST_TIMEOUT: Span = Span::from_millis(1000);
 /// How long a client waits for its answer.
@@ -93,12 +101,77 @@ fn is_file_name(text: &str) -> bool {
     text.len() <= NAME_LEN_MAX && !text.starts_with('.') && text.bytes().all(fits)
 }
 
-/// The listening end. Dropping it removes the socket.
+/// Where a recording is controlled: `PATH`, or `fd:N` for the descriptor with that number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// The path of a socket.
+    Path(PathBuf),
+    /// The number of an inherited descriptor.
+    Descriptor(i32),
+}
+
+impl Place {
+    /// Parses the value of `--control`.
+    pub(crate) fn parse(text: OsString) -> Result<Self, String> {
+        let Some(number) = text.to_str().and_then(|text| text.strip_prefix("fd:")) else {
+            let is_number = text.to_str().is_some_and(|text| text.parse::<u64>().is_ok());
+            return match is_number {
+                true => Err(format!(
+                    "write fd:{0} for the descriptor {0}, or ./{0} for a socket of that name",
+                    text.display()
+                )),
+                false => Ok(Self::Path(text.into())),
+            };
+        };
+        let number = number.parse().ok().filter(|number| *number >= 0);
+        let expected = "expected the number of an open descriptor, such as fd:7";
+        number.map(Self::Descriptor).ok_or_else(|| expected.into())
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Path(path) => write!(f, "{}", path.display()),
+            Self::Descriptor(number) => write!(f, "fd:{number}"),
+        }
+    }
+}
+
+/// An inherited socket.
+enum Inherited {
+    Listener(UnixListener),
+    Connection(UnixStream),
+}
+
+impl Inherited {
+    /// Takes the socket open under this number, which programs started later do not inherit.
+    fn take(number: i32) -> io::Result<Self> {
+        let fd = descriptor::duplicate(number)?;
+        descriptor::close_on_exec(number)?;
+        let is_local = sockopt::socket_domain(&fd)? == AddressFamily::UNIX;
+        if !is_local || sockopt::socket_type(&fd)? != SocketType::STREAM {
+            return Err(io::Error::other("it is not a Unix stream socket"));
+        }
+        if sockopt::socket_acceptconn(&fd)? {
+            return Ok(Self::Listener(fd.into()));
+        }
+        let stream: UnixStream = fd.into();
+        stream.peer_addr()?;
+        Ok(Self::Connection(stream))
+    }
+}
+
+/// The recording's end of the control socket. Dropping it removes a socket that was created.
 #[derive(Debug)]
 pub(super) struct Control {
-    listener: UnixListener,
-    path: PathBuf,
+    listener: Option<UnixListener>,
+    /// The path of a socket that was created.
+    path: Option<PathBuf>,
+    /// Accepted ones, which have not sent their request yet.
     connections: Vec<Connection>,
+    /// An inherited one, until its other end is closed.
+    inherited: Option<Connection>,
 }
 
 /// A client that has connected and has not been answered yet.
@@ -121,64 +194,131 @@ impl Control {
         let listener = UnixListener::bind(path)?;
         fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
         listener.set_nonblocking(true)?;
-        Ok(Self { listener, path: path.into(), connections: Vec::new() })
+        Ok(Self::of(Some(path.into()), Some(listener), None))
+    }
+
+    /// Uses the inherited socket open under this number.
+    pub(super) fn inherit(number: i32) -> io::Result<Self> {
+        match Inherited::take(number)? {
+            Inherited::Listener(listener) => {
+                listener.set_nonblocking(true)?;
+                Ok(Self::of(None, Some(listener), None))
+            }
+            Inherited::Connection(stream) => {
+                stream.set_nonblocking(true)?;
+                let inherited = Connection::new(stream, MonotonicClock.now());
+                Ok(Self::of(None, None, Some(inherited)))
+            }
+        }
+    }
+
+    const fn of(
+        path: Option<PathBuf>,
+        listener: Option<UnixListener>,
+        inherited: Option<Connection>,
+    ) -> Self {
+        Self { listener, path, connections: Vec::new(), inherited }
     }
 
     /// Returns the requests that have arrived, in order, each with the connection that waits for its answer. Does not
     /// wait.
-    pub(super) fn requests(&mut self) -> Vec<(Request, Connection)> {
+    pub(super) fn requests(&mut self) -> Vec<(Received, Connection)> {
         let now = MonotonicClock.now();
         while self.connections.len() < CONNECTIONS_MAX
-            && let Ok((stream, _)) = self.listener.accept()
+            && let Some(listener) = &self.listener
+            && let Ok((stream, _)) = listener.accept()
         {
             if stream.set_nonblocking(true).is_ok() {
-                let (line, is_too_long) = (Vec::new(), false);
-                self.connections.push(Connection { stream, since: now, line, is_too_long });
+                self.connections.push(Connection::new(stream, now));
             }
         }
         let mut requests = Vec::new();
         for mut connection in std::mem::take(&mut self.connections) {
             match connection.request() {
-                Some(Ok(request)) => requests.push((request, connection)),
-                Some(Err(error)) => connection.answer(Err(error)),
-                None if now - connection.since < REQUEST_TIMEOUT => {
-                    self.connections.push(connection)
+                Arrived::Request(request) => requests.push((request, connection)),
+                Arrived::End => {
+                    let cut = Err("a request without an end of line".into());
+                    requests.push((cut, connection));
                 }
-                None => {}
+                Arrived::Nothing if now - connection.since < REQUEST_TIMEOUT => {
+                    self.connections.push(connection);
+                }
+                Arrived::Nothing => {}
             }
         }
+        self.inherited_requests(&mut requests);
         requests
+    }
+
+    /// Adds the requests of the inherited connection. A snapshot is the last one, because it is taken last.
+    fn inherited_requests(&mut self, requests: &mut Vec<(Received, Connection)>) {
+        for _ in 0..INHERITED_MAX {
+            let Some(connection) = &mut self.inherited else { return };
+            let request = match connection.request() {
+                Arrived::Nothing => return,
+                Arrived::Request(request) => request,
+                Arrived::End => {
+                    self.inherited = None;
+                    return;
+                }
+            };
+            let Ok(stream) = connection.stream.try_clone() else { return };
+            let is_last = request.as_ref().is_ok_and(Request::is_snapshot);
+            requests.push((request, Connection::new(stream, connection.since)));
+            if is_last {
+                return;
+            }
+        }
     }
 }
 
 impl Drop for Control {
     fn drop(&mut self) {
         // An error means that somebody else has removed it.
-        let _ = fs::remove_file(&self.path);
+        let _ = self.path.as_ref().map(fs::remove_file);
     }
 }
 
+/// A request, or the reason why its line is none.
+pub(super) type Received = Result<Request, String>;
+
+/// What has arrived on a connection.
+enum Arrived {
+    /// No whole line.
+    Nothing,
+    Request(Received),
+    /// The other end is closed.
+    End,
+}
+
 impl Connection {
-    /// Reads what has arrived. Returns the request once its line is complete. A line that is too long is read to its
-    /// end, because a client that still has bytes underway when it is answered may not see the answer.
-    fn request(&mut self) -> Option<Result<Request, String>> {
+    const fn new(stream: UnixStream, since: Instant) -> Self {
+        Self { stream, since, line: Vec::new(), is_too_long: false }
+    }
+
+    /// Reads until a line is complete. A line that is too long is read to its end, because a client that still has
+    /// bytes underway when it is answered may not see the answer.
+    fn request(&mut self) -> Arrived {
         let mut bytes = [0; REQUEST_LEN_MAX];
         loop {
             if let Some(end) = self.line.iter().position(|&byte| byte == b'\n') {
-                if self.is_too_long || end > REQUEST_LEN_MAX {
-                    return Some(Err(format!("a request has at most {REQUEST_LEN_MAX} bytes")));
-                }
-                return Some(String::from_utf8_lossy(&self.line[..end]).parse());
+                let line: Vec<u8> = self.line.drain(..=end).collect();
+                let is_too_long = std::mem::take(&mut self.is_too_long) || end > REQUEST_LEN_MAX;
+                return Arrived::Request(match is_too_long {
+                    true => Err(format!("a request has at most {REQUEST_LEN_MAX} bytes")),
+                    false => String::from_utf8_lossy(&line).parse(),
+                });
             }
             if self.line.len() > REQUEST_LEN_MAX {
                 self.is_too_long = true;
                 self.line.clear();
             }
             match self.stream.read(&mut bytes) {
-                Ok(0) => return Some(Err("a request without an end of line".into())),
+                Ok(0) => return Arrived::End,
                 Ok(count) => self.line.extend(&bytes[..count]),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return None,
-                Err(error) => return Some(Err(error.to_string())),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Arrived::Nothing,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => return Arrived::End,
             }
         }
     }
@@ -194,40 +334,66 @@ impl Connection {
 }
 
 /// Sends a request, such as `mark lap 3`, to the recording at this socket and waits for its answer.
-pub(super) fn ask(socket: &Path, request: &str) -> Result<(), String> {
+pub(super) fn ask(place: &Place, request: &str) -> Result<(), String> {
     let unreached = |error: io::Error| {
-        format!(
-            "no recording answers at {}: {error}\nhint: start one with `hemiola trace --control {}`",
-            socket.display(),
-            socket.display()
-        )
+        let hint = match place {
+            Place::Path(path) => {
+                format!("start one with `hemiola trace --control {}`", path.display())
+            }
+            Place::Descriptor(_) => {
+                "start a recording with `--control fd:N` for the other end of this connection"
+                    .into()
+            }
+        };
+        format!("no recording answers at {place}: {error}\nhint: {hint}")
     };
-    let mut stream = UnixStream::connect(socket).map_err(unreached)?;
+    let mut stream = connected(place).map_err(unreached)?;
     stream.set_read_timeout(Some(ANSWER_TIMEOUT)).map_err(unreached)?;
     let line = format!("{} {}\n", MonotonicClock.now().nanos(), request.replace('\n', " "));
     stream.write_all(line.as_bytes()).map_err(unreached)?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).map_err(unreached)?;
-    match answer.trim() {
+    match answer(&mut stream).map_err(unreached)?.trim() {
         "ok" => Ok(()),
         "" => Err("the recording ended before it answered".into()),
         other => Err(other.trim_start_matches("error: ").to_owned()),
     }
 }
 
+fn connected(place: &Place) -> io::Result<UnixStream> {
+    match place {
+        Place::Path(path) => UnixStream::connect(path),
+        Place::Descriptor(number) => match Inherited::take(*number)? {
+            Inherited::Connection(stream) => Ok(stream),
+            Inherited::Listener(_) => Err(io::Error::other("it is a listening socket")),
+        },
+    }
+}
+
+/// Reads one line, or what there is of it, and nothing behind it.
+fn answer(stream: &mut UnixStream) -> io::Result<String> {
+    let mut line = Vec::new();
+    let mut byte = [0];
+    while line.last() != Some(&b'\n') && stream.read(&mut byte)? > 0 {
+        line.push(byte[0]);
+    }
+    Ok(String::from_utf8_lossy(&line).into_owned())
+}
+
 #[cfg(test)]
 mod tests {
+    use std::os::fd::AsRawFd;
+
     use super::*;
 
     /// Sends a request to a recording that answers every one, and returns what its client gets.
     fn asked(test: &str, request: &str) -> Result<(), String> {
         let path = std::env::temp_dir().join(format!("control-{}-{test}", std::process::id()));
         let mut control = Control::listen(&path).unwrap();
+        let place = Place::Path(path);
         std::thread::scope(|scope| {
-            let client = scope.spawn(|| ask(&path, request));
+            let client = scope.spawn(|| ask(&place, request));
             while !client.is_finished() {
-                for (_, connection) in control.requests() {
-                    connection.answer(Ok(()));
+                for (request, connection) in control.requests() {
+                    connection.answer(request.map(drop));
                 }
                 std::thread::sleep(Duration::from_millis(1));
             }
@@ -242,6 +408,55 @@ mod tests {
         for length in [600, 5_000, 100_000] {
             let refused = Err("a request has at most 512 bytes".to_owned());
             assert_eq!(asked("long", &mark(length)), refused, "{length}");
+        }
+    }
+
+    #[test]
+    fn an_inherited_connection_has_any_number_of_requests_answered_in_order() {
+        let (mut ours, theirs) = UnixStream::pair().unwrap();
+        let mut control = Control::inherit(theirs.as_raw_fd()).unwrap();
+        drop(theirs);
+        let long = "x".repeat(2_000);
+        let lines = format!("1 start\n2 mark {long}\n3 snapshot a\n4 stop\n5 go\n6 ma");
+        ours.write_all(lines.as_bytes()).unwrap();
+        let mut taken = Vec::new();
+        for _ in 0..3 {
+            for (request, connection) in control.requests() {
+                taken.push(request.as_ref().ok().map(|request| request.at.nanos()));
+                connection.answer(request.map(drop));
+            }
+            // Nothing after a snapshot is carried out in the same round.
+            taken.push(Some(0));
+        }
+        let round = Some(0);
+        assert_eq!(taken, [Some(1), None, Some(3), round, Some(4), None, round, round]);
+        let answers: Vec<String> = (0..5).map(|_| answer(&mut ours).unwrap()).collect();
+        let begins = ["ok", "error: a request has", "ok", "ok", "error: expected"];
+        assert!(answers.iter().zip(begins).all(|(answer, begin)| answer.starts_with(begin)));
+        // The recording continues without its other end.
+        drop(ours);
+        assert_eq!(control.requests().len(), 0);
+    }
+
+    #[test]
+    fn other_descriptors_are_refused() {
+        let (reader, _writer) = io::pipe().unwrap();
+        let datagrams = std::os::unix::net::UnixDatagram::unbound().unwrap();
+        let network = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        for fd in [reader.as_raw_fd(), datagrams.as_raw_fd(), network.as_raw_fd(), 1 << 20] {
+            Control::inherit(fd).unwrap_err();
+        }
+    }
+
+    #[test]
+    fn a_place_is_a_path_or_a_descriptor() {
+        let parse = |text: &str| Place::parse(text.into());
+        assert_eq!(parse("fd:7"), Ok(Place::Descriptor(7)));
+        assert_eq!(parse("./7"), Ok(Place::Path("./7".into())));
+        assert_eq!(parse("a/fd:7"), Ok(Place::Path("a/fd:7".into())));
+        assert!(parse("7").unwrap_err().contains("fd:7"));
+        for text in ["fd:", "fd:-1", "fd:x", "fd:99999999999"] {
+            assert!(parse(text).unwrap_err().contains("such as fd:7"), "{text}");
         }
     }
 
