@@ -214,11 +214,17 @@ fn undefined_at(network: &Network, program: &Program, worst: &Worst, samples: us
         let found = program.guards.iter().find(|guard| registers[guard.register] < 0.0)?;
         Some(format!(": `{}` is negative there", text(&found.at)))
     };
+    let divided = || {
+        let found = program.instructions.iter().find(|instruction| {
+            instruction.function == Function::Divide && registers[instruction.b] == 0.0
+        })?;
+        Some(format!(": `{}` divides by 0 there", text(&found.at)))
+    };
     format!(
         "with the systematic offset {}, {undefined} of {samples} samples have no valid value{}; they count as beyond \
          every limit",
         moved.join(", "),
-        overloaded.or_else(negative).unwrap_or_default()
+        overloaded.or_else(negative).or_else(divided).unwrap_or_default()
     )
 }
 
