@@ -36,7 +36,7 @@ impl Opened {
     }
 }
 
-/// What was lost while the recording was made, as problems. Empty if it is complete.
+/// The losses while the recording was made, as problems. Empty if it is complete.
 ///
 /// A gap without a number of lost events is a loss only in files of other tools. In those of Hemiola it may be a pause
 /// or a processor that was offline, and the recorder states the others ([`Missing::Gaps`](hemiola_trace::Missing)).

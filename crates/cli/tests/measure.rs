@@ -180,7 +180,7 @@ fn an_experiment_measures_commands_readings_and_jobs() {
     assert!(matches!(case(2), ("jobs.marked", 150e3..450e3)), "{:?}", case(2));
     machine.nothing_is_left();
 
-    // What is cut off might have shown something else.
+    // The rest of a recording might have shown something else.
     let trace = machine.folder().join("marks.pftrace");
     let whole = fs::read(&trace).unwrap();
     fs::write(&trace, &whole[..whole.len() - 3]).unwrap();

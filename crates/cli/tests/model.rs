@@ -152,7 +152,7 @@ fn a_model_is_compared_with_the_jobs_and_threads_of_a_recording() {
         assert!((measured / mean - 1.0).abs() < 0.1, "{held}");
         assert_eq!((&held["taken_from"], &held["place"]), (&taken.into(), &"inside".into()));
     }
-    // What is cut off might have shown something else.
+    // The rest of a recording might have shown something else.
     let whole = fs::read(machine.folder().join("run.pftrace")).unwrap();
     fs::write(machine.folder().join("cut.pftrace"), &whole[..whole.len() - 3]).unwrap();
     let cut = ["model", "check", "cut.pftrace", "--model", ".", "--json"];

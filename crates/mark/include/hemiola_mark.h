@@ -443,8 +443,8 @@ static inline int hemiola_connect_(const char *place) {
 /* Sends a request to the recording that was started with `hemiola trace --control SOCKET`, from any process, recorded
  * or not, and waits for its answer: at most five seconds, usually a tenth of one. Returns 0 if it was carried out,
  * else -1. `place` is the path of the socket, or "fd:N" for the other end of an inherited connection, which one thread
- * uses at a time. Requests are "start", "stop", "mark TEXT", "trigger TEXT" and "snapshot NAME", at most 400 bytes. They
- * count from the time of the call. */
+ * uses at a time. Requests are "start", "stop", "mark TEXT", "trigger TEXT" and "snapshot NAME", at most 400 bytes.
+ * They count from the time of the call. */
 static inline int hemiola_control(const char *place, const char *request) {
     struct timeval limit;
     char line[440], answer[3] = {0, 0, 0}, byte = 0;

@@ -331,8 +331,9 @@ def control(place, request):
     """Sends a request to the recording that was started with `hemiola trace --control SOCKET`, from any process,
     recorded or not, and waits for its answer, at most five seconds. Returns whether it was carried out.
 
-    The place is the path of the socket, or "fd:N" for the other end of an inherited connection, which one thread uses at
-    a time. Requests are "start", "stop", "mark TEXT", "trigger TEXT" and "snapshot NAME". They count from the time of the call.
+    The place is the path of the socket, or "fd:N" for the other end of an inherited connection, which one thread uses
+    at a time. Requests are "start", "stop", "mark TEXT", "trigger TEXT" and "snapshot NAME". They count from the time
+    of the call.
     """
     if "\n" in request:
         return False

@@ -178,8 +178,8 @@ pub const REQUEST_LEN_MAX: usize = 400;
 /// Sends a request to the recording that was started with `hemiola trace --control SOCKET`, from any process, recorded
 /// or not, and waits for its answer: at most five seconds, usually a tenth of one. Returns whether it was carried out.
 ///
-/// `place` is the path of the socket, or `fd:N` for the other end of an inherited connection, which one thread uses at a
-/// time.
+/// `place` is the path of the socket, or `fd:N` for the other end of an inherited connection, which one thread uses at
+/// a time.
 ///
 /// Requests are `start`, `stop`, `mark TEXT`, `trigger TEXT` and `snapshot NAME`. They count from the time of the call.
 #[must_use]

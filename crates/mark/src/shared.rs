@@ -116,8 +116,8 @@ pub(crate) fn now_ns() -> u64 {
     time.seconds as u64 * 1_000_000_000 + time.nanos as u64
 }
 
-/// Sends a line to the Unix socket at `place`, a path or `fd:N` for an open descriptor, and returns whether the answer is
-/// "ok". Waits for it for at most five seconds.
+/// Sends a line to the Unix socket at `place`, a path or `fd:N` for an open descriptor, and returns whether the answer
+/// is "ok". Waits for it for at most five seconds.
 pub(crate) fn ask(place: &str, line: &[u8]) -> bool {
     let number = place.strip_prefix("fd:");
     let fd = match number {

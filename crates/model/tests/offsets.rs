@@ -123,7 +123,7 @@ fn an_offset_at_which_a_formula_divides_by_zero_is_named() {
     ));
     let text = summary.problems.join("\n");
     assert!(
-        text.contains("rate + 10/s, 100000 of 100000 samples have no valid value: `10 ms / (1 - rate * 10 ms)` divides"),
+        text.contains("rate + 10/s, 100000 of 100000 samples have no valid value: `10 ms / (1 - rate * 10 ms)`"),
         "{text}"
     );
     assert_eq!(summary.failures, ["c: the deadline of c (1 s) is not kept"]);

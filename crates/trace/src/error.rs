@@ -47,7 +47,7 @@ pub enum ReadError {
     /// The recorder of Hemiola could not record everything, and wrote so into the file.
     #[error("{}", .what.sentence(*.count))]
     Missing {
-        /// What is missing.
+        /// The missing part.
         what: Missing,
         /// How many.
         count: u64,

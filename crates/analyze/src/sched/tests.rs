@@ -898,7 +898,8 @@ fn greatest(report: &Report) -> [u64; 2] {
 fn a_job_longer_than_its_period_has_its_own_time_and_those_after_it_theirs() {
     let mut lengths = [3_000; 60];
     lengths[20] = 35_000;
-    let given = Options { periods: vec![(Who::Tid(7), Span::from_millis(10))] };
+    let periods = vec![(Who::Tid(7), Span::from_millis(10))];
+    let given = Options { periods, ..Options::default() };
     let report = analyze(&alone(10_000, &lengths, 0).recording(), &given);
     assert_eq!((of(&report, 7).invocations, greatest(&report)), (60, [35_000, 35_000]));
 }

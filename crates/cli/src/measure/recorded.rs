@@ -9,7 +9,7 @@ use hemiola_diagnostic::did_you_mean;
 use hemiola_measure::experiment::{BadReadings, Experiment, Origin, enough, read_csv};
 
 use crate::diagnostics::Failure;
-use crate::recording::{self, Opened, Problems};
+use crate::recording::{self, Problems};
 
 /// The most jobs of a task that are read.
 const JOBS_MAX: usize = 1_000_000;
@@ -47,7 +47,8 @@ fn column_of(path: &Path, column: Option<&str>, scale: f64) -> Result<Vec<f64>, 
 
 /// The response times of a task's complete jobs, ns, with the problems of the recording.
 fn jobs(path: &Path, task: &str) -> Result<(Vec<f64>, Problems), Failure> {
-    let Opened { recording, problems } = recording::open(path)?;
+    let opened = recording::open(path)?;
+    let recording = &opened.recording;
     let names = || recording.tracks.iter().map(|track| track.name.as_str());
     let tracks: Vec<usize> =
         names().enumerate().filter(|(_, name)| *name == task).map(|(track, _)| track).collect();
@@ -59,11 +60,12 @@ fn jobs(path: &Path, task: &str) -> Result<(Vec<f64>, Problems), Failure> {
     }
     let jobs = tracks.into_iter().flat_map(|track| {
         let wanted = Wanted { of: Of::Track(track), from_ns: 0, to_ns: u64::MAX, max: JOBS_MAX };
-        sched::jobs(&recording, &Options::default(), &wanted)
+        sched::jobs(recording, &Options::default(), &wanted)
     });
     let complete = jobs.filter(|job| job.complete).map(|job| job.response_ns() as f64);
     let readings = enough(complete.collect()).map_err(|error| bad(path, &error))?;
-    Ok((readings, problems))
+    let report = sched::analyze(recording, &Options::default());
+    Ok((readings, opened.problems(&report)))
 }
 
 fn bad(path: &Path, error: &BadReadings) -> Failure {

@@ -17,7 +17,7 @@ use hemiola_scenario::Plan;
 use crate::args::Check;
 use crate::diagnostics::{Failure, gate};
 use crate::measure::read_machine;
-use crate::recording::{self, Opened};
+use crate::recording;
 
 /// The plan in a result folder.
 const PLAN: &str = "plan.json";

@@ -1,7 +1,7 @@
 //! The control socket of a recording: other programs start, stop, mark and copy it.
 //!
-//! The socket is created at a path, or inherited: a listening one, or one end of a connection. A request is one line, and
-//! so is its answer, `ok` or `error: …`. A connection that the recording accepts has one request and ends with its
+//! The socket is created at a path, or inherited: a listening one, or one end of a connection. A request is one line,
+//! and so is its answer, `ok` or `error: …`. A connection that the recording accepts has one request and ends with its
 //! answer; an inherited connection has any number, which are answered in order.
 //!
 //! ```text
@@ -282,7 +282,7 @@ impl Drop for Control {
 /// A request, or the reason why its line is none.
 pub(super) type Received = Result<Request, String>;
 
-/// What has arrived on a connection.
+/// The state of a connection.
 enum Arrived {
     /// No whole line.
     Nothing,

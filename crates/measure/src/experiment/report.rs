@@ -129,8 +129,8 @@ impl Report {
         warnings.chain(self.meanwhile.disturbance()).chain(self.notes()).collect()
     }
 
-    /// What restricts the results: damaged recordings, an accuracy that was not reached, a case that is not decided, then
-    /// the probes' notes.
+    /// Restrictions of the results: damaged recordings, an accuracy that was not reached, a case that is not decided,
+    /// then the probes' notes.
     fn notes(&self) -> Vec<String> {
         let cases = self.pairs().flat_map(|(case, outcome)| {
             let is_rough = !matches!(outcome.accuracy, Reach::Reached { .. });
