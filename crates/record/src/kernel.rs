@@ -23,6 +23,7 @@
 
 use std::io;
 
+use hemiola_trace::Missing;
 use hemiola_units::{Bytes, Refusal};
 use thiserror::Error;
 
@@ -90,6 +91,14 @@ pub struct Tally {
     pub gaps: u64,
     /// Processors that came online after the capture started and have no buffer: they are not recorded.
     pub unwatched: u16,
+}
+
+impl Tally {
+    /// Returns what could not be recorded and has no place in the stream, for the conditions of a file.
+    #[must_use]
+    pub fn missing(&self) -> [(Missing, u64); 2] {
+        [(Missing::Gaps, self.gaps), (Missing::Processors, self.unwatched.into())]
+    }
 }
 
 /// Why the kernel cannot be recorded.

@@ -10,7 +10,7 @@ use hemiola_rt::shared::Segment;
 use hemiola_scenario::Variant;
 use hemiola_trace::perfetto::{Names, TraceWriter, TrackId};
 use hemiola_trace::sched::{Event, Thread};
-use hemiola_trace::{Entry, EventKind};
+use hemiola_trace::{Entry, EventKind, Missing};
 use hemiola_units::Rate;
 
 use crate::RunError;
@@ -141,6 +141,17 @@ impl Collector {
         }
         let written = self.drain.trace_mut().threads(threads);
         written.map_err(|source| write_error(&self.path, source))
+    }
+
+    /// Writes what could not be recorded of the kernel's side into the conditions.
+    pub(crate) fn missing(&mut self, missing: &[(Missing, u64)]) -> Result<(), RunError> {
+        let at = MonotonicClock.now();
+        for (what, count) in missing.iter().filter(|(_, count)| *count > 0) {
+            let written =
+                self.drain.trace_mut().conditions(at, &[(what.condition(), &count.to_string())]);
+            written.map_err(|source| write_error(&self.path, source))?;
+        }
+        Ok(())
     }
 
     /// Drains the rest, closes the trace and flushes it to the disk. Returns the number of events lost, by process.

@@ -4,7 +4,7 @@
 //! start to its end, in the same trace as its processes. The buffers hold seconds of the worst load known, and
 //! the supervising loop drains them, so the processes of the loop do no work for it.
 
-use hemiola_record::kernel::{Capture, CaptureError, Interface, Options};
+use hemiola_record::kernel::{Capture, CaptureError, Interface, Options, Tally};
 use hemiola_rt::clock::{Clock, MonotonicClock};
 use hemiola_scenario::{KernelTrace, Plan};
 use hemiola_trace::result::{KernelRun, KernelSide};
@@ -45,13 +45,13 @@ pub(crate) fn side(plan: &Plan, progress: &mut dyn Progress) -> Result<KernelSid
 pub(crate) struct Recording {
     capture: Capture,
     due: Instant,
-    run: KernelRun,
+    tally: Tally,
 }
 
 impl Recording {
     pub(crate) fn start() -> Result<Self, RunError> {
         let capture = Capture::start(&Options::default()).map_err(RunError::Kernel)?;
-        Ok(Self { capture, due: MonotonicClock.now(), run: KernelRun::default() })
+        Ok(Self { capture, due: MonotonicClock.now(), tally: Tally::default() })
     }
 
     /// Drains the buffers when it is due: in few large pieces, which make a smaller file.
@@ -72,10 +72,8 @@ impl Recording {
                 written = collector.kernel(cpu, events);
             }
         });
-        let tally = tally.map_err(RunError::Kernel)?;
-        written?;
-        self.run = KernelRun { events: tally.events, lost: tally.lost, gaps: tally.gaps };
-        Ok(())
+        self.tally = tally.map_err(RunError::Kernel)?;
+        written
     }
 
     /// Stops and drains the rest, including names that became known last.
@@ -83,7 +81,9 @@ impl Recording {
         self.capture.stop();
         self.drain(collector)?;
         collector.threads(&self.capture.threads().map_err(RunError::Kernel)?)?;
-        Ok(self.run)
+        let tally = self.tally;
+        collector.missing(&tally.missing())?;
+        Ok(KernelRun { events: tally.events, lost: tally.lost, gaps: tally.gaps })
     }
 }
 

@@ -179,15 +179,14 @@ impl Recorder {
     fn state_missing(&mut self, at: Instant, kernel: &KernelTally) -> Result<(), Broken> {
         let marks = self.marks.as_ref().map(Marks::tally).unwrap_or_default();
         (self.outcome.tasks, self.outcome.lost_marks) = (marks.tasks, marks.lost);
-        let missing = [
-            (Missing::Gaps, kernel.gaps),
-            (Missing::Processors, kernel.unwatched.into()),
+        let of_marks = [
             (Missing::Tasks, marks.refused_tasks.into()),
             (Missing::NamedMarks, marks.nameless),
             (Missing::InvalidMarks, marks.damaged),
             (Missing::Calls, marks.refused_calls.into()),
         ];
-        let missing = missing.into_iter().filter(|(_, count)| *count > 0).collect();
+        let missing = kernel.missing().into_iter().chain(of_marks);
+        let missing = missing.filter(|(_, count)| *count > 0).collect();
         if missing != self.outcome.missing {
             self.outcome.missing = missing;
             if self.kept.is_none() {

@@ -18,6 +18,8 @@ pub(crate) enum Fact<'a> {
     Renamed(u64, Tid, &'a [u8]),
     /// The file contains a `sched_waking`.
     Waking,
+    /// The file contains a wake-up without the flags that say whether an interrupt caused it.
+    WithoutFlags,
     /// This many events were lost in total, at unknown places.
     Lost(u64),
     /// An event is earlier than the one before it, by this much.
@@ -44,6 +46,8 @@ pub(crate) struct Learner {
     seen: Seen,
     /// Whether the file contains a `sched_waking`.
     pub(crate) waking: bool,
+    /// Whether the file contains a wake-up without flags.
+    pub(crate) without_flags: bool,
     /// The total number of lost events, as far as the file contains it.
     pub(crate) lost: u64,
     /// The step back of the clock since the last check.
@@ -66,6 +70,7 @@ impl Learner {
                 self.add(tid, at, self.process(tid), &text(name), false);
             }
             Fact::Waking => self.waking = true,
+            Fact::WithoutFlags => self.without_flags = true,
             Fact::Lost(events) => self.lost = self.lost.saturating_add(events),
             Fact::StepBack(by) => self.back_ns = Some(by),
         }

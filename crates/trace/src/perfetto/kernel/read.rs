@@ -43,6 +43,9 @@ impl Bundles {
         let Parts { lists, events, .. } = &parts;
         if !lists.wakes.times.rest().is_empty() {
             fact(Fact::Waking);
+            if !lists.has_flags {
+                fact(Fact::WithoutFlags);
+            }
         }
         let mut span: Option<(u64, u64)> = None;
         let mut add = |(first, last): (u64, u64)| {
@@ -166,6 +169,9 @@ impl Bundles {
                 }
                 let wake = Fields::of(body)?;
                 fact(Fact::Named(at, tid(wake.number[2]), wake.text[1]));
+                if flags.is_none() {
+                    fact(Fact::WithoutFlags);
+                }
                 What::Wake {
                     tid: tid(wake.number[2]),
                     waker: tid(by),

@@ -271,6 +271,8 @@ impl Scan {
     }
 
     fn finish(mut self) -> Scanned {
+        // Our own events leave out flags that are 0.
+        let is_flagless = self.learner.without_flags && !self.reader.is_ours();
         let Finished { trace, threads: described, boot_clock: mut clock, errors } =
             self.reader.finish(!self.lanes.is_empty());
         errors.into_iter().for_each(|error| self.errors.push(error));
@@ -297,6 +299,12 @@ impl Scan {
             let text =
                 format!("ftrace's `{name}`, converted to CLOCK_MONOTONIC by one reading of both");
             conditions.push(("kernel clock".into(), text));
+        }
+        if is_flagless {
+            conditions.push((
+                "wake-ups".into(),
+                "without flags: a thread that an interrupt interrupted counts as the waker".into(),
+            ));
         }
         let wakeups_only = !self.learner.waking;
         let states = self.release.as_deref().map_or(States::NOW, States::of);

@@ -227,6 +227,43 @@ fn a_trace_of_perfettos_recorder_is_converted_to_the_monotonic_clock() {
 }
 
 #[test]
+fn a_trace_whose_wake_ups_have_no_flags_says_that_interrupts_are_unknown() {
+    let told = |file: &[u8]| {
+        let (recording, errors) = Recording::read(file);
+        assert_eq!(errors, []);
+        assert_eq!(recording.events().count(), 1);
+        recording
+            .conditions
+            .iter()
+            .any(|(name, text)| name == "wake-ups" && text.contains("interrupt"))
+    };
+    let file = |fields: &[(u32, Result<u64, &[u8]>)]| {
+        let bundle = message(&[&[(bundle::CPU, Ok(0))], fields].concat());
+        message(&[(1, Err(&message(&[(1, Err(&bundle))])))])
+    };
+    let wake = message(&[(1, Err(b"worker")), (2, Ok(41)), (5, Ok(1))]);
+    let alone = |flags: &[(u32, Result<u64, &[u8]>)]| {
+        let woken = [&[(1, Ok(9100)), (2, Ok(40)), (20, Err(&wake[..]))], flags].concat();
+        told(&file(&[(bundle::EVENT, Err(&message(&woken)))]))
+    };
+    assert!(alone(&[]) && !alone(&[(5, Ok(0))]) && !alone(&[(5, Ok(8))]));
+    let mut lists = vec![
+        (compact::INTERN_TABLE, Err(&b"worker"[..])),
+        (compact::WAKING_TIMESTAMP, Err(&[10])),
+        (compact::WAKING_PID, Err(&[41])),
+        (compact::WAKING_TARGET_CPU, Err(&[1])),
+        (compact::WAKING_PRIO, Err(&[120])),
+        (compact::WAKING_COMM, Err(&[0])),
+    ];
+    assert!(told(&file(&[(bundle::COMPACT_SCHED, Err(&message(&lists)))])));
+    lists.push((compact::WAKING_COMMON_FLAGS, Err(&[0])));
+    assert!(!told(&file(&[(bundle::COMPACT_SCHED, Err(&message(&lists)))])));
+    // Our own leave out flags that are 0.
+    let what = What::Wake { tid: Tid(7), waker: Tid(8), context: Context::Thread, target: 0 };
+    assert!(!told(&self::file(&[&[event(5, 0, what)]], &[])));
+}
+
+#[test]
 fn compressed_packets_are_refused_with_the_remedy() {
     let packet = message(&[(50, Err(b"x"))]);
     let (_, errors) = Recording::read(&message(&[(1, Err(&packet)), (1, Err(&packet))]));
