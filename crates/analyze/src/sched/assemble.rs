@@ -428,7 +428,13 @@ fn notes(engine: &Engine<'_>, report: &Report) -> Vec<String> {
     let mut notes = Vec::new();
     let incomplete: u64 = report.threads.iter().map(|thread| thread.incomplete).sum();
     let lossy = report.gaps.iter().filter(|gap| gap.lost > 0 || gap.from_ns < gap.to_ns).count();
-    if lossy > 0 || report.lost_events > 0 {
+    if lossy == 0 && report.lost_events > 0 {
+        notes.push(format!(
+            "{} marks of programs are lost: the jobs around them were seen in part only",
+            count(report.lost_events)
+        ));
+    }
+    if lossy > 0 {
         let length = total(
             report.gaps.iter().map(|gap| gap.to_ns.saturating_sub(gap.from_ns.max(report.from_ns))),
         );

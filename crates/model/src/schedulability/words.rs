@@ -329,6 +329,7 @@ fn late_job(measured: &Measured) -> String {
             time(measured.unfinished_ns),
             time(measured.deadline_ns)
         ),
+        None if measured.missed == 1 => format!("{} missed a deadline.", measured.name),
         None => format!("{} missed {} deadlines.", measured.name, measured.missed),
     }
 }
