@@ -69,7 +69,7 @@ impl Numbers {
     }
 
     /// The numbers in such bytes. A number that is cut off is left out.
-    pub fn unpack(bytes: &[u8]) -> impl Iterator<Item = u64> + '_ {
+    pub fn unpack(bytes: &[u8]) -> impl Iterator<Item = u64> + Clone + '_ {
         let mut bytes = bytes.iter();
         std::iter::from_fn(move || {
             let (mut value, mut shift) = (0_u64, 0);

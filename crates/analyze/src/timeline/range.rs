@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::jobs::Job;
+use super::jobs::List;
 use super::{State, Timeline, Totals};
 
 /// A thread in a stretch of time.
@@ -38,9 +38,9 @@ pub fn threads(timeline: &Timeline, from: u64, to: u64) -> Vec<InRange> {
 
 /// The jobs of a row between two moments, ns. `all` are the jobs of the row, by release.
 #[must_use]
-pub fn jobs(timeline: &Timeline, row: usize, all: &[Job], from: u64, to: u64) -> JobsInRange {
+pub fn jobs(timeline: &Timeline, row: usize, all: &List, from: u64, to: u64) -> JobsInRange {
     let first = all.partition_point(|job| job.release < from);
-    let released = all[first..].iter().take_while(|job| job.release < to);
+    let released = all.from(first).take_while(|job| job.release < to);
     let mut found = JobsInRange::default();
     for job in released.filter(|job| job.whole && job.finish <= to) {
         let track = &timeline.rows[row].track;

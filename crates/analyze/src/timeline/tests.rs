@@ -7,7 +7,7 @@ use hemiola_units::{Instant, Random, Span};
 use proptest::prelude::*;
 
 use super::find::{self, Place, Query, What as Found};
-use super::jobs;
+use super::jobs::{self, Job, List};
 use super::range;
 use super::{NOBODY, Segment, State, Subject, Timeline};
 use crate::sched::synthetic::{Protocol, Section, Task, run};
@@ -67,7 +67,7 @@ fn a_job_is_told_from_wake_up_to_sleep_with_who_delayed_it() {
     let expected = [(100, Ready), (130, Running), (200, Preempted), (260, Running), (300, Rest)];
     assert_eq!(states(&timeline, seven), expected);
 
-    let found = jobs::of(&timeline.rows[seven]);
+    let found: Vec<Job> = jobs::of(&timeline.rows[seven]).iter().collect();
     assert_eq!(found.len(), 1);
     assert!(found[0].whole);
     assert_eq!((found[0].release, found[0].finish, found[0].response()), (100, 300, 200));
@@ -123,7 +123,7 @@ fn the_thread_behind_a_lock_holder_is_named_as_in_the_figures() {
     let recording = Recording::new(events, Vec::new(), Vec::new());
     let (timeline, report) = Timeline::with_report(&recording, &Options::default());
     let one = row(&timeline, 1);
-    let job = jobs::of(&timeline.rows[one])[0];
+    let job = jobs::of(&timeline.rows[one]).get(0).unwrap();
     let job = jobs::account(&timeline, one, &job, 0).job.unwrap();
     let behind = Some(Behind { who: Culprit::Thread(2), ns: 1000 });
     let (who, kind) = (Culprit::Thread(3), DelayKind::Blocked);
@@ -147,7 +147,7 @@ fn both(recording: &Recording, options: &Options) -> [Vec<crate::sched::Job>; 2]
     }
     for row in timeline.thread_rows() {
         let list = jobs::of(&timeline.rows[row]);
-        let account = |(number, job)| jobs::account(&timeline, row, job, number).job;
+        let account = |(number, job)| jobs::account(&timeline, row, &job, number).job;
         all[1].extend(list.iter().enumerate().filter_map(account));
     }
     all.map(|mut jobs| {
@@ -223,7 +223,7 @@ fn a_job_that_sleeps_within_the_first_half_of_its_period_stays_one() {
     let periods = vec![(Who::Tid(7), Span::from_nanos(1_000))];
     let (timeline, _) =
         Timeline::with_report(&recording, &Options { periods, ..Options::default() });
-    let found = jobs::of(&timeline.rows[row(&timeline, 7)]);
+    let found: Vec<Job> = jobs::of(&timeline.rows[row(&timeline, 7)]).iter().collect();
     let ends: Vec<(u64, u64)> = found.iter().map(|job| (job.release, job.finish)).collect();
     assert_eq!(ends, [(1_000, 1_360), (2_000, 2_360), (3_000, 3_360)]);
     assert_eq!(found[0].deadline, Some(2_000));
@@ -312,7 +312,7 @@ fn marked_jobs_are_the_jobs_and_stand_alone_without_the_kernel() {
     let timeline = Timeline::build(&Recording::new(Vec::new(), Vec::new(), vec![marks]));
     let row = row(&timeline, 5);
     assert_eq!(states(&timeline, row), [(110, State::Running), (150, State::Rest)]);
-    let found = jobs::of(&timeline.rows[row]);
+    let found: Vec<Job> = jobs::of(&timeline.rows[row]).iter().collect();
     assert_eq!((found[0].release, found[0].late(), found[0].cycle), (100, Some(10), Some(0)));
     assert_eq!(timeline.names[timeline.rows[row].marks[0].name as usize], "send");
     assert_eq!((timeline.from.nanos(), timeline.to.nanos()), (110, 210));
@@ -333,11 +333,12 @@ fn the_job_at_a_moment_is_the_one_around_it_or_the_nearest() {
         let (deadline, cycle, track) = (None, None, None);
         jobs::Job { release, start: release, finish, deadline, cycle, track, whole: true }
     };
-    let list = [job(100, 200), job(300, 310), job(400, 450)];
-    let at = |moment| jobs::at(&list, moment);
+    let list: List = [job(100, 200), job(300, 310), job(400, 450)].into_iter().collect();
+    let at = |moment| list.at(moment);
     assert_eq!([at(0), at(150), at(240), at(260), at(999)].map(Option::unwrap), [0, 0, 0, 1, 2]);
-    assert_eq!(jobs::at(&[], 5), None);
-    assert_eq!(jobs::median(&list), Some(2));
+    let nothing = List::default();
+    assert_eq!((nothing.at(5), nothing.median(), nothing.slowest()), (None, None, None));
+    assert_eq!((list.median(), list.slowest()), (Some(2), Some(0)));
 }
 
 #[test]
@@ -473,7 +474,42 @@ fn a_first_segment_of_no_length_overlaps_nothing() {
     }
 }
 
+/// Any job, with times that do not even fit each other.
+fn any_job() -> impl Strategy<Value = Job> {
+    let time = || prop_oneof![0_u64..3_000, 0_u64..1 << 40, any::<u64>()];
+    let optional = (proptest::option::of(time()), any::<Option<u32>>(), any::<Option<usize>>());
+    (time(), time(), time(), optional, any::<bool>()).prop_map(
+        |(release, start, finish, (deadline, cycle, track), whole)| Job {
+            release,
+            start,
+            finish,
+            deadline,
+            cycle,
+            track,
+            whole,
+        },
+    )
+}
+
 proptest! {
+    #[test]
+    fn a_list_has_the_jobs_that_were_put_in(
+        mut jobs in proptest::collection::vec(any_job(), 0..300), at in any::<u64>(),
+    ) {
+        let list: List = jobs.iter().copied().collect();
+        prop_assert!(list.iter().eq(jobs.iter().copied()));
+        for number in 0..jobs.len() + 2 {
+            prop_assert_eq!(list.get(number), jobs.get(number).copied());
+            prop_assert!(list.from(number).eq(jobs.iter().skip(number).copied()));
+        }
+        jobs.sort_by_key(|job| job.release);
+        let list: List = jobs.iter().copied().collect();
+        for at in jobs.iter().map(|job| job.release).chain([at]) {
+            let before = jobs.partition_point(|job| job.release < at);
+            prop_assert_eq!(list.partition_point(|job| job.release < at), before);
+        }
+    }
+
     #[test]
     fn a_search_finds_the_first_of_what_a_look_at_all_segments_finds(
         events in life(), from in 0u64..300_000, max in 1usize..30,
@@ -543,7 +579,7 @@ proptest! {
         for row in 0..timeline.rows.len() {
             prop_assert!(timeline.window(from, to, pixels, row).len() <= 2 * pixels as usize + 2);
             prop_assert!(timeline.window(0, u64::MAX, pixels, row).len() <= 2 * pixels as usize + 2);
-            for job in jobs::of(&timeline.rows[row]) {
+            for job in jobs::of(&timeline.rows[row]).iter() {
                 let account = jobs::account(&timeline, row, &job, 0);
                 let told = [account.running, account.waiting, account.blocked, account.asleep, account.unknown];
                 prop_assert_eq!(told.iter().sum::<u64>(), job.response());
@@ -567,7 +603,7 @@ proptest! {
                 let is_release = row.track.cursor().releases(index).0;
                 prop_assert!((a.state, a.key) != (b.state, b.key) || is_release);
             }
-            let found = jobs::of(row);
+            let found: Vec<Job> = jobs::of(row).iter().collect();
             prop_assert!(found.windows(2).all(|pair| pair[0].finish <= pair[1].release));
             prop_assert!(found.iter().all(|job| job.release <= job.finish));
         }

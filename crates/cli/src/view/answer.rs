@@ -362,10 +362,10 @@ fn details(sources: &Sources, stretch: Stretch) -> Result<Json<Value>, Refusal> 
         let last = list.partition_point(|job| job.release < to);
         let count = last.saturating_sub(first);
         let listed = if count <= DETAILS_MAX { first..last.max(first) } else { 0..0 };
-        let listed: Vec<Value> = list[listed.clone()]
-            .iter()
+        let listed: Vec<Value> = list
+            .from(listed.start)
             .zip(listed)
-            .map(|(job, number)| brief(job, number, base))
+            .map(|(job, number)| brief(&job, number, base))
             .collect();
         let first = row.marks.partition_point(|mark| mark.at < from);
         let marks = &row.marks[first..row.marks.partition_point(|mark| mark.at < to).max(first)];
@@ -422,16 +422,15 @@ fn job(sources: &Sources, moment: Moment) -> Result<Json<Value>, Refusal> {
     let base = loaded.timeline.from.nanos();
     let number = match moment.job {
         Some(job) => Some(job.min(list.len().saturating_sub(1))).filter(|_| !list.is_empty()),
-        None => jobs::at(&list, base.saturating_add(moment.at)),
+        None => list.at(base.saturating_add(moment.at)),
     };
-    let describe = |number: usize| describe_job(&loaded, moment.row, &list[number], number);
-    let slowest = (0..list.len()).filter(|index| list[*index].whole);
-    let slowest = slowest.max_by_key(|index| list[*index].response());
+    let describe =
+        |number: usize| list.get(number).map(|job| describe_job(&loaded, moment.row, &job, number));
     Ok(Json(json!({
         "count": list.len(),
-        "job": number.map(describe),
-        "median": jobs::median(&list).map(describe),
-        "slowest": slowest,
+        "job": number.and_then(describe),
+        "median": list.median().and_then(describe),
+        "slowest": list.slowest(),
     })))
 }
 

@@ -1,6 +1,6 @@
 //! The plots of the page: utilization over time, response times over time, and their distribution.
 
-use hemiola_analyze::timeline::jobs::Job;
+use hemiola_analyze::timeline::jobs::{Job, List};
 use hemiola_analyze::timeline::{Counter, State, Subject, Timeline};
 use hemiola_report::plot::{
     Anchor, Axis, Drawing, LEFT, RIGHT, Scale, WIDTH, legend_height, series,
@@ -133,9 +133,9 @@ fn plot_counter(counter: &Counter, base: u64, from: u64, to: u64) -> String {
 }
 
 /// Plots the response times of jobs over time, and their distribution. Jobs that were not recorded whole are left out.
-pub(crate) fn response(jobs: &[Job], base: u64) -> String {
-    let whole: Vec<&Job> = jobs.iter().filter(|job| job.whole).collect();
-    if whole.is_empty() {
+pub(crate) fn response(jobs: &List, base: u64) -> String {
+    let whole = jobs.iter().filter(|job| job.whole);
+    if whole.clone().next().is_none() {
         let mut drawing = Drawing::new(WIDTH, 60.0, "No job was recorded whole");
         drawing.text(
             "label",
@@ -150,13 +150,13 @@ pub(crate) fn response(jobs: &[Job], base: u64) -> String {
     text
 }
 
-fn over_time(jobs: &[&Job], base: u64) -> String {
+fn over_time(jobs: &(impl Iterator<Item = Job> + Clone), base: u64) -> String {
     let height = 300.0;
     let at = |job: &Job| job.release.saturating_sub(base) as f64;
-    let x = Axis::over(jobs.iter().map(|job| at(job)), Scale::Linear).on(LEFT, RIGHT);
-    let times = jobs.iter().map(|job| job.response() as f64);
+    let x = Axis::over(jobs.clone().map(|job| at(&job)), Scale::Linear).on(LEFT, RIGHT);
+    let times = jobs.clone().map(|job| job.response() as f64);
     let deadlines =
-        jobs.iter().filter_map(|job| Some(job.deadline?.saturating_sub(job.release) as f64));
+        jobs.clone().filter_map(|job| Some(job.deadline?.saturating_sub(job.release) as f64));
     let most = times.clone().chain(deadlines.clone()).fold(0.0, f64::max);
     let least = times.clone().fold(most, f64::min);
     let scale = if most > 20.0 * least { Scale::Logarithmic } else { Scale::Linear };
@@ -168,8 +168,8 @@ fn over_time(jobs: &[&Job], base: u64) -> String {
     // Many jobs fall on one pixel: draw one stroke from the shortest to the longest.
     let mut strokes: Vec<(f64, f64, f64)> = Vec::new();
     let mut late: Vec<(f64, f64, f64)> = Vec::new();
-    for job in jobs {
-        let (place, height) = (x.at(at(job)).round(), y.at((job.response() as f64).max(1.0)));
+    for job in jobs.clone() {
+        let (place, height) = (x.at(at(&job)).round(), y.at((job.response() as f64).max(1.0)));
         let list = if job.late().is_some() { &mut late } else { &mut strokes };
         match list.last_mut() {
             Some((last, high, low)) if *last == place => {
@@ -193,15 +193,13 @@ fn over_time(jobs: &[&Job], base: u64) -> String {
     drawing.finish()
 }
 
-fn by_length(jobs: &[&Job]) -> String {
+fn by_length(jobs: &(impl Iterator<Item = Job> + Clone)) -> String {
     let height = 240.0;
-    let mut times: Vec<u64> = jobs.iter().map(|job| job.response().max(1)).collect();
-    times.sort_unstable();
-    let (least, most) = (times[0] as f64, times[times.len() - 1] as f64);
-    let x = Axis::over([least, most].into_iter(), Scale::Logarithmic).on(LEFT, RIGHT);
+    let times = jobs.clone().map(|job| job.response().max(1) as f64);
+    let x = Axis::over(times.clone(), Scale::Logarithmic).on(LEFT, RIGHT);
     let mut bars = [0_u64; BARS];
-    for time in &times {
-        let share = (x.at(*time as f64) - LEFT) / (RIGHT - LEFT);
+    for time in times {
+        let share = (x.at(time) - LEFT) / (RIGHT - LEFT);
         bars[((share * BARS as f64) as usize).min(BARS - 1)] += 1;
     }
     let greatest = bars.iter().copied().max().unwrap_or(1) as f64;
@@ -226,11 +224,11 @@ mod tests {
     #[test]
     fn plots_without_data_are_valid() {
         assert!(utilization(&Timeline::default(), 0, 0).starts_with("<svg"));
-        assert!(response(&[], 0).contains("No job"));
+        assert!(response(&List::default(), 0).contains("No job"));
         assert_eq!(counters(&Timeline::default(), 0, 0), "");
         let (deadline, cycle, track) = (Some(3), None, None);
         let job = Job { release: 5, start: 5, finish: 5, deadline, cycle, track, whole: true };
-        assert!(response(&[job], 0).contains("jobs"));
+        assert!(response(&List::from_iter([job]), 0).contains("jobs"));
     }
 
     #[test]

@@ -74,7 +74,7 @@ pub(crate) struct Loaded {
     pub(crate) report: Report,
     /// The problems of the file.
     pub(crate) problems: Vec<String>,
-    jobs: Mutex<BTreeMap<usize, Arc<Vec<jobs::Job>>>>,
+    jobs: Mutex<BTreeMap<usize, Arc<jobs::List>>>,
     bytes: u64,
     took: Duration,
     at: Instant,
@@ -280,7 +280,7 @@ impl Source {
 
 impl Loaded {
     /// The jobs of a row, listed on first use.
-    pub(crate) fn jobs(&self, row: usize) -> Arc<Vec<jobs::Job>> {
+    pub(crate) fn jobs(&self, row: usize) -> Arc<jobs::List> {
         // Only threads have jobs, and lists of no jobs would take the place of others.
         if !self.timeline.thread_rows().contains(&row) {
             return Arc::default();

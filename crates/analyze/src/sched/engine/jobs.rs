@@ -133,10 +133,13 @@ impl Engine<'_> {
             if self.aim == Aim::Figures {
                 let latency = invocation.start.saturating_sub(invocation.release);
                 observed.push(Series::Latency, latency, &mut self.many);
-                let times = jobs.times(invocation, execution, totals.usual);
-                push_jobs(observed, &mut self.many, times);
                 if jobs.count == 1 {
                     totals.usual = execution;
+                    observed.push(Series::Response, length, &mut self.many);
+                    observed.push(Series::Execution, execution, &mut self.many);
+                } else {
+                    let times = jobs.times(invocation, execution, totals.usual);
+                    push_jobs(observed, &mut self.many, times);
                 }
             }
             let intervals = if self.aim == Aim::Follower { 0 } else { jobs.count - 1 };
