@@ -129,9 +129,6 @@ impl<'r> Pass<'r> {
     /// Goes through the recording, twice if the first pass finds gaps or a late period. The follower hears of both,
     /// unless it is known in advance that the second one follows.
     pub(super) fn run(self, mut follower: Option<&'r mut (dyn Follow + 'r)>) -> Engine<'r> {
-        if let Some(outside) = &self.outside {
-            outside.clear();
-        }
         let aim = if self.recording.has_gaps() { Aim::Draft } else { Aim::Figures };
         let heard = follower.take_if(|_| aim == Aim::Figures);
         let mut first = Engine::new(&self, Known::default(), heard, aim);
@@ -142,9 +139,6 @@ impl<'r> Pass<'r> {
         }
         let follower = first.follower.take().or(follower);
         drop(first);
-        if let Some(outside) = &self.outside {
-            outside.clear();
-        }
         let mut second = Engine::new(&self, known, follower, Aim::Figures);
         second.run();
         second
@@ -153,9 +147,6 @@ impl<'r> Pass<'r> {
     /// Goes through the recording for a follower alone, which hears what a pass for the figures with the same knowledge
     /// would tell it.
     pub(super) fn follow(self, known: Known, follower: &'r mut (dyn Follow + 'r)) {
-        if let Some(outside) = &self.outside {
-            outside.clear();
-        }
         Engine::new(&self, known, Some(follower), Aim::Follower).run();
     }
 }
@@ -167,6 +158,10 @@ impl<'r> Engine<'r> {
         follower: Option<&'r mut (dyn Follow + 'r)>,
         aim: Aim,
     ) -> Self {
+        // Of an earlier pass, nothing is needed any more.
+        if let Some(outside) = &pass.outside {
+            outside.clear();
+        }
         let Pass { recording, options, wanted, until, .. } = *pass;
         Self {
             recording,

@@ -61,6 +61,11 @@ impl Story {
     }
 }
 
+/// An entry of a marked task, µs.
+fn entry(at_us: u64, kind: EventKind, a_us: u64) -> Entry {
+    Entry { at: Instant::from_nanos(at_us * US), kind, arg: 0, cycle: 0, a: a_us * US, b: 0 }
+}
+
 fn of(report: &Report, tid: u32) -> &ThreadReport {
     report.threads.iter().find(|thread| thread.tid == tid).unwrap()
 }
@@ -205,14 +210,7 @@ fn a_missed_deadline_says_who_had_the_processor_and_who_had_the_lock() {
     );
     let mut entries = Vec::new();
     let mut job = |cycle: u32, release: u64, start: u64, finish: u64| {
-        let entry = |at, kind, a| Entry {
-            at: Instant::from_nanos(at * US),
-            kind,
-            arg: 0,
-            cycle,
-            a: a * US,
-            b: 0,
-        };
+        let entry = |at, kind, a| Entry { cycle, ..entry(at, kind, a) };
         entries.push(entry(start, EventKind::Start, release));
         entries.push(entry(finish, EventKind::Finish, release + 5_000));
     };
@@ -285,14 +283,6 @@ fn a_job_that_follows_a_late_one_says_so() {
         Left::Sleeping,
         IDLE,
     );
-    let entry = |at: u64, kind, a: u64| Entry {
-        at: Instant::from_nanos(at * US),
-        kind,
-        arg: 0,
-        cycle: 0,
-        a: a * US,
-        b: 0,
-    };
     let entries = vec![
         entry(1010, EventKind::Start, 1000),
         entry(2900, EventKind::Finish, 2000),
@@ -925,14 +915,6 @@ fn a_job_under_way_at_the_end_has_its_time_so_far() {
 
 #[test]
 fn a_marked_job_that_does_not_end_by_its_deadline_is_missed_while_its_thread_lives() {
-    let entry = |at: u64, kind, a: u64| Entry {
-        at: Instant::from_nanos(at * US),
-        kind,
-        arg: 0,
-        cycle: 0,
-        a: a * US,
-        b: 0,
-    };
     let marked = |story: &mut Story, jobs: u64, last: Option<u64>| {
         let mut entries = Vec::new();
         for at in (0..jobs).map(|n| 1_000 + n * 10_000) {

@@ -254,7 +254,6 @@ pub(super) fn others(
 ) -> Others {
     let above = reserved.iter().filter(|task| task.cpus.contains(&cpu)).map(ReservedTask::above);
     let mut others = Others { above: above.collect(), ..Others::default() };
-    let length = report.to_ns.saturating_sub(report.from_ns).max(1);
     for left in left_out.iter().filter(|left| left.cpus.is_empty() || left.cpus.contains(&cpu)) {
         match left.why {
             LeftOutReason::Busy => others.busy.push(left.name.clone()),
@@ -267,7 +266,7 @@ pub(super) fn others(
             LeftOutReason::NeverSleeps => others.overloaded.push(left.name.clone()),
             LeftOutReason::Migrates => others.sporadic.extend(tasks_of(thread, report)),
             _ if demand(thread, report) >= NEGLIGIBLE => others.unknown.push(left.name.clone()),
-            _ => others.sporadic.push(sporadic(thread, length)),
+            _ => others.sporadic.push(sporadic(thread, length(report))),
         }
     }
     others
@@ -405,11 +404,15 @@ fn is_real_time(priority: Option<i16>) -> bool {
 
 /// The share of one processor that a thread used or wanted during the recording.
 fn demand(thread: &ThreadReport, report: &Report) -> f64 {
-    let length = report.to_ns.saturating_sub(report.from_ns).max(1);
-    (thread.running_ns + thread.waiting_ns) as f64 / length as f64
+    (thread.running_ns + thread.waiting_ns) as f64 / length(report) as f64
 }
 
 /// The share of one processor used by a thread during the recording.
 fn share(thread: &ThreadReport, report: &Report) -> f64 {
-    thread.running_ns as f64 / report.to_ns.saturating_sub(report.from_ns).max(1) as f64
+    thread.running_ns as f64 / length(report) as f64
+}
+
+/// The length of the recording, ns; at least 1.
+fn length(report: &Report) -> u64 {
+    report.to_ns.saturating_sub(report.from_ns).max(1)
 }
