@@ -1,28 +1,15 @@
 //! Limits with a range, and what measurements add to the verdict on them.
 
 use hemiola_analyze::sched::RecordedFigure;
-use hemiola_diagnostic::render;
 use hemiola_model::budget::BudgetLine;
 use hemiola_model::export::tables;
-use hemiola_model::file::{self, Measurements};
-use hemiola_model::summary::{Summary, analyze};
+use hemiola_model::file::Measurements;
+use hemiola_model::summary::Summary;
 use hemiola_model::uncertain::Verdict::{self, Kept, Missed, Undecided};
 use hemiola_stats::{Estimate, mean_and_std};
 use hemiola_units::Random;
 
-/// The results of a model with these measurements.
-#[track_caller]
-fn with(source: &str, measurements: Option<&Measurements>) -> Summary {
-    match file::read(source, measurements) {
-        Ok(model) => analyze(&model, measurements.map(|found| found.of.as_str())),
-        Err(problems) => panic!("{}", render(&problems, source, "model.toml")),
-    }
-}
-
-#[track_caller]
-fn model(source: &str) -> Summary {
-    with(source, None)
-}
+use crate::{model, with};
 
 /// A figure with these keys.
 fn figure(name: &str, keys: &str) -> String {

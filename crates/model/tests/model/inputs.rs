@@ -6,21 +6,7 @@ use hemiola_model::file;
 use hemiola_model::summary::{Summary, analyze};
 use hemiola_units::Random;
 
-/// The results of a model.
-#[track_caller]
-fn model(source: &str) -> Summary {
-    match file::read(source, None) {
-        Ok(model) => analyze(&model, None),
-        Err(problems) => panic!("{}", render(&problems, source, "model.toml")),
-    }
-}
-
-/// The rendered problems of a model that is refused.
-#[track_caller]
-fn refused(source: &str) -> String {
-    let problems = file::read(source, None).expect_err("the model is refused");
-    render(&problems, source, "model.toml")
-}
+use crate::{model, refused};
 
 /// A model with the figure `x` and one chain of one step.
 fn one(figure: &str, cost: &str, chain: &str) -> String {
@@ -208,10 +194,10 @@ fn no_table_shows_what_is_not_a_number() {
 
 /// Texts of models that together use nearly every key.
 const TEXTS: [&str; 4] = [
-    include_str!("../../../examples/8-image-retrieval/model.toml"),
-    include_str!("../../../examples/9-web-shop/model.toml"),
-    include_str!("../../../examples/9-web-shop/layers.toml"),
-    include_str!("../../../examples/10-context-switch-model/model.toml"),
+    include_str!("../../../../examples/8-image-retrieval/model.toml"),
+    include_str!("../../../../examples/9-web-shop/model.toml"),
+    include_str!("../../../../examples/9-web-shop/layers.toml"),
+    include_str!("../../../../examples/10-context-switch-model/model.toml"),
 ];
 
 /// Parts that mutations insert.

@@ -1,29 +1,14 @@
 //! Verdicts and margins of models, judged by the whole distribution of a result.
 
-use hemiola_diagnostic::render;
 use hemiola_model::cache::{Algorithm, Popularity, simulate};
 use hemiola_model::export::page::page;
 use hemiola_model::export::tables::tables;
 use hemiola_model::file::{self, Measurements};
-use hemiola_model::summary::{Summary, analyze};
+use hemiola_model::summary::analyze;
 use hemiola_model::uncertain::Verdict;
 use hemiola_units::Random;
 
-/// The results of a model.
-#[track_caller]
-fn model(source: &str) -> Summary {
-    match file::read(source, None) {
-        Ok(model) => analyze(&model, None),
-        Err(problems) => panic!("{}", render(&problems, source, "model.toml")),
-    }
-}
-
-/// The rendered problems of a model that is refused.
-#[track_caller]
-fn refused(source: &str) -> String {
-    let problems = file::read(source, None).expect_err("the model is refused");
-    render(&problems, source, "model.toml")
-}
+use crate::{model, refused};
 
 /// A model with one chain of one step, which costs the figure `x`.
 fn one(figure: &str, chain: &str) -> String {

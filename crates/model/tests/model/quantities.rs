@@ -122,7 +122,7 @@ fn a_chain_has_the_energy_the_money_and_the_bottleneck_of_a_calculation_by_hand(
 
 #[test]
 fn the_example_of_the_reference_has_the_results_that_it_states() {
-    let reference = include_str!("../../../docs/reference/model.md");
+    let reference = include_str!("../../../../docs/reference/model.md");
     let block = |start: &str| {
         let blocks = reference.split("```toml\n").skip(1);
         let mut blocks = blocks.map(|rest| rest.split("```").next().unwrap());

@@ -1,20 +1,11 @@
 //! Ranges and verdicts hold for any systematic offset, also where an offset matters only away from the nominal values.
 
-use hemiola_diagnostic::render;
 use hemiola_model::export::tables::tables;
-use hemiola_model::file;
-use hemiola_model::summary::{Summary, analyze};
+use hemiola_model::summary::Summary;
 use hemiola_model::uncertain::Verdict;
 use hemiola_units::Random;
 
-/// The results of a model.
-#[track_caller]
-fn model(source: &str) -> Summary {
-    match file::read(source, None) {
-        Ok(model) => analyze(&model, None),
-        Err(problems) => panic!("{}", render(&problems, source, "model.toml")),
-    }
-}
+use crate::model;
 
 /// Figures by name, each as the keys of its table.
 fn figures(figures: &[(&str, &str)]) -> String {
