@@ -118,15 +118,18 @@ pub(super) fn processor(
         [] => String::new(),
         orders => format!(" Every deadline would be kept with {}.", orders.join(" or with ")),
     };
-    let shrinks = fixed.tolerance.together.map_or_else(
-        || " No shorter execution times would help.".into(),
-        |factor| {
-            format!(
-                " It would be with execution times of {} the observed ones.",
-                factor_text(factor)
-            )
-        },
-    );
+    let blocking = tasks.iter().map(|task| task.measured.blocking_ns).max().unwrap_or(0);
+    let shrinks = match (fixed.tolerance.together, blocking) {
+        (Some(factor), _) => {
+            let factor = factor_text(factor);
+            format!(" It would be with execution times of {factor} the observed ones.")
+        }
+        (None, 0) => " No shorter execution times would help.".into(),
+        (None, _) => format!(
+            " Shorter execution times would not help as long as less urgent threads hold jobs up for {}.",
+            time(blocking)
+        ),
+    };
     format!("Processor {cpu}: not schedulable {how}.{worst}{others}{shrinks}{helps}{seen}")
 }
 
@@ -410,7 +413,7 @@ pub(super) fn notes(
     );
     for task in all().filter(|task| task.is_outlier()) {
         notes.push(format!(
-            "One job of {} is an outlier: {}, while 99 % take at most {}. If it was the program's start, mark the jobs \
+            "The longest job of {} is an outlier: {}, while 99 % take at most {}. If it was the program's start, mark the jobs \
              or record later.",
             task.measured.name,
             time(task.measured.execution_ns),
@@ -432,7 +435,8 @@ pub(super) fn notes(
         if processor.utilization > REAL_TIME_SHARE {
             notes.push(format!(
                 "The real-time tasks of processor {} may use {}: beyond {} Linux stops them for the rest of a second, \
-                 unless /proc/sys/kernel/sched_rt_runtime_us is set otherwise.",
+                 unless /proc/sys/kernel/sched_rt_runtime_us is set otherwise, and what runs meanwhile counts as \
+                 blocking.",
                 processor.cpu,
                 percent(processor.utilization),
                 percent(REAL_TIME_SHARE)

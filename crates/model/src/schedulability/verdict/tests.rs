@@ -288,6 +288,33 @@ fn jitter_blocking_and_switches_are_charged() {
 }
 
 #[test]
+fn shorter_execution_times_are_not_said_to_be_useless_without_the_blocking_that_makes_them_so() {
+    // Three tasks that the kernel stopped for 50 ms, since they asked for more than 95 % of the processor.
+    let mut threads = [
+        thread("fast", 1, fifo(30), 1, 4),
+        thread("mid", 2, fifo(20), 6, 10),
+        thread("slow", 3, fifo(10), 3, 20),
+    ];
+    let helps = |threads: &[ThreadReport]| {
+        let found = verdict(&report(threads), Some(Span::ZERO));
+        found.processors[0]
+            .verdict
+            .split(". ")
+            .find(|part| part.contains("hort"))
+            .map(str::to_owned)
+    };
+    let unblocked = helps(&threads);
+    assert!(unblocked.is_none_or(|text| !text.contains("would not help")));
+    threads[0].blocking_ns = distribution(50 * MS);
+    assert_eq!(
+        helps(&threads).as_deref(),
+        Some(
+            "Shorter execution times would not help as long as less urgent threads hold jobs up for 50.0 ms"
+        )
+    );
+}
+
+#[test]
 fn a_contradicted_bound_and_an_outlier_are_reported() {
     let mut threads = [thread("a", 1, fifo(9), 1, 10), thread("b", 2, fifo(5), 2, 20)];
     threads[0].response_ns = distribution(5 * MS);
@@ -300,7 +327,9 @@ fn a_contradicted_bound_and_an_outlier_are_reported() {
         ["a once took 5.00 ms, longer than its bound: something not in the figures delayed it."]
     );
     assert!(
-        notes.contains("One job of b is an outlier: 2.00 ms, while 99 % take at most 100 µs"),
+        notes.contains(
+            "The longest job of b is an outlier: 2.00 ms, while 99 % take at most 100 µs"
+        ),
         "{notes}"
     );
 }
