@@ -204,6 +204,7 @@ fn figures_then_follower(pass: engine::Pass<'_>, follower: &mut dyn follow::Foll
     let engine = pass.clone().run(None);
     let known = engine.known();
     let walk = assemble::walk(engine);
+    pass.outside.iter().for_each(Outside::tighten);
     pass.follow(known, follower);
     walk
 }

@@ -42,6 +42,8 @@ struct Inner {
     spill: Arc<dyn Spill>,
     /// The bytes of blocks that are kept in memory.
     kept: AtomicUsize,
+    /// Whether all blocks go outside.
+    is_tight: AtomicBool,
     /// Whether a block could not be read back.
     is_unread: AtomicBool,
 }
@@ -51,19 +53,25 @@ impl Outside {
         Self(Arc::new(Inner {
             spill,
             kept: AtomicUsize::new(0),
+            is_tight: AtomicBool::new(false),
             is_unread: AtomicBool::new(false),
         }))
     }
 
     /// Appends a block and returns its offset; `None` if it stays in memory.
     pub(crate) fn put(&self, block: &[u8]) -> Option<u64> {
-        let Inner { spill, kept, .. } = &*self.0;
+        let Inner { spill, kept, is_tight, .. } = &*self.0;
         let more = kept.load(Ordering::Relaxed) + block.len();
-        if more <= spill.kept_max() {
+        if more <= spill.kept_max() && !is_tight.load(Ordering::Relaxed) {
             kept.store(more, Ordering::Relaxed);
             return None;
         }
         spill.append(block).ok()
+    }
+
+    /// Lets all blocks go outside from now on, because other things need the memory.
+    pub(crate) fn tighten(&self) {
+        self.0.is_tight.store(true, Ordering::Relaxed);
     }
 
     /// Appends bytes that do not stay in memory in this form. Returns their offset and length; `None` without room.

@@ -27,6 +27,7 @@ use super::follow::{Doing, Follow};
 use super::gaps::Gaps;
 use super::marks::Marks;
 use super::observed::{ManyJobs, Series};
+use super::period::Finder;
 use super::report::{Gap, Job, Miss};
 use super::tally::Code;
 use super::threads::{Mode, State, TIME_SHARED, Threads};
@@ -50,6 +51,16 @@ enum Aim {
     Figures,
     /// The follower alone.
     Follower,
+}
+
+impl Aim {
+    /// What looks for the period of a thread.
+    fn finder(self) -> Finder {
+        match self {
+            Self::Draft | Self::Figures => Finder::default(),
+            Self::Follower => Finder::without_end(),
+        }
+    }
 }
 
 pub(super) struct Engine<'r> {
@@ -172,7 +183,7 @@ impl<'r> Engine<'r> {
             gaps: Gaps::knowing(known.gaps.clone()),
             known,
             reservations: reservations(recording),
-            threads: Threads::new(recording),
+            threads: Threads::new(recording, aim.finder()),
             cpus: Vec::new(),
             marks: Marks::of(recording, options),
             misses: Vec::new(),

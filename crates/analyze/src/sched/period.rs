@@ -42,9 +42,16 @@ pub(super) struct Finder {
     pub(super) period: Option<u64>,
     /// Wake-ups were counted as releases before the period showed that they are not.
     pub(super) late: bool,
+    /// Nobody asks at the end, so only those wake-ups are kept that are examined next.
+    is_for_next: bool,
 }
 
 impl Finder {
+    /// Of which the last look is not wanted.
+    pub(super) fn without_end() -> Self {
+        Self { is_for_next: true, ..Self::default() }
+    }
+
     /// A wake-up, done by an interrupt or not.
     #[inline]
     pub(super) fn wake(&mut self, at: u64, by_interrupt: bool) {
@@ -53,7 +60,9 @@ impl Finder {
         if self.count == 0 {
             self.first = at;
         }
-        if self.wakes.len() < KEPT {
+        if self.is_for_next && !self.is_examined() {
+            self.wakes = Vec::new();
+        } else if self.wakes.len() < KEPT {
             self.wakes.push(at);
         } else {
             self.wakes[self.count as usize % KEPT] = at;
@@ -68,9 +77,17 @@ impl Finder {
         }
     }
 
-    /// Looks once more, and frees the wake-ups, because no more follow.
+    /// Whether the next wake-up is among those that the next look examines.
+    const fn is_examined(&self) -> bool {
+        let kept = KEPT as u64;
+        self.count < kept || self.count % AGAIN >= AGAIN - kept
+    }
+
+    /// Looks once more if that is wanted, and frees the wake-ups, because no more follow.
     pub(super) fn finish(&mut self) {
-        self.look();
+        if !self.is_for_next {
+            self.look();
+        }
         self.wakes = Vec::new();
     }
 
@@ -207,6 +224,35 @@ mod tests {
         often.for_each(|wake| finder.wake(wake, true));
         finder.finish();
         assert_eq!(finder.period, Some(5_000));
+    }
+
+    #[test]
+    fn without_the_last_look_the_same_periods_are_found_on_the_way() {
+        let mut random = Random::from_seed(3);
+        let (mut all, mut next) = (Finder::default(), Finder::without_end());
+        let (mut at, mut mean, mut found) = (0, 1e6, 0);
+        for number in 0..20_000_u64 {
+            if random.uniform() < 1e-3 {
+                mean = 1e5 + 1e6 * random.uniform();
+            }
+            if random.uniform() < 1e-4 {
+                all.forget();
+                next.forget();
+            }
+            at += (mean * (1.0 + 0.1 * random.uniform())) as u64;
+            for finder in [&mut all, &mut next] {
+                finder.wake(at, number % 3 == 0);
+            }
+            assert_eq!((all.period, all.late), (next.period, next.late), "{number}");
+            found += u64::from(all.period.is_some());
+            let before = next.count - 1;
+            let is_between = before >= KEPT as u64 && before % AGAIN < AGAIN - KEPT as u64;
+            assert_eq!(next.wakes.is_empty(), is_between, "{number}");
+        }
+        assert!((5_000..20_000).contains(&found), "{found}");
+        let period = next.period;
+        next.finish();
+        assert_eq!((next.period, next.wakes.capacity()), (period, 0));
     }
 
     #[test]

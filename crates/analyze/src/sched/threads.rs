@@ -434,11 +434,13 @@ pub(super) struct Threads<'r> {
     /// The same for numbers that no kernel assigns.
     strange: BTreeMap<u32, u32>,
     pub(super) states: Vec<State>,
+    /// What looks for the period of a new one.
+    finder: Finder,
 }
 
 impl<'r> Threads<'r> {
-    pub(super) fn new(recording: &'r Recording) -> Self {
-        Self { recording, pages: Vec::new(), strange: BTreeMap::new(), states: Vec::new() }
+    pub(super) fn new(recording: &'r Recording, finder: Finder) -> Self {
+        Self { recording, pages: Vec::new(), strange: BTreeMap::new(), states: Vec::new(), finder }
     }
 
     /// The thread with that number at that moment, created if it is new.
@@ -473,7 +475,8 @@ impl<'r> Threads<'r> {
             .partition_point(|thread| (thread.tid, thread.since) <= (tid, Instant::from_nanos(at)));
         let others = self.recording.threads[after..].iter().take_while(|thread| thread.tid == tid);
         let until = others.filter(|thread| thread.new).map(|thread| thread.since.nanos()).next();
-        push_slowly(&mut self.states, State::new(tid.0, at, until.unwrap_or(u64::MAX)));
+        let state = State::new(tid.0, at, until.unwrap_or(u64::MAX));
+        push_slowly(&mut self.states, State { finder: self.finder.clone(), ..state });
         if tid.0 < NUMBERS_MAX {
             let page = (tid.0 / PAGE) as usize;
             if page >= self.pages.len() {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use hemiola_stats::growth::make_room;
 use hemiola_trace::{Entry, EventKind, Recording, perfetto};
 use hemiola_units::Instant;
 
@@ -108,8 +109,10 @@ impl<'r> Builder<'r> {
             return None;
         }
         if row >= self.timeline.rows.len() {
-            let outside = self.outside.as_ref();
-            self.timeline.rows.resize_with(row + 1, || Row::of(Subject::nobody(), outside));
+            let (outside, rows) = (self.outside.as_ref(), &mut self.timeline.rows);
+            let more = row + 1 - rows.len();
+            make_room(rows, more, more);
+            rows.resize_with(row + 1, || Row::of(Subject::nobody(), outside));
         }
         self.timeline.rows.get_mut(row)
     }

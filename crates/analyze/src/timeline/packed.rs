@@ -78,6 +78,27 @@ impl Word {
 /// The beginning of a segment, ns, and what it is.
 pub(super) type Start = (u64, Word);
 
+/// The same in twelve bytes instead of sixteen: many rows have some that are not packed yet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Unpacked {
+    /// The lower and the upper half of the beginning.
+    at: [u32; 2],
+    word: Word,
+}
+
+impl Unpacked {
+    #[inline]
+    pub(super) const fn of((at, word): Start) -> Self {
+        Self { at: [at as u32, (at >> 32) as u32], word }
+    }
+
+    #[inline]
+    pub(super) const fn start(self) -> Start {
+        let [low, high] = self.at;
+        ((high as u64) << 32 | low as u64, self.word)
+    }
+}
+
 /// Packed groups, all of [`GROUP`] segments but the last one of a track that is complete.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Groups {
@@ -85,6 +106,8 @@ pub(super) struct Groups {
     starts: Vec<u64>,
     /// Where the full blocks are; all blocks once no more groups follow.
     places: Vec<BlockPlace>,
+    /// The bytes of those that are in memory.
+    here: Vec<Box<[u8]>>,
     /// The sum of each of these.
     sums: Sums,
     /// Sums over many of them, once no more groups follow.
@@ -95,13 +118,31 @@ pub(super) struct Groups {
     outside: Option<Outside>,
 }
 
-/// Where the bytes of a block are.
-#[derive(Clone, Debug)]
-enum BlockPlace {
-    /// In memory.
-    Here(Box<[u8]>),
-    /// Outside, at an offset and of a length.
-    Outside(u64, u32),
+/// Where the bytes of a block are, in one word: a long recording has a million blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct BlockPlace(u64);
+
+/// Bits for the length of a block outside, which has 256 segments of at most 16 bytes and a directory. The offset is
+/// above them.
+const LENGTH_BITS: u32 = 15;
+
+impl BlockPlace {
+    /// In memory, the block of that number among those that are.
+    const fn here(number: usize) -> Self {
+        Self((number as u64) << LENGTH_BITS)
+    }
+
+    /// Outside, at an offset and of a length. `None` if that does not fit: an offset beyond 512 TiB.
+    fn outside(offset: u64, length: usize) -> Option<Self> {
+        let fits =
+            offset < 1 << (u64::BITS - LENGTH_BITS) && (1..1 << LENGTH_BITS).contains(&length);
+        fits.then_some(Self(offset << LENGTH_BITS | length as u64))
+    }
+
+    /// The offset and the length of a block outside; in memory, its number and 0.
+    const fn get(self) -> (u64, usize) {
+        (self.0 >> LENGTH_BITS, (self.0 & ((1 << LENGTH_BITS) - 1)) as usize)
+    }
 }
 
 /// The block to which groups are added.
@@ -239,14 +280,17 @@ impl Groups {
         let Open { directory, bytes, groups, .. } = &mut self.open;
         let start = self.starts.last().copied().unwrap_or(0);
         let sum = Directory::read(&mut directory.as_slice(), *groups, start).sum();
-        let whole = [directory.as_slice(), bytes].concat();
-        directory.clear();
-        bytes.clear();
+        // Of many rows, half of this room would always be empty if it were kept for the next block.
+        let whole = [std::mem::take(directory), std::mem::take(bytes)].concat();
         *groups = 0;
         let place = match self.outside.as_ref().and_then(|outside| outside.put(&whole)) {
-            Some(offset) => BlockPlace::Outside(offset, whole.len() as u32),
-            None => BlockPlace::Here(whole.into()),
+            Some(offset) => BlockPlace::outside(offset, whole.len()),
+            None => None,
         };
+        let place = place.unwrap_or_else(|| {
+            push_slowly(&mut self.here, whole.into());
+            BlockPlace::here(self.here.len() - 1)
+        });
         push_slowly(&mut self.places, place);
         self.sums.push(sum);
     }
@@ -259,7 +303,9 @@ impl Groups {
         let mut open = Open { bytes: loaded.bytes().to_vec(), ..Open::default() };
         open.set_groups(loaded.directory.entries());
         self.open = open;
-        self.places.pop();
+        if self.places.pop().is_some_and(|place| place.get().1 == 0) {
+            self.here.pop();
+        }
         self.sums.pop();
     }
 
@@ -321,6 +367,7 @@ impl Groups {
         self.open = Open::default();
         self.starts.shrink_to_fit();
         self.places.shrink_to_fit();
+        self.here.shrink_to_fit();
         self.sums.shrink_to_fit();
         self.pyramid = Pyramid::of(&self.sums);
     }
@@ -369,18 +416,18 @@ impl<'g> Loaded<'g> {
     fn load(&mut self, groups: &'g Groups, block: usize) {
         let (count, start) = (groups.groups_in(block), groups.starts[block]);
         self.block = Some(block);
-        match groups.places.get(block) {
+        match groups.places.get(block).map(|place| place.get()) {
             None => {
                 self.directory = groups.open_directory();
                 (self.here, self.groups_at) = (&groups.open.bytes, None);
             }
-            Some(BlockPlace::Here(bytes)) => {
-                let mut rest = &bytes[..];
+            Some((number, 0)) => {
+                let mut rest = &groups.here[number as usize][..];
                 self.directory = Directory::read(&mut rest, count, start);
                 (self.here, self.groups_at) = (rest, None);
             }
-            Some(&BlockPlace::Outside(offset, length)) => {
-                self.read.resize(length as usize, 0);
+            Some((offset, length)) => {
+                self.read.resize(length, 0);
                 let outside = groups.outside.as_ref();
                 if outside.is_some_and(|outside| outside.get(offset, &mut self.read)) {
                     let mut rest = &self.read[..];
@@ -639,7 +686,7 @@ mod tests {
             let mut groups = Groups::outside(outside);
             plain.chunks(GROUP).for_each(|group| groups.push(group, &nothing));
             assert_eq!(groups.places.len(), 30_000_usize.div_ceil(GROUP * GROUPS) - 1);
-            let is_outside = |place: &BlockPlace| matches!(place, BlockPlace::Outside(..));
+            let is_outside = |place: &BlockPlace| place.get().1 > 0;
             assert_eq!(groups.places.iter().any(is_outside), goes_outside);
             assert!(Steps::from_group(&groups, 0).eq(plain.iter().copied()));
             for (group, first) in plain.iter().step_by(GROUP).enumerate() {

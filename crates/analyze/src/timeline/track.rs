@@ -2,7 +2,7 @@
 
 use hemiola_stats::growth::push_slowly;
 
-use super::packed::{GROUP, Groups, Reader, Start, Steps, Word};
+use super::packed::{GROUP, Groups, Reader, Start, Steps, Unpacked, Word};
 use super::sweep::Sweep;
 use crate::spill::Outside;
 
@@ -143,7 +143,7 @@ const UNPACKED: usize = 8;
 pub struct Track {
     groups: Groups,
     /// The segments after those in groups; none once the track is closed.
-    open: Vec<Start>,
+    open: Vec<Unpacked>,
     /// The segments whose job was seen in part only.
     in_part: Vec<usize>,
     /// The next segment releases a job.
@@ -227,12 +227,12 @@ impl Track {
 
     /// From `at` on, another state. Time does not go back: an earlier moment counts as that of the last change.
     pub(super) fn push(&mut self, at: u64, state: State, key: u32) {
-        let at = self.open.last().map_or(at, |last| at.max(last.0));
+        let at = self.last().map_or(at, |last| at.max(last.0));
         let mut is_release = std::mem::take(&mut self.is_release);
         let mut in_part = false;
-        if self.open.last().is_some_and(|last| last.0 == at) && !self.tells_something(state) {
+        if self.last().is_some_and(|last| last.0 == at) && !self.tells_something(state) {
             // A segment of no length is not kept.
-            is_release |= self.open.pop().is_some_and(|(_, word)| word.is_release());
+            is_release |= self.open.pop().is_some_and(|last| last.start().1.is_release());
             in_part = self
                 .in_part
                 .pop_if(|index| *index == self.groups.segments() + self.open.len())
@@ -245,39 +245,49 @@ impl Track {
             if in_part {
                 self.in_part.push(self.len());
             }
-        } else if self.open.last().is_some_and(|last| last.1.is_like(word)) {
+        } else if self.last().is_some_and(|last| last.1.is_like(word)) {
             return;
         }
-        push_slowly(&mut self.open, (at, word));
+        push_slowly(&mut self.open, Unpacked::of((at, word)));
         if self.open.len() == GROUP + UNPACKED {
             self.pack(at);
         }
     }
 
+    /// The beginning of the last segment.
+    #[inline]
+    fn last(&self) -> Option<Start> {
+        self.open.last().map(|last| last.start())
+    }
+
     /// Keeps two segments unpacked, if there are as many.
     fn reopen(&mut self) {
         if self.open.len() < 2 && self.groups.segments() > 0 {
-            self.open.splice(0..0, self.groups.pop());
+            self.open.splice(0..0, self.groups.pop().into_iter().map(Unpacked::of));
         }
     }
 
     /// Packs the first of the open segments as a group; `end` is that of the last one.
     fn pack(&mut self, end: u64) {
         let mut totals = Totals::default();
-        let ends = self.open.iter().skip(1).map(|(start, _)| *start).chain([end]);
-        for (&(from, word), to) in self.open.iter().zip(ends).take(GROUP) {
+        let group: [Start; GROUP] = std::array::from_fn(|index| self.open[index].start());
+        let next = self.open.get(GROUP).map_or(end, |next| next.start().0);
+        let ends = group.iter().skip(1).map(|(start, _)| *start).chain([next]);
+        for (&(from, word), to) in group.iter().zip(ends) {
             totals.add(word, to - from);
         }
-        self.groups.push(&self.open[..GROUP], &totals);
-        self.open.drain(..GROUP);
+        self.groups.push(&group, &totals);
+        // Not all rows are about to fill another group.
+        self.open = self.open[GROUP..].to_vec();
     }
 
     /// Whether the last segment says something even without a length: what woke the thread, or that it ran then.
     fn tells_something(&self, next: State) -> bool {
-        let [before @ .., (start, word)] = &self.open[..] else { return false };
+        let [before @ .., last] = &self.open[..] else { return false };
+        let (start, word) = last.start();
         let (state, key) = word.what();
         match state {
-            State::Running => before.last().is_some_and(|before| before.0 == *start),
+            State::Running => before.last().is_some_and(|before| before.start().0 == start),
             State::Ready => next == State::Running && key != super::NOBODY,
             _ => false,
         }
@@ -302,12 +312,13 @@ impl Track {
         if self.open.is_empty() && self.groups.segments() > 0 {
             return;
         }
-        self.end = self.open.last().map_or(end, |last| end.max(last.0));
+        self.end = self.last().map_or(end, |last| end.max(last.0));
         if self.open.len() >= GROUP {
             self.pack(self.end);
         }
         // Of a last group that is not full no sum is asked for.
-        self.groups.push(&self.open, &Totals::default());
+        let last: Vec<Start> = self.open.iter().map(|last| last.start()).collect();
+        self.groups.push(&last, &Totals::default());
         self.open = Vec::new();
         self.groups.finish();
         self.in_part.shrink_to_fit();
