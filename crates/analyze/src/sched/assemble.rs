@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use hemiola_trace::sched::{PRIORITY_UNKNOWN, Tid};
+use hemiola_trace::sched::{PRIORITY_UNKNOWN, Reservation, Tid};
 
 use super::accounting;
 use super::culprits::{Meanwhile, Taken};
@@ -14,7 +14,7 @@ use super::marked;
 use super::marks::Task;
 use super::name::Name;
 use super::observed::{ManyJobs, Series};
-use super::period::about;
+use super::period::{about, near};
 use super::report::{
     Blocking, CpuReport, Culprit, DelayKind, Distribution, HeldUp, Interference, MarkKind,
     MarkReport, PeriodFrom, Report, TaskReport, ThreadReport, Waker,
@@ -217,7 +217,7 @@ fn thread(engine: &Engine<'_>, names: &mut Names, index: usize, seen: f64) -> Th
         Some(period) => (Some(period), jitter(interval, period)),
         None => (None, None),
     };
-    let period_from = period_ns.map(|_| match (state.given, state.reservation) {
+    let period_from = period_ns.map(|_| match (state.given, state.by_reservation()) {
         (Some(_), _) => PeriodFrom::Given,
         (None, Some(_)) => PeriodFrom::Reservation,
         (None, None) => PeriodFrom::Found,
@@ -313,7 +313,9 @@ pub(super) fn period(state: &State, intervals: &Stream) -> Option<u64> {
     let periodic = single > 0
         && single as f64 >= PERIODIC * all as f64
         && state.finder.bears_out(candidate, mean);
-    periodic.then_some(period.round() as u64)
+    let period = period.round() as u64;
+    let near = |of: Reservation| near(period, of.period_ns);
+    periodic.then(|| state.reservation.map_or(period, near))
 }
 
 /// Greatest − least of the intervals that last one period.

@@ -100,9 +100,12 @@ pub(super) struct Engine<'r> {
     pub(super) copies: Vec<Books>,
 }
 
-/// What the second pass must know about a thread's period: one that was found late, or one that the recording as a
-/// whole does not bear out although wake-ups were already counted by it.
+/// What the second pass must know about a thread's period: one that was found late, one that the recording as a whole
+/// does not bear out although wake-ups were already counted by it, or one that is not that of its reservation.
 fn hint(state: &State, many: &Option<ManyJobs>) -> Option<Option<u64>> {
+    if state.reservation.is_some() {
+        return state.apart_from_reservation();
+    }
     let is_withdrawn = state.is_merged
         && state.stated().is_none()
         && period(state, state.observed.streams(many).of(Series::Interval)).is_none();

@@ -27,6 +27,9 @@ const RARER: f64 = 1.3;
 /// Of a thread that timers wake, so many of its wake-ups are done by interrupts.
 const BY_TIMERS: f64 = 0.9;
 
+/// A period this close to a multiple of that of a reservation is that multiple, as a part of the reservation's period.
+const NEAR: u64 = 20;
+
 /// Looks for the period of one thread.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Finder {
@@ -83,28 +86,49 @@ impl Finder {
         self.count < kept || self.count % AGAIN >= AGAIN - kept
     }
 
-    /// Looks once more if that is wanted, and frees the wake-ups, because no more follow.
-    pub(super) fn finish(&mut self) {
+    /// Looks once more if that is wanted, and frees the wake-ups, because no more follow. `reserved` is the period of the
+    /// thread's reservation under `SCHED_DEADLINE`, which is the thread's own unless its wake-ups show another one or
+    /// none.
+    pub(super) fn finish(&mut self, reserved: Option<u64>) {
         if !self.is_for_next {
             self.look();
+            self.period = reserved.map_or(self.period, |reserved| self.beside(reserved));
         }
         self.wakes = Vec::new();
+    }
+
+    /// T of a thread that has a reservation with that period.
+    fn beside(&self, reserved: u64) -> Option<u64> {
+        let few = self.count < NEEDED;
+        let Some(found) = self.period else {
+            // A thread that is often late skips wake-ups at random, but all are multiples of its period apart.
+            return (few || is_grid(&self.in_order(), reserved)).then_some(reserved);
+        };
+        // The mean is closer than the median under jitter.
+        let mean = if few { None } else { mean_single(&self.in_order(), found) };
+        Some(near(mean.unwrap_or(found), reserved))
     }
 
     fn look(&mut self) {
         if self.count < NEEDED {
             return;
         }
-        let mut wakes = self.wakes.clone();
-        if self.count > KEPT as u64 {
-            wakes.rotate_left(self.count as usize % KEPT);
-        }
+        let wakes = self.in_order();
         let mean =
             wakes.last().map_or(0, |last| last - self.first) as f64 / (self.count - 1) as f64;
         let found = period(&wakes).filter(|period| self.bears_out(*period, mean));
         let several = found.is_some_and(|found| releases(&wakes, found).len() < wakes.len());
         self.late |= several && self.period.is_none();
         self.period = found;
+    }
+
+    /// The wake-ups that are kept, the oldest first.
+    fn in_order(&self) -> Vec<u64> {
+        let mut wakes = self.wakes.clone();
+        if self.count > KEPT as u64 {
+            wakes.rotate_left(self.count as usize % KEPT);
+        }
+        wakes
     }
 
     /// Whether releases with that mean distance may have that period.
@@ -128,6 +152,34 @@ pub(super) fn is_about(distance: u64, period: u64) -> bool {
 pub(super) fn about(period: u64) -> (u64, u64) {
     let off = (TOLERANCE * period as f64) as u64;
     (period - off, period + off)
+}
+
+/// A multiple of the period of a reservation that is close to a period, or else that period.
+pub(super) fn near(period: u64, reserved: u64) -> u64 {
+    let times = (period.saturating_add(reserved / 2) / reserved.max(1)).max(1);
+    let multiple = times.saturating_mul(reserved);
+    if multiple.abs_diff(period) <= reserved / NEAR { multiple } else { period }
+}
+
+/// The mean of the distances of releases that are about one period.
+fn mean_single(wakes: &[u64], period: u64) -> Option<u64> {
+    let releases = releases(wakes, period);
+    let distances = releases.windows(2).map(|pair| pair[1] - pair[0]);
+    let single: Vec<u64> = distances.filter(|distance| is_about(*distance, period)).collect();
+    let sum: u64 = single.iter().sum();
+    sum.checked_div(single.len() as u64)
+}
+
+/// Whether the distances of releases are multiples of a period.
+fn is_grid(wakes: &[u64], period: u64) -> bool {
+    let releases = releases(wakes, period);
+    let off = |pair: &&[u64]| {
+        let rest = (pair[1] - pair[0]) % period;
+        rest.min(period - rest) as f64 <= TOLERANCE * period as f64
+    };
+    let all = releases.len() - 1;
+    let fitting = releases.windows(2).filter(off).count();
+    all as u64 >= NEEDED / 2 && fitting as f64 >= EXPLAINED * all as f64
 }
 
 /// The releases among wake-ups, by the rule above.
@@ -191,7 +243,7 @@ mod tests {
     fn found(wakes: impl IntoIterator<Item = u64>) -> Option<u64> {
         let mut finder = Finder::default();
         wakes.into_iter().for_each(|wake| finder.wake(wake, false));
-        finder.finish();
+        finder.finish(None);
         finder.period
     }
 
@@ -222,7 +274,7 @@ mod tests {
         assert_eq!(found(often.clone()), None);
         let mut finder = Finder::default();
         often.for_each(|wake| finder.wake(wake, true));
-        finder.finish();
+        finder.finish(None);
         assert_eq!(finder.period, Some(5_000));
     }
 
@@ -251,7 +303,7 @@ mod tests {
         }
         assert!((5_000..20_000).contains(&found), "{found}");
         let period = next.period;
-        next.finish();
+        next.finish(None);
         assert_eq!((next.period, next.wakes.capacity()), (period, 0));
     }
 

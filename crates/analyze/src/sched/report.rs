@@ -168,8 +168,8 @@ pub struct ThreadReport {
     pub suspension_ns: u64,
     /// How long an invocation had lasted that was under way when the recording ended, ns; 0 if there was none.
     pub unfinished_ns: u64,
-    /// Invocations that ended after their deadline; nothing is missed by a thread whose period was not given and that
-    /// has no reservation.
+    /// Invocations that ended after their deadline. A thread misses nothing whose period was neither given nor is that
+    /// of its reservation.
     pub missed: u64,
 }
 
@@ -179,7 +179,8 @@ pub struct ThreadReport {
 pub enum PeriodFrom {
     /// The caller said so.
     Given,
-    /// The period of its reservation under `SCHED_DEADLINE`.
+    /// The period of its reservation under `SCHED_DEADLINE`, and nothing in its wake-ups speaks against it. Then D is
+    /// that of the reservation, too.
     Reservation,
     /// Found in the releases.
     Found,

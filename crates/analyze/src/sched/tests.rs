@@ -913,6 +913,79 @@ fn a_job_under_way_at_the_end_has_its_time_so_far() {
     assert_eq!((of(&report, 7).unfinished_ns, of(&report, 7).missed), (500 * MS + US, 0));
 }
 
+/// A task with that T and C under `SCHED_DEADLINE`: Q, D and P, all in ms.
+fn served(period: u64, execution: u64, [runtime, deadline, of_server]: [u64; 3]) -> Task {
+    let reservation = Reservation {
+        runtime_ns: runtime * MS,
+        deadline_ns: deadline * MS,
+        period_ns: of_server * MS,
+    };
+    Task { reservation: Some(reservation), ..task(11, -1, period * 1000, execution * 1000) }
+}
+
+#[test]
+fn jobs_under_a_reservation_have_the_period_of_their_wake_ups() {
+    use PeriodFrom::{Found, Reservation};
+    // T, C; Q, D, P; and the period, the times of each job, and how long one is throttled.
+    let cases = [
+        (served(20, 4, [3, 10, 10]), Some((20, Found)), [4, 11], 7),
+        (served(20, 2, [3, 10, 10]), Some((20, Found)), [2, 2], 0),
+        (served(35, 7, [3, 8, 10]), Some((35, Found)), [7, 21], 14),
+        (served(5, 1, [3, 10, 10]), Some((5, Found)), [1, 1], 0),
+        (served(3, 1, [8, 10, 10]), Some((3, Found)), [1, 1], 0),
+        (served(10, 2, [3, 6, 10]), Some((10, Reservation)), [2, 2], 0),
+        // A sleep until a release that was missed returns at once: all that is known is the reservation.
+        (served(10, 4, [3, 10, 10]), Some((10, Reservation)), [0, 0], 0),
+        (Task { yields: true, ..served(20, 2, [3, 6, 10]) }, Some((10, Reservation)), [2, 2], 0),
+        (Task { jitter_ns: 30 * MS, ..served(45, 4, [3, 7, 7]) }, None, [4, 8], 4),
+    ];
+    for (task, period, times, throttled) in cases {
+        let (recording, truth) = run(std::slice::from_ref(&task), 4_000 * MS, 5);
+        let report = analyze(&recording, &Options::default());
+        let found = of(&report, 11);
+        let period_ns = found.period_ns.map(|period| (period / MS, period % MS));
+        assert_eq!(
+            period_ns.zip(found.period_from),
+            period.map(|(t, from)| ((t, 0), from)),
+            "{task:?}"
+        );
+        let is_late = task.period_ns == 10 * MS && times == [0, 0];
+        assert_eq!(found.missed > 300, is_late, "{task:?}");
+        if is_late {
+            continue;
+        }
+        assert!(found.invocations.abs_diff(truth[0].len() as u64) <= 1, "{task:?}: {found:?}");
+        let all = [&found.execution_ns, &found.response_ns].map(|of| of.as_ref().unwrap());
+        // Aperiodic jobs may come early, and then wait for their server.
+        let least = all.map(|of| of.min / MS);
+        assert_eq!(least, times, "{task:?}: {found:?}");
+        let response = truth[0].iter().map(|job| job.finish_ns - job.release_ns).max();
+        assert_eq!((all[0].max / MS, Some(all[1].max)), (times[0], response), "{task:?}");
+        // Throttled, and delayed by no thread.
+        let jobs = found.invocations;
+        let is_throttled =
+            period.is_none() || found.throttled_ns.abs_diff(jobs * throttled * MS) <= 20 * MS;
+        assert!(is_throttled, "{task:?}: {found:?}");
+        assert!(
+            found.waiting_ns == 0 && found.preempted_by.iter().all(|by| by.tid.is_none()),
+            "{found:?}"
+        );
+    }
+}
+
+#[test]
+fn a_period_that_is_given_counts_before_the_reservation() {
+    let (recording, _) = run(&[served(20, 4, [3, 10, 10])], 4_000 * MS, 5);
+    let periods = vec![(Who::Tid(11), Span::from_millis(20))];
+    let report = analyze(&recording, &Options { periods, ..Options::default() });
+    let found = of(&report, 11);
+    assert_eq!(
+        (found.period_ns, found.period_from, found.missed),
+        (Some(20 * MS), Some(PeriodFrom::Given), 0)
+    );
+    assert_eq!(found.execution_ns.as_ref().unwrap().max, 4 * MS);
+}
+
 #[test]
 fn a_marked_job_that_does_not_end_by_its_deadline_is_missed_while_its_thread_lives() {
     let marked = |story: &mut Story, jobs: u64, last: Option<u64>| {

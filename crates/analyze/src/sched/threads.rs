@@ -78,6 +78,8 @@ pub(super) struct State {
     /// Wake-ups that released invocations, and those of them by interrupts.
     pub(super) releases: u64,
     pub(super) released_by_interrupts: u64,
+    /// Invocations that began when its reservation was replenished, after sched_yield(2).
+    pub(super) released_by_reservation: u64,
     /// The period the caller gave, with its deadline.
     pub(super) given: Option<u64>,
     pub(super) reservation: Option<Reservation>,
@@ -275,6 +277,7 @@ impl State {
             released: None,
             releases: 0,
             released_by_interrupts: 0,
+            released_by_reservation: 0,
             given: None,
             reservation: None,
             replenished_at: 0,
@@ -293,7 +296,8 @@ impl State {
 
     /// Nothing more happens to it: looks for its period once more, and frees what only a pass needs.
     pub(super) fn finish(&mut self) {
-        self.finder.finish();
+        let reserved = self.reservation.filter(|_| !self.yields());
+        self.finder.finish(reserved.map(|of| of.period_ns));
         self.invocation.delays = Culprits::default();
         self.waits = Waits::default();
         self.open_marks = Vec::new();
@@ -316,12 +320,31 @@ impl State {
     /// T as the caller or its reservation states it.
     #[inline]
     pub(super) fn stated(&self) -> Option<u64> {
-        self.given.or(self.reservation.map(|reservation| reservation.period_ns))
+        self.given.or(self.by_reservation().map(|reservation| reservation.period_ns))
     }
 
     /// D, if it is known.
     pub(super) fn deadline(&self) -> Option<u64> {
-        self.given.or(self.reservation.map(|reservation| reservation.deadline_ns))
+        self.given.or(self.by_reservation().map(|reservation| reservation.deadline_ns))
+    }
+
+    /// The reservation that states T and D, as the kernel's documentation has it (`sched-deadline.rst`, section 4),
+    /// unless an earlier pass found that the jobs have another period, or none.
+    #[inline]
+    pub(super) fn by_reservation(&self) -> Option<Reservation> {
+        self.reservation.filter(|_| self.hint.is_none())
+    }
+
+    /// T by the wake-ups, if its reservation has another period; `Some(None)` if they show no period at all.
+    pub(super) fn apart_from_reservation(&self) -> Option<Option<u64>> {
+        let reservation = self.reservation.filter(|_| self.given.is_none() && !self.yields())?;
+        let own = self.finder.period;
+        (own != Some(reservation.period_ns)).then_some(own)
+    }
+
+    /// Whether it mostly ends its jobs with sched_yield(2), so that the next one is released with its reservation.
+    fn yields(&self) -> bool {
+        2 * self.released_by_reservation > self.releases
     }
 
     /// Whether it has certainly not used up its reservation since that was replenished. The kernel charges interrupts

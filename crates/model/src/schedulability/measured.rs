@@ -48,6 +48,8 @@ pub struct Measured {
     pub distance_ns: Option<u64>,
     /// The number of these distances.
     pub distances: u64,
+    #[serde(skip)]
+    pub(super) is_marked: bool,
 }
 
 /// How far the mean distance of releases may be from T, as a part of T. A thread that is late in each job, or that
@@ -224,6 +226,8 @@ pub(super) struct Others {
     pub(super) overloaded: Vec<String>,
     /// Tasks under `SCHED_DEADLINE`, which run before all fixed priorities.
     pub(super) above: Vec<Task>,
+    /// Of these, the names of those whose demand is only known to be no more than their reservations.
+    pub(super) rough: Vec<String>,
 }
 
 impl Others {
@@ -252,8 +256,13 @@ pub(super) fn others(
     reserved: &[ReservedTask],
     cpu: u16,
 ) -> Others {
-    let above = reserved.iter().filter(|task| task.cpus.contains(&cpu)).map(ReservedTask::above);
-    let mut others = Others { above: above.collect(), ..Others::default() };
+    let reserved = || reserved.iter().filter(|task| task.cpus.contains(&cpu));
+    let rough = reserved().filter(|task| task.is_rough()).map(|task| task.measured.name.clone());
+    let mut others = Others {
+        above: reserved().map(ReservedTask::above).collect(),
+        rough: rough.collect(),
+        ..Others::default()
+    };
     for left in left_out.iter().filter(|left| left.cpus.is_empty() || left.cpus.contains(&cpu)) {
         match left.why {
             LeftOutReason::Busy => others.busy.push(left.name.clone()),
@@ -273,7 +282,7 @@ pub(super) fn others(
 }
 
 /// A thread without a period, as if it always came as often and took as long as it did once.
-fn sporadic(thread: &ThreadReport, length: u64) -> Measured {
+pub(super) fn sporadic(thread: &ThreadReport, length: u64) -> Measured {
     let longest = thread.execution_ns.as_ref().map(|execution| execution.max);
     let nearest = thread.interval_ns.as_ref().map(|interval| interval.min);
     let period_ns = nearest.unwrap_or(length).max(1);
@@ -295,6 +304,7 @@ fn sporadic(thread: &ThreadReport, length: u64) -> Measured {
         unfinished_ns: 0,
         distance_ns: None,
         distances: 0,
+        is_marked: false,
     }
 }
 
@@ -356,6 +366,7 @@ fn of_thread(thread: &ThreadReport) -> Option<Measured> {
         unfinished_ns: thread.unfinished_ns,
         distance_ns: thread.interval_ns.as_ref().map(|interval| interval.mean as u64),
         distances: thread.interval_ns.as_ref().map_or(0, |interval| interval.count),
+        is_marked: false,
     })
 }
 
@@ -388,6 +399,7 @@ fn of_task(task: &TaskReport, thread: &ThreadReport, alone: bool) -> Option<Meas
         unfinished_ns: 0,
         distance_ns: None,
         distances: 0,
+        is_marked: true,
     })
 }
 
@@ -413,6 +425,6 @@ fn share(thread: &ThreadReport, report: &Report) -> f64 {
 }
 
 /// The length of the recording, ns; at least 1.
-fn length(report: &Report) -> u64 {
+pub(super) fn length(report: &Report) -> u64 {
     report.to_ns.saturating_sub(report.from_ns).max(1)
 }

@@ -1,22 +1,31 @@
 //! Threads under `SCHED_DEADLINE`: whether their reservations suffice for their jobs, and can all be kept.
 //!
 //! Each thread has a constant-bandwidth server: Q of processor time within D, in each P (Abeni and Buttazzo,
-//! "Integrating Multimedia Applications in Hard Real-Time Systems", 1998). A job that takes C and comes when its server
-//! has its whole budget is throttled ⌈C / Q⌉ − 1 times, so if every server keeps its deadlines,
+//! "Integrating Multimedia Applications in Hard Real-Time Systems", 1998; in the kernel, Lelli, Scordino, Abeni and
+//! Faggioli, "Deadline Scheduling in the Linux Kernel", 2016). Its jobs have a period T of their own, which may be
+//! another one. A job that takes C and comes when its server has its whole budget is throttled n − 1 times, n = ⌈C /
+//! Q⌉, so if every server keeps its deadlines,
 //!
 //! ```text
-//! R = (⌈C / Q⌉ − 1)·P + D          provided that ⌈C / Q⌉·P ≤ T
+//! R = (n − 1)·P + D          provided that n·P ≤ T
 //! ```
+//!
+//! Releases at least n·P apart find the whole budget: the last period that the job before used is over. A release that
+//! comes up to ε earlier, because the one before was late, keeps what is left of the budget and its deadline, and waits
+//! for the rest of the period, so R is longer by ε. If D = P it gets a new period at once, unless next to nothing of
+//! the budget was left: the server's rule for wake-ups asks whether q / ε > Q / P. If n·P > T, a job may find any rest
+//! of the budget and of the jobs before, and there is no bound here; jobs that take C·P > Q·T are late in the end.
 //!
 //! The servers keep their deadlines if the demand of the budgets fits: on one processor by the processor-demand test,
 //! on several by the density test for global earliest deadline first ([`bounds::density`]). The same tests with the
-//! observed execution times instead of the budgets may say yes where those do not, because budgets are seldom used up.
+//! observed execution times instead of the budgets may say yes where those do not, because budgets are seldom used up;
+//! a job counts with its execution time only if there is at most one in each P.
 
 use hemiola_analyze::sched::{Report, Reservation, ThreadReport};
 use hemiola_units::Span;
 use serde::Serialize;
 
-use super::measured::{Measured, home, tasks_of};
+use super::measured::{Measured, home, length, sporadic, tasks_of};
 use super::verdict::TestResult;
 use super::{Answer, bounds, demand, tolerance, words};
 use crate::response_time::{PriorityOrder, Task, TaskSet};
@@ -51,35 +60,156 @@ pub struct ReservedTask {
     pub reservation: Reservation,
     /// How often it was throttled within a job.
     pub throttles: u64,
-    /// R: the longest response time if all servers keep their deadlines; `None` if its jobs need more than Q / P of the
-    /// processor.
+    /// Its wake-ups show a period, or it was given, marked, or is that of the reservation. Without one, the period here
+    /// is the shortest distance of its wake-ups, and nobody knows when its jobs are due.
+    pub has_period: bool,
+    /// R: the longest response time if all servers keep their deadlines; `None` if none is known, because a job may
+    /// come before the periods of the server are over that the one before needed.
     pub bound_ns: Option<u64>,
+    /// Whether its jobs keep their deadlines if all servers do.
+    pub answer: Answer,
+    /// The part of R that is due to early releases.
+    #[serde(skip)]
+    pub(super) lag_ns: u64,
     #[serde(skip)]
     pub(super) cpus: Vec<u16>,
 }
 
+/// How far a measured period may be off, as a part of it.
+const OFF: u64 = 200;
+
+/// Releases that are off by less, as a part of T, are punctual.
+const PUNCTUAL: u64 = 100;
+
 impl ReservedTask {
     fn new(measured: Measured, thread: &ThreadReport, reservation: Reservation) -> Self {
-        let Reservation { runtime_ns, deadline_ns, period_ns } = reservation;
-        let servings = measured.execution_ns.div_ceil(runtime_ns).max(1);
-        let fits = servings.saturating_mul(period_ns) <= measured.period_ns.max(period_ns);
-        let bound_ns = fits.then(|| (servings - 1) * period_ns + deadline_ns);
-        let (throttles, cpus) = (thread.throttles, thread.cpus.clone());
-        Self { measured, reservation, throttles, bound_ns, cpus }
+        let has_period = measured.jobs == 0 || thread.period_ns.is_some() || measured.is_marked;
+        let mut task = Self {
+            reservation,
+            throttles: thread.throttles,
+            has_period,
+            bound_ns: None,
+            answer: Answer::Open,
+            lag_ns: 0,
+            cpus: thread.cpus.clone(),
+            measured,
+        };
+        let Reservation { deadline_ns, period_ns, .. } = reservation;
+        let needed = task.servings().saturating_mul(period_ns);
+        if needed <= task.longest_period() {
+            task.lag_ns = task.lag(needed);
+            task.bound_ns = Some(needed - period_ns + deadline_ns + task.lag_ns);
+        }
+        task.answer = match task.bound_ns {
+            _ if !task.has_period => Answer::Open,
+            Some(bound) if bound <= task.measured.deadline_ns => Answer::Yes,
+            _ if task.has_doubtful_releases() => Answer::Open,
+            _ if task.is_overload() || task.least() > task.measured.deadline_ns => Answer::No,
+            _ => Answer::Open,
+        };
+        task
     }
 
-    pub(super) fn keeps_deadline(&self) -> bool {
-        self.bound_ns.is_some_and(|bound| bound <= self.measured.deadline_ns)
+    /// n: how many budgets the longest job needs.
+    pub(super) fn servings(&self) -> u64 {
+        self.measured.execution_ns.div_ceil(self.reservation.runtime_ns).max(1)
+    }
+
+    /// T, as long as it may be.
+    fn longest_period(&self) -> u64 {
+        let period = self.measured.period_ns;
+        period.saturating_add(if self.has_period { period / OFF } else { 0 })
+    }
+
+    /// ε: for how long a job may wait for the rest of the last period that the job before used, which needs `needed`.
+    fn lag(&self, needed: u64) -> u64 {
+        let Measured { execution_ns, period_ns, jitter_ns, .. } = self.measured;
+        let Reservation { runtime_ns, deadline_ns, period_ns: of_server } = self.reservation;
+        let early = needed.saturating_add(jitter_ns).saturating_sub(period_ns);
+        let budgets = u128::from(needed / of_server) * u128::from(runtime_ns);
+        let left = budgets - u128::from(execution_ns).min(budgets);
+        let is_renewed = deadline_ns == of_server
+            && left * u128::from(of_server) > u128::from(early) * u128::from(runtime_ns);
+        if !self.has_period || is_renewed || early <= period_ns / PUNCTUAL { 0 } else { early }
+    }
+
+    /// Jobs that all take C need more than Q in each P.
+    pub(super) fn is_overload(&self) -> bool {
+        let Reservation { runtime_ns, period_ns, .. } = self.reservation;
+        let needed = u128::from(self.measured.execution_ns) * u128::from(period_ns);
+        needed > u128::from(runtime_ns) * u128::from(self.longest_period())
+    }
+
+    /// How long the longest job takes at least if it finds the whole budget: no job that finds less is faster for
+    /// certain.
+    pub(super) fn least(&self) -> u64 {
+        let Reservation { runtime_ns, period_ns, .. } = self.reservation;
+        let throttles = self.servings() - 1;
+        let rest = self.measured.execution_ns.saturating_sub(throttles * runtime_ns);
+        throttles.saturating_mul(period_ns).saturating_add(rest)
+    }
+
+    /// Whether its releases are others than its figures say. Those that come less often than the reservation allows are
+    /// no reason to doubt it.
+    pub(super) fn has_other_releases(&self) -> bool {
+        let Measured { period_ns, distance_ns, .. } = self.measured;
+        let is_rarer = distance_ns.is_some_and(|distance| distance >= period_ns);
+        let is_reserved = period_ns == self.reservation.period_ns;
+        self.has_period && self.measured.has_other_releases() && !(is_rarer && is_reserved)
+    }
+
+    /// Whether the wake-ups may not be those of single jobs.
+    fn has_doubtful_releases(&self) -> bool {
+        let measured = &self.measured;
+        measured.has_doubtful_jobs()
+            || measured.is_period_doubtful
+            || (self.has_other_releases() && !measured.was_late())
+    }
+
+    /// Whether there is certainly no more than one job in each period of the reservation.
+    fn is_single(&self) -> bool {
+        let Measured { jobs, period_ns, jitter_ns, .. } = self.measured;
+        let of_server = self.reservation.period_ns;
+        let shortest = period_ns.saturating_sub(jitter_ns);
+        let is_punctual = jitter_ns <= period_ns / PUNCTUAL && of_server <= self.longest_period();
+        jobs > 0 && self.has_period && (is_punctual || of_server <= shortest)
+    }
+
+    /// Whether it uses its reservation in every period, and for single jobs.
+    fn is_steady(&self) -> bool {
+        let is_rarer =
+            self.measured.period_ns > self.reservation.period_ns + self.reservation.period_ns / OFF;
+        self.is_single() && !is_rarer
+    }
+
+    /// The processor time that it takes in each period of its reservation at most.
+    fn demand(&self) -> u64 {
+        let runtime_ns = self.reservation.runtime_ns;
+        if self.is_single() { self.measured.execution_ns.min(runtime_ns) } else { runtime_ns }
     }
 
     /// As a task above every fixed priority: it may run at any time between a release and its deadline. That deadline
     /// is not judged there, so it is long.
     pub(super) fn above(&self) -> Task {
-        // Of a thread without a whole job, only the budget is known.
-        let longest = if self.measured.jobs == 0 { u64::MAX } else { self.measured.execution_ns };
-        let task = self.serving(longest.min(self.reservation.runtime_ns));
-        let (jitter, period) = (task.deadline - task.execution, task.period);
+        let Measured { execution_ns, period_ns, jitter_ns, .. } = self.measured;
+        let task = match self.is_rough() {
+            true => self.serving(self.reservation.runtime_ns),
+            false => Task {
+                period: span(period_ns),
+                jitter: span(jitter_ns),
+                ..self.serving(execution_ns)
+            },
+        };
+        let (jitter, period) = (task.jitter + task.deadline - task.execution, task.period);
         Task { jitter, priority: u32::MAX, deadline: task.deadline + period * 16, ..task }
+    }
+
+    /// Its demand is only known to be no more than its reservation.
+    pub(super) fn is_rough(&self) -> bool {
+        let Measured { jobs, execution_ns, .. } = self.measured;
+        let Reservation { runtime_ns, period_ns, .. } = self.reservation;
+        let is_rare = period_ns <= self.longest_period();
+        jobs == 0 || !self.has_period || !is_rare || execution_ns > runtime_ns
     }
 
     /// As a task of its server.
@@ -100,12 +230,27 @@ pub(super) fn reserved(report: &Report) -> Vec<ReservedTask> {
         let Some(reservation) = thread.reservation else { continue };
         let mut own = tasks_of(thread, report);
         if own.is_empty() {
-            own.push(unfinished(thread, reservation));
+            own.push(match thread.execution_ns {
+                Some(_) => aperiodic(thread, report, reservation),
+                None => unfinished(thread, reservation),
+            });
         }
         tasks.extend(own.into_iter().map(|one| ReservedTask::new(one, thread, reservation)));
     }
     tasks.sort_by_key(|task| (task.reservation.deadline_ns, task.measured.tid));
     tasks
+}
+
+/// A thread without a period, as if its jobs always came as often as they once did.
+fn aperiodic(thread: &ThreadReport, report: &Report, reservation: Reservation) -> Measured {
+    Measured {
+        jobs: thread.execution_ns.as_ref().map_or(0, |execution| execution.count),
+        deadline_ns: reservation.deadline_ns,
+        response_ns: thread.response_ns.as_ref().map(|response| response.max),
+        missed: thread.missed,
+        unfinished_ns: thread.unfinished_ns,
+        ..sporadic(thread, length(report))
+    }
 }
 
 /// A thread without a job that was seen from release to finish, as if its processor time were that of one job.
@@ -128,6 +273,7 @@ fn unfinished(thread: &ThreadReport, reservation: Reservation) -> Measured {
         unfinished_ns: thread.unfinished_ns,
         distance_ns: None,
         distances: 0,
+        is_marked: false,
     }
 }
 
@@ -157,24 +303,27 @@ fn judge(cpus: Vec<u16>, tasks: Vec<ReservedTask>) -> ReservationsVerdict {
         TaskSet::new(tasks, PriorityOrder::DeadlineMonotonic, Span::ZERO).ok()
     };
     let budgets = set(|task| task.reservation.runtime_ns);
-    let observed = set(|task| task.measured.execution_ns.min(task.reservation.runtime_ns));
+    let observed = set(ReservedTask::demand);
     let utilization = budgets.as_ref().map_or(0.0, TaskSet::utilization);
     let tests: Vec<TestResult> = [("reservations", budgets), ("execution times", observed)]
         .into_iter()
         .filter_map(|(name, set)| Some(test(name, &set?, cpus.len())))
         .collect();
     let is_kept = tests.iter().any(|test| test.answer == Answer::Yes);
-    let is_refuted = tests.iter().all(|test| test.answer == Answer::No);
+    // Too much demand is none for certain if the budgets are not used in every period.
+    let is_refuted = tests.iter().all(|test| test.answer == Answer::No)
+        && tasks.iter().all(ReservedTask::is_steady);
     let mut doubts = words::reserved_doubts(&tasks, is_kept);
     let answer = match doubts.is_empty() {
-        _ if is_refuted || !tasks.iter().all(ReservedTask::keeps_deadline) => Answer::No,
+        _ if is_refuted || tasks.iter().any(|task| task.answer == Answer::No) => Answer::No,
         true => Answer::Yes,
         false => Answer::Open,
     };
+    assert!(answer != Answer::Yes || tasks.iter().all(|task| task.answer == Answer::Yes));
     if answer != Answer::Open {
         doubts.clear();
     }
-    let verdict = words::reserved(&cpus, answer, &tasks, &doubts);
+    let verdict = words::reserved(&cpus, answer, &tasks, is_kept, &doubts);
     ReservationsVerdict { cpus, answer, doubts, utilization, verdict, tasks, tests }
 }
 

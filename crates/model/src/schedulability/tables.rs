@@ -38,6 +38,7 @@ fn reservations(of: &ReservationsVerdict) -> Table {
     let row = |task: &ReservedTask| {
         let (measured, reservation) = (&task.measured, &task.reservation);
         let time = |nanos: u64| duration(nanos as f64);
+        let of_jobs = |nanos: u64| if task.has_period { time(nanos) } else { NONE.into() };
         vec![
             measured.name.clone(),
             time(reservation.runtime_ns),
@@ -45,6 +46,8 @@ fn reservations(of: &ReservationsVerdict) -> Table {
             time(reservation.period_ns),
             percent(reservation.runtime_ns as f64 / reservation.period_ns as f64),
             time(measured.execution_ns),
+            of_jobs(measured.period_ns),
+            of_jobs(measured.deadline_ns),
             measured.response_ns.map_or(NONE.into(), time),
             task.bound_ns.map_or("none".into(), time),
             count(task.throttles),
@@ -58,6 +61,8 @@ fn reservations(of: &ReservationsVerdict) -> Table {
         "Period",
         "U",
         "C max",
+        "T",
+        "D",
         "R seen",
         "R bound",
         "Throttled",
@@ -66,7 +71,7 @@ fn reservations(of: &ReservationsVerdict) -> Table {
     let title = format!("Reservations of processor {}", list(&of.cpus));
     Table::new(title, heads, of.tasks.iter().map(row).collect()).with_note(
         "SCHED_DEADLINE: the kernel grants the runtime within the deadline in each period, and throttles a thread that has \
-         used it up. R bound: the longest response if all reservations are kept.",
+         used it up. C, T, D and R are those of the jobs. R bound: the longest response if all reservations are kept.",
     )
 }
 

@@ -239,13 +239,17 @@ fn judge(
     doubts.extend(disturbed.then(|| words::disturbed(&others.sporadic)));
     doubts.extend((sleeps && !keeps(&responses)).then(|| words::slept(&tasks)));
     let is_late = tasks.iter().any(TaskVerdict::was_late);
+    // If they took less than their reservations, no deadline might be missed.
+    let is_rough =
+        as_it_ran && fixed.answer() == Answer::No && !is_late && !others.rough.is_empty();
+    doubts.extend(is_rough.then(|| words::rough(&others.rough)));
     let are_doubtful = tasks.iter().map(|task| &task.measured).any(|measured| {
         measured.has_doubtful_jobs() || (measured.has_other_releases() && !is_late)
     });
     let answer = match fixed.answer() {
         _ if !others.overloaded.is_empty() => Answer::No,
         Answer::Yes if !doubts.is_empty() => Answer::Open,
-        Answer::No if are_doubtful => Answer::Open,
+        Answer::No if are_doubtful || is_rough => Answer::Open,
         answer => answer,
     };
     if answer != Answer::Open {

@@ -164,30 +164,10 @@ pub(super) fn doubts(tasks: &[TaskVerdict], others: &Others, as_it_ran: bool) ->
             names(&others.late)
         ));
     }
-    for measured in tasks.iter().map(|task| &task.measured).filter(|of| of.has_other_releases()) {
-        doubts.push(format!(
-            "{} woke up every {} on average, and not every {}: its wake-ups are not its releases, or its period is another \
-             one. Mark its jobs.",
-            measured.name,
-            time(measured.distance_ns.unwrap_or(0)),
-            time(measured.period_ns)
-        ));
-    }
-    for measured in tasks.iter().map(|task| &task.measured).filter(|of| of.has_doubtful_jobs()) {
-        doubts.push(format!(
-            "{} slept within its jobs, once for {}: its wake-ups do not tell where one job ends and the next begins. Mark \
-             its jobs.",
-            measured.name,
-            time(measured.suspension_ns)
-        ));
-    }
-    for task in tasks.iter().filter(|task| task.measured.is_period_doubtful) {
-        doubts.push(format!(
-            "The period of {} was found in its wake-ups, but most jobs took more than half of it: a thread with half the \
-             period that is always late looks the same. Give its period (--period {}=T).",
-            task.measured.name, task.measured.name
-        ));
-    }
+    let measured = || tasks.iter().map(|task| &task.measured);
+    doubts.extend(measured().filter(|of| of.has_other_releases()).map(other_releases));
+    doubts.extend(measured().filter(|of| of.has_doubtful_jobs()).map(doubtful_jobs));
+    doubts.extend(measured().filter(|of| of.is_period_doubtful).map(doubtful_period));
     for task in tasks.iter().filter(|task| task.was_late()) {
         doubts.push(late_job(&task.measured));
     }
@@ -200,12 +180,47 @@ pub(super) fn doubts(tasks: &[TaskVerdict], others: &Others, as_it_ran: bool) ->
     doubts
 }
 
+fn other_releases(measured: &Measured) -> String {
+    format!(
+        "{} woke up every {} on average, and not every {}: its wake-ups are not its releases, or its period is another \
+         one. Mark its jobs.",
+        measured.name,
+        time(measured.distance_ns.unwrap_or(0)),
+        time(measured.period_ns)
+    )
+}
+
+fn doubtful_jobs(measured: &Measured) -> String {
+    format!(
+        "{} slept within its jobs, once for {}: its wake-ups do not tell where one job ends and the next begins. Mark \
+         its jobs.",
+        measured.name,
+        time(measured.suspension_ns)
+    )
+}
+
+fn doubtful_period(measured: &Measured) -> String {
+    format!(
+        "The period of {0} was found in its wake-ups, but most jobs took more than half of it: a thread with half the \
+         period that is always late looks the same. Give its period (--period {0}=T).",
+        measured.name
+    )
+}
+
 /// The doubt that threads without a period would let a deadline pass.
 pub(super) fn disturbed(sporadic: &[Measured]) -> String {
     let all: Vec<String> = sporadic.iter().map(|task| task.name.clone()).collect();
     format!(
         "If {} came as often and took as long as they once did, a deadline would be missed.",
         names(&all)
+    )
+}
+
+/// The doubt that reservations are not used up.
+pub(super) fn rough(reserved: &[String]) -> String {
+    format!(
+        "A deadline would be missed if {} always used up the reservation, and nobody knows how much less it may take.",
+        names(reserved)
     )
 }
 
@@ -251,21 +266,25 @@ pub(super) fn reserved(
     cpus: &[u16],
     answer: Answer,
     tasks: &[ReservedTask],
+    is_kept: bool,
     doubts: &[String],
 ) -> String {
     let cpus: Vec<String> = cpus.iter().map(u16::to_string).collect();
     let head = format!("SCHED_DEADLINE on {}", processors_text(&cpus));
-    let late: Vec<&ReservedTask> = tasks.iter().filter(|task| !task.keeps_deadline()).collect();
+    let late = || tasks.iter().filter(|task| task.answer == Answer::No);
     match answer {
         Answer::Yes => format!(
             "{head}: schedulable as it ran. Every job fits its reservation, and every reservation can be kept."
         ),
-        Answer::Open => format!("{head}: cannot tell. {}", doubts.join(" ")),
-        Answer::No if late.is_empty() => format!(
+        Answer::Open => {
+            let kept = if is_kept { " Every reservation can be kept." } else { "" };
+            format!("{head}: cannot tell.{kept} {}", doubts.join(" "))
+        }
+        Answer::No if late().next().is_none() => format!(
             "{head}: not schedulable. More work is due in some interval than the processor can do."
         ),
         Answer::No => {
-            let each: Vec<String> = late.iter().map(|task| exceeded(task)).collect();
+            let each: Vec<String> = late().map(exceeded).collect();
             format!("{head}: not schedulable as it ran. {}", each.join(" "))
         }
     }
@@ -284,14 +303,21 @@ fn exceeded(task: &ReservedTask) -> String {
     let (name, execution) = (&measured.name, time(measured.execution_ns));
     if measured.execution_ns <= reservation.runtime_ns {
         return format!(
-            "{name} is due {} after its release, and its reservation guarantees {} only.",
-            time(measured.deadline_ns),
-            time(reservation.deadline_ns)
+            "A job of {name} took {execution} of processor time, and one comes every {}: its reservation of {} in each {} \
+             is too small, and its backlog grows.",
+            time(measured.period_ns),
+            time(reservation.runtime_ns),
+            time(reservation.period_ns)
         );
     }
-    let late = match task.bound_ns {
-        Some(bound) => format!("it may finish {} after its release", time(bound)),
-        None => "its backlog grows".into(),
+    let late = if task.is_overload() {
+        "its backlog grows".into()
+    } else {
+        format!(
+            "it finishes {} after its release at the earliest, with a deadline of {}",
+            time(task.least()),
+            time(measured.deadline_ns)
+        )
     };
     format!(
         "A job of {name} took {execution} of processor time, more than its runtime of {}: it is throttled until the next \
@@ -302,18 +328,76 @@ fn exceeded(task: &ReservedTask) -> String {
 
 /// Why threads with sufficient reservations are not called schedulable.
 pub(super) fn reserved_doubts(tasks: &[ReservedTask], is_kept: bool) -> Vec<String> {
-    let late = tasks.iter().map(|task| &task.measured).filter(|measured| measured.was_late());
-    let mut doubts: Vec<String> = late.map(late_job).collect();
-    for task in tasks.iter().filter(|task| task.measured.jobs == 0) {
+    let measured = || tasks.iter().map(|task| &task.measured);
+    let mut doubts: Vec<String> =
+        measured().filter(|measured| measured.was_late()).map(late_job).collect();
+    for task in measured().filter(|measured| measured.jobs == 0) {
         doubts.push(format!(
             "No job of {} was recorded from release to finish: record longer.",
-            task.measured.name
+            task.name
+        ));
+    }
+    let others = tasks.iter().filter(|task| task.has_other_releases());
+    doubts.extend(others.map(|task| other_releases(&task.measured)));
+    doubts.extend(measured().filter(|of| of.has_doubtful_jobs()).map(doubtful_jobs));
+    doubts.extend(measured().filter(|of| of.is_period_doubtful).map(doubtful_period));
+    doubts.extend(tasks.iter().filter(|task| task.answer == Answer::Open).map(unserved));
+    let is_shared = |(index, task): (usize, &ReservedTask)| {
+        let same = |other: &ReservedTask| other.measured.tid == task.measured.tid;
+        tasks[..index].iter().any(same).then(|| task.measured.name.clone())
+    };
+    let shared: Vec<String> = tasks.iter().enumerate().filter_map(is_shared).collect();
+    if !shared.is_empty() {
+        doubts.push(format!(
+            "The thread of {} has other jobs in the same reservation.",
+            names(&shared)
         ));
     }
     if !is_kept {
         doubts.push("No test can tell whether every reservation is kept.".into());
     }
     doubts
+}
+
+/// Why nobody can tell whether the jobs of a thread keep their deadlines under its reservation.
+fn unserved(task: &ReservedTask) -> String {
+    let ReservedTask { measured, reservation, bound_ns, .. } = task;
+    let (name, deadline) = (&measured.name, time(measured.deadline_ns));
+    let needs = format!(
+        "A job of {name} took {} of processor time, up to {} budgets of {}",
+        time(measured.execution_ns),
+        task.servings(),
+        time(reservation.runtime_ns)
+    );
+    match bound_ns {
+        _ if !task.has_period => format!(
+            "The wake-ups of {name} show no period, so it is unknown when its jobs are due. Give it (--period {name}=T)."
+        ),
+        None if task.servings() == 1 => format!(
+            "A job of {name} comes every {}, and its budget is replenished every {}: no test can tell whether one \
+             suffices for all jobs meanwhile.",
+            time(measured.period_ns),
+            time(reservation.period_ns)
+        ),
+        None => format!(
+            "{needs}, and the next one comes after {}, when the periods of these may not be over: no test can tell how \
+             late it is.",
+            time(measured.period_ns)
+        ),
+        Some(bound) if bound - task.lag_ns <= measured.deadline_ns => format!(
+            "With the observed release jitter, the deadline of {name} is not guaranteed: a job may come {} before its \
+             budget is whole again.",
+            time(task.lag_ns)
+        ),
+        Some(bound) if task.servings() == 1 => format!(
+            "{name} is due {deadline} after its release, and its reservation guarantees {} only.",
+            time(*bound)
+        ),
+        Some(bound) => format!(
+            "{needs}, which are guaranteed {} after its release only: it is due after {deadline}.",
+            time(*bound)
+        ),
+    }
 }
 
 /// That a job was late.

@@ -70,6 +70,7 @@ impl Engine<'_> {
                 state.totals.wakers.add(Woken { by: waker, times: 1 });
             }
             state.released_by_interrupts += u64::from(waker == Code::INTERRUPT);
+            state.released_by_reservation += u64::from(waker == Code::RESERVATION);
             state.releases += 1;
         }
         let invocation = &mut state.invocation;

@@ -19,6 +19,8 @@ struct Case {
     length: u64,
     seed: u64,
     is_given: bool,
+    /// Whether the periods of tasks under `SCHED_DEADLINE` are given, too.
+    gives_reserved: bool,
 }
 
 /// One task in two shares one of two mutexes.
@@ -63,7 +65,7 @@ impl Case {
         for (place, index) in order.into_iter().enumerate() {
             tasks[index].priority = 10 + place as i16;
         }
-        Self { tasks, length: 2_000 * MS, seed, is_given }
+        Self { tasks, length: 2_000 * MS, seed, is_given, gives_reserved: false }
     }
 
     /// The same with critical sections in half of the tasks, under one protocol.
@@ -126,6 +128,37 @@ impl Case {
         case
     }
 
+    /// The same with reservations of other periods than the jobs have, and budgets for a part of a job.
+    fn served(seed: u64, gives_reserved: bool) -> Self {
+        let mut case = Self { gives_reserved, ..Self::random(seed, true) };
+        let mut random = Random::from_seed(seed).fork(4);
+        let free = random.below(3).min(case.tasks.len() as u64 - 1) as usize;
+        // Half of the sets have room for servers that are larger than their jobs.
+        let smaller = [1, 3][random.below(2) as usize];
+        for task in case.tasks.iter_mut().skip(free) {
+            task.execution_max_ns = (task.execution_max_ns / smaller).max(2000);
+            task.execution_min_ns = (task.execution_min_ns / smaller).max(2000);
+            let whole = task.period_ns;
+            let period_ns = match random.below(8) {
+                0..3 => whole / (2 + random.below(4)),
+                3..5 => (whole as f64 * (0.3 + 0.65 * random.uniform())) as u64,
+                5..7 => whole,
+                _ => (whole as f64 * (1.05 + 1.5 * random.uniform())) as u64,
+            };
+            let budgets = (1 + random.below(3)).min((whole / period_ns).max(1));
+            let part = task.execution_max_ns as f64 / budgets as f64;
+            let runtime_ns =
+                ((part * (0.85 + 0.6 * random.uniform())) as u64).clamp(1000, period_ns);
+            let deadline_ns = match random.below(3) {
+                0 => runtime_ns + random.below(period_ns - runtime_ns + 1),
+                _ => period_ns,
+            };
+            task.reservation = Some(Reservation { runtime_ns, deadline_ns, period_ns });
+            task.yields = period_ns == whole && random.below(4) == 0;
+        }
+        case
+    }
+
     /// The same tasks under earliest deadline first, with budgets that never throttle.
     fn by_deadline(&self) -> Self {
         let reserve = |task: &synthetic::Task| {
@@ -151,7 +184,7 @@ impl Case {
             ..synthetic::Task::default()
         };
         let tasks = tasks.iter().enumerate().map(task).collect();
-        Self { tasks, length: 10_000 * MS, seed: 1, is_given }
+        Self { tasks, length: 10_000 * MS, seed: 1, is_given, gives_reserved: false }
     }
 
     fn judge(&self) -> Judged {
@@ -161,7 +194,10 @@ impl Case {
             let period = |task: &synthetic::Task| {
                 (Who::Tid(task.tid), Span::from_nanos(task.period_ns as i64))
             };
-            let free = self.tasks.iter().filter(|task| task.reservation.is_none());
+            let is_told = |task: &&synthetic::Task| {
+                task.reservation.is_none() || (self.gives_reserved && !task.yields)
+            };
+            let free = self.tasks.iter().filter(is_told);
             options.periods = free.map(period).collect();
         }
         let report = analyze(&recording, &options);
@@ -187,9 +223,16 @@ impl Case {
         }
     }
 
+    /// D: that of the reservation if it has the period of the jobs and no other one was given.
+    fn deadline(&self, task: &synthetic::Task) -> u64 {
+        let is_own = |of: &Reservation| of.period_ns.abs_diff(task.period_ns) <= of.period_ns / 20;
+        let of = task.reservation.filter(|of| task.yields || (!self.gives_reserved && is_own(of)));
+        of.map_or(task.period_ns, |of| of.deadline_ns)
+    }
+
     /// How many jobs of a task were late, or due before the end and not finished.
     fn missed(&self, task: &synthetic::Task, jobs: &[synthetic::TrueJob]) -> u64 {
-        let deadline = task.reservation.map_or(task.period_ns, |of| of.deadline_ns);
+        let deadline = self.deadline(task);
         let late = jobs.iter().filter(|job| job.finish_ns - job.release_ns > deadline).count();
         let first_due = task.offset_ns + task.jitter_ns + task.period_ns;
         let due = self.length.saturating_sub(first_due).div_ceil(task.period_ns);
@@ -205,7 +248,12 @@ impl Case {
         let reserved = || self.tasks.iter().filter_map(|task| Some((task, task.reservation?)));
         let fits = |(task, of): (&synthetic::Task, Reservation)| {
             // A yield to another reserved thread looks like a preemption.
-            !task.yields && task.jitter_ns == 0 && more(task.execution_max_ns) <= of.runtime_ns
+            let throttles = more(task.execution_max_ns).div_ceil(of.runtime_ns) - 1;
+            let response = throttles * of.period_ns + of.deadline_ns;
+            !task.yields
+                && task.jitter_ns == 0
+                && (throttles + 1) * of.period_ns <= task.period_ns
+                && response <= self.deadline(task)
         };
         let set = reserved().map(|(task, of)| Task {
             deadline: nanos(of.deadline_ns - of.deadline_ns / 50),
@@ -238,11 +286,17 @@ impl Case {
         };
         let above = |task: &synthetic::Task| {
             let of = task.reservation?;
-            let execution = more(task.execution_max_ns.min(of.runtime_ns));
+            let is_rough = task.period_ns < of.period_ns
+                || task.execution_max_ns > of.runtime_ns
+                || task.yields;
+            let (execution, period) = match is_rough {
+                true => (of.runtime_ns, of.period_ns),
+                false => (task.execution_max_ns, task.period_ns),
+            };
             Some(Task {
                 priority: u32::MAX,
-                jitter: nanos(more(of.deadline_ns)),
-                ..Task::periodic(task.name.clone(), nanos(execution), nanos(of.period_ns))
+                jitter: nanos(more(of.deadline_ns) + task.jitter_ns),
+                ..Task::periodic(task.name.clone(), nanos(more(execution)), nanos(period))
             })
         };
         let free = self.tasks.iter().filter(|task| task.reservation.is_none()).map(task);
@@ -410,6 +464,38 @@ fn check(case: impl Fn(u64) -> Case) {
 #[test]
 fn verdicts_on_random_sets_with_reservations_are_safe() {
     check(Case::reserved);
+}
+
+#[test]
+fn verdicts_on_random_sets_with_reservations_of_other_periods_are_safe_with_given_periods() {
+    check(|seed| Case::served(seed, true));
+}
+
+#[test]
+fn verdicts_on_random_sets_with_reservations_of_other_periods_are_safe_with_periods_from_wake_ups()
+{
+    check(|seed| Case::served(seed, false));
+}
+
+#[test]
+fn no_job_takes_longer_than_its_servers_need_if_they_are_kept() {
+    let mut compared = [0; 2];
+    for seed in 0..CASES {
+        let case = Case::served(seed, true);
+        let judged = case.judge();
+        let kept = judged.verdict.reservations.iter().filter(|of| {
+            judged.missed_by_reserved == 0 && of.tests.iter().any(|test| test.answer == Answer::Yes)
+        });
+        for found in kept.flat_map(|of| &of.tasks) {
+            let index = case.tasks.iter().position(|task| task.tid == found.measured.tid).unwrap();
+            let (task, Some(bound)) = (&case.tasks[index], found.bound_ns) else { continue };
+            let greatest = judged.greatest[index][1];
+            assert!(greatest <= bound + task.jitter_ns, "set {seed}: {greatest}, {found:?}");
+            compared[usize::from(found.measured.execution_ns > found.reservation.runtime_ns)] += 1;
+        }
+    }
+    println!("jobs within one budget, longer ones: {compared:?}");
+    assert!(compared.iter().all(|count| *count > 300), "{compared:?}");
 }
 
 #[test]

@@ -589,3 +589,106 @@ A job of video took 8.00 ms of processor time, more than its runtime of 5.00 ms:
     assert_eq!((found.reservations[0].answer, test.answer), (Answer::Yes, Answer::Yes));
     assert!((test.value.unwrap() - 0.85).abs() < 1e-9 && (test.limit.unwrap() - 1.4).abs() < 1e-9);
 }
+
+#[test]
+fn jobs_of_another_period_than_their_reservation_are_judged_by_their_own() {
+    use PeriodFrom::{Found, Given};
+    /// C, T and its origin; Q, D and P; R seen, in ms.
+    type Jobs = ((u64, u64, PeriodFrom), (u64, u64, u64), u64);
+    let judge = |((c, t, from), reservation, response): Jobs| {
+        let video = with_reservation(thread("video", 1, None, c, t), reservation);
+        let video = ThreadReport {
+            period_ns: Some(t * MS),
+            period_from: Some(from),
+            response_ns: distribution(response * MS),
+            ..video
+        };
+        verdict(&report([video, thread("audio", 2, fifo(50), 1, 4)]), Some(Span::ZERO))
+    };
+    let cases: [(Jobs, Answer, Option<u64>); 9] = [
+        // Two budgets in 20 ms: served by the end of the second period.
+        (((4, 20, Given), (3, 10, 10), 11), Answer::Yes, Some(20)),
+        (((4, 20, Given), (3, 8, 10), 11), Answer::Yes, Some(18)),
+        (((4, 25, Found), (3, 10, 10), 11), Answer::Yes, Some(20)),
+        // One in the first of two periods, whose reservation has an earlier deadline.
+        (((2, 20, Found), (3, 5, 10), 2), Answer::Yes, Some(5)),
+        // A job every 10 ms that is late every other time looks the same.
+        (((4, 20, Found), (3, 10, 10), 11), Answer::Open, Some(20)),
+        // The third budget may come after the next release.
+        (((7, 25, Given), (3, 10, 10), 21), Answer::Open, None),
+        // Four budgets are needed and two come.
+        (((10, 20, Given), (3, 10, 10), 19), Answer::No, None),
+        // Two jobs in one period of the reservation: 4 of 3 ms, and 2 of 3 ms.
+        (((2, 5, Found), (3, 10, 10), 2), Answer::No, None),
+        (((1, 5, Found), (3, 10, 10), 1), Answer::Open, None),
+    ];
+    let mut words = Vec::new();
+    for (jobs, answer, bound) in cases {
+        let found = judge(jobs).reservations.remove(0);
+        assert_eq!(
+            (found.answer, found.tasks[0].bound_ns),
+            (answer, bound.map(|ms| ms * MS)),
+            "{found:?}"
+        );
+        words.push(found.verdict);
+    }
+    words.dedup();
+    insta::assert_snapshot!(sentences(&words.join("\n")), @r"
+SCHED_DEADLINE on processor 1: schedulable as it ran.
+Every job fits its reservation, and every reservation can be kept.
+SCHED_DEADLINE on processor 1: cannot tell.
+Every reservation can be kept.
+The period of video was found in its wake-ups, but most jobs took more than half of it: a thread with half the period that is always late looks the same.
+Give its period (--period video=T).
+SCHED_DEADLINE on processor 1: cannot tell.
+Every reservation can be kept.
+A job of video took 7.00 ms of processor time, up to 3 budgets of 3.00 ms, and the next one comes after 25.0 ms, when the periods of these may not be over: no test can tell how late it is.
+SCHED_DEADLINE on processor 1: not schedulable as it ran.
+A job of video took 10.0 ms of processor time, more than its runtime of 3.00 ms: it is throttled until the next period, and its backlog grows.
+SCHED_DEADLINE on processor 1: not schedulable as it ran.
+A job of video took 2.00 ms of processor time, and one comes every 5.00 ms: its reservation of 3.00 ms in each 10.0 ms is too small, and its backlog grows.
+SCHED_DEADLINE on processor 1: cannot tell.
+Every reservation can be kept.
+A job of video comes every 5.00 ms, and its budget is replenished every 10.0 ms: no test can tell whether one suffices for all jobs meanwhile.
+");
+    // Against a fixed priority, its budget counts in each period of the reservation: 1 + 2·3, 1 + 3·3 > 4.
+    let above = judge(((4, 20, Given), (3, 10, 10), 11)).processors.remove(0);
+    assert_eq!((above.answer, bounds(&above)), (Answer::Open, vec![Some(7)]));
+}
+
+#[test]
+fn jobs_without_a_period_are_not_judged() {
+    let video = with_reservation(thread("video", 1, None, 2, 0), (3, 10, 10));
+    let interval = Distribution { min: 12 * MS, ..distribution(90 * MS).unwrap() };
+    let video =
+        ThreadReport { period_ns: None, period_from: None, interval_ns: Some(interval), ..video };
+    let found = verdict(&report([video]), Some(Span::ZERO)).reservations.remove(0);
+    let task = &found.tasks[0];
+    assert_eq!(
+        (found.answer, task.has_period, task.bound_ns),
+        (Answer::Open, false, Some(10 * MS))
+    );
+    insta::assert_snapshot!(sentences(&found.verdict), @r"
+SCHED_DEADLINE on processor 1: cannot tell.
+Every reservation can be kept.
+The wake-ups of video show no period, so it is unknown when its jobs are due.
+Give it (--period video=T).
+");
+}
+
+#[test]
+fn a_job_that_comes_early_may_have_to_wait_for_its_budget() {
+    let judge = |c: u64, deadline: u64, jitter: u64| {
+        let video = with_reservation(thread("video", 1, None, c, 10), (4, deadline, 10));
+        let video = ThreadReport { release_jitter_ns: Some(2 * jitter * MS / 10), ..video };
+        let found = verdict(&report([video]), Some(Span::ZERO)).reservations.remove(0);
+        (found.answer, found.tasks[0].bound_ns.map(|bound| bound * 10 / MS))
+    };
+    assert_eq!(judge(4, 10, 0), (Answer::Yes, Some(100)));
+    assert_eq!(judge(4, 10, 5), (Answer::Open, Some(105)));
+    // So much of the budget is left that the server begins a new period.
+    assert_eq!(judge(3, 10, 5), (Answer::Yes, Some(100)));
+    assert_eq!(judge(3, 9, 5), (Answer::Open, Some(95)));
+    // Less than a hundredth of the period.
+    assert_eq!(judge(3, 9, 1), (Answer::Yes, Some(90)));
+}
