@@ -110,7 +110,7 @@ pub(super) fn report(engine: &mut Engine<'_>) -> Report {
     report.notes = notes(engine, &report);
     let explainer = Explainer::new(&report);
     let misses =
-        report.misses.iter().map(|miss| (explainer.name(&miss.job), explainer.explain(&miss.job)));
+        report.misses.iter().map(|miss| (explainer.name(&miss.job), explainer.explain_miss(miss)));
     let explained: Vec<(String, String)> = misses.collect();
     for (miss, (name, explanation)) in report.misses.iter_mut().zip(explained) {
         (miss.name, miss.explanation) = (name, explanation);
@@ -493,10 +493,11 @@ fn notes(engine: &Engine<'_>, report: &Report) -> Vec<String> {
             count(engine.contradictions)
         ));
     }
-    if report.missed_deadlines > report.misses.len() as u64 {
+    let explained = total(report.misses.iter().map(|miss| miss.missed));
+    if report.missed_deadlines > explained {
         notes.push(format!(
             "{} of {} missed deadlines are explained",
-            count(report.misses.len() as u64),
+            count(explained),
             count(report.missed_deadlines)
         ));
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::report::{
-    Behind, Culprit, Delay, DelayKind, Distribution, Job, Report, TaskReport, ThreadReport,
+    Behind, Culprit, Delay, DelayKind, Distribution, Job, Miss, Report, TaskReport, ThreadReport,
 };
 use hemiola_report::text::duration;
 
@@ -59,9 +59,30 @@ impl<'r> Explainer<'r> {
     /// See [`explain()`](super::explain()).
     #[must_use]
     pub fn explain(&self, job: &Job) -> String {
+        self.explain_jobs(job, 1, "")
+    }
+
+    /// The same of a missed deadline, which may be that of several jobs.
+    pub(super) fn explain_miss(&self, miss: &Miss) -> String {
+        let Miss { jobs, missed, last_late_ns, .. } = *miss;
+        if jobs == 1 {
+            return self.explain(&miss.job);
+        }
+        let last = match u64::try_from(last_late_ns) {
+            Ok(late @ 1..) => format!("the last {}", duration(late as f64)),
+            _ => "the last not".into(),
+        };
+        let several =
+            format!(" at most, {missed} of {jobs} jobs without a sleep between them, {last}");
+        self.explain_jobs(&miss.job, missed, &several)
+    }
+
+    /// `several` is said of jobs that are told as one, `jobs` of which were late: what they compute usually explains
+    /// nothing.
+    fn explain_jobs(&self, job: &Job, jobs: u64, several: &str) -> String {
         let late = job.lateness_ns().filter(|late| *late > 0);
         let (amount, head) = match late {
-            Some(late) => (late as u64, format!("{} late", duration(late as f64))),
+            Some(late) => (late as u64, format!("{} late{several}", duration(late as f64))),
             None => (
                 job.response_ns(),
                 format!("{} from release to finish", duration(job.response_ns() as f64)),
@@ -70,9 +91,11 @@ impl<'r> Explainer<'r> {
         let mut parts: Vec<(u64, String)> =
             job.delays.iter().map(|delay| (delay.ns, self.delay(job, delay))).collect();
         let usual = self.usual(job).map_or(0, |execution| execution.p50);
-        let more = job.execution_ns.saturating_sub(usual);
+        let more = job.execution_ns.saturating_sub(usual.saturating_mul(jobs));
         let computing = duration(job.execution_ns as f64);
-        parts.push((more, format!("{computing} computing (usually {})", duration(usual as f64))));
+        let each = if jobs > 1 { " each" } else { "" };
+        let usually = format!("usually {}{each}", duration(usual as f64));
+        parts.push((more, format!("{computing} computing ({usually})")));
         parts.sort_by_key(|part| std::cmp::Reverse(part.0));
         let telling =
             |part: &&(u64, String)| part.0 > 0 && part.0 as f64 >= TELLING * amount as f64;

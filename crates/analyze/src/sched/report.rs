@@ -413,15 +413,26 @@ pub struct TaskReport {
     pub suspension_ns: u64,
 }
 
-/// A missed deadline.
+/// A missed deadline, or those of several jobs that followed each other without a sleep.
+///
+/// A thread that is still busy at its next releases does not sleep, so only the release of the first job and the finish
+/// of the last were seen; the others were released one period after each other. If the thread skips releases that it is
+/// too late for, there were fewer jobs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Miss {
     /// Its task, or its thread where the period was given.
     pub name: String,
-    /// The job with everything that held it up.
+    /// The job with everything that held it up; several are told as one, with the deadline of the first.
     pub job: Job,
-    /// Finish − deadline, ns.
+    /// Finish − deadline, ns. Of several jobs, none was later.
     pub late_ns: u64,
+    /// How many jobs these are.
+    pub jobs: u64,
+    /// How many of them were late: all before the last, which were not finished at the next release, and maybe the
+    /// last.
+    pub missed: u64,
+    /// Finish − deadline of the last job, ns; not positive if that was in time.
+    pub last_late_ns: i64,
     /// Why, in one sentence with figures: `12.3 ms late: 9.80 ms preempted by kworker/0:1, 2.10 ms waiting for …`.
     pub explanation: String,
 }

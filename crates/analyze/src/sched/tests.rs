@@ -767,8 +767,9 @@ Missed deadlines, explained
 ───────────────────────────────────────────────────────────────────────────────────────────────────────
 Released at  Task     Job  Why
 ───────────────────────────────────────────────────────────────────────────────────────────────────────
-0.160000 s   task 13   16  93.1 µs late: 2.33 ms computing (usually 1.18 ms), 445 µs preempted by task
-                           11, 164 µs waiting while task 11 had the processor
+0.160000 s   task 13   16  93.1 µs late at most, 1 of 2 jobs without a sleep between them, the last
+                           not: 2.33 ms computing (usually 1.18 ms), 445 µs preempted by task 11, 164
+                           µs waiting while task 11 had the processor
 ───────────────────────────────────────────────────────────────────────────────────────────────────────
 Deadlines missed: 1. Shown: the first 1.
 
@@ -911,6 +912,63 @@ fn a_job_under_way_at_the_end_has_its_time_so_far() {
     lengths.push(0);
     let report = alone(10_000, &lengths, 0).report();
     assert_eq!((of(&report, 7).unfinished_ns, of(&report, 7).missed), (500 * MS + US, 0));
+}
+
+#[test]
+fn deadlines_missed_in_a_row_are_counted_one_by_one_and_told_together() {
+    let mut lengths = [3_000; 60];
+    lengths[20] = 35_000;
+    let mut story = alone(10_000, &lengths, 0);
+    story.thread(7, 0, "seven", false);
+    let periods = vec![(Who::Tid(7), Span::from_millis(10))];
+    let report = analyze(&story.recording(), &Options { periods, ..Options::default() });
+    // Released at 0, 10, 20, 30 and 40 ms, finished at 35, 38, 41, 44 and 47.
+    let [miss] = report.misses.as_slice() else { panic!("{:?}", report.misses) };
+    assert_eq!((miss.jobs, miss.missed, miss.late_ns), (5, 4, 37 * MS));
+    assert_eq!((miss.last_late_ns, report.missed_deadlines), (-3 * MS as i64, 4));
+    assert_eq!(
+        miss.explanation,
+        "37.0 ms late at most, 4 of 5 jobs without a sleep between them, the last not: 47.0 ms computing (usually 3.00 ms each)"
+    );
+    assert!(report.notes.is_empty(), "{:?}", report.notes);
+}
+
+#[test]
+fn as_many_deadlines_are_missed_as_jobs_were_late() {
+    let (mut several, mut late_at_last) = (0, 0);
+    for seed in 0..200 {
+        // Every other one is due before its next release.
+        let deadline = if seed % 2 == 0 { 10 } else { 6 };
+        let task = Task {
+            execution_min_ns: MS,
+            execution_max_ns: (8 + seed % 9) * MS,
+            ..served(10, 0, [6, deadline, 10])
+        };
+        // This one runs before it in each period.
+        let other = Task { tid: 12, ..served(10, 3, [3, 4, 10]) };
+        let (recording, truth) = run(&[task, other], 1_000 * MS, seed);
+        let report = analyze(&recording, &Options::default());
+        let mut jobs = truth[0].iter().peekable();
+        let lateness =
+            |job: &TrueJob| job.finish_ns as i64 - (job.release_ns + deadline * MS) as i64;
+        if of(&report, 11).period_from != Some(PeriodFrom::Reservation) {
+            continue;
+        }
+        for miss in report.misses.iter().filter(|miss| miss.job.tid == 11) {
+            while jobs.next_if(|job| job.release_ns < miss.job.release_ns).is_some() {}
+            let row: Vec<i64> = std::iter::from_fn(|| {
+                jobs.next_if(|job| job.finish_ns <= miss.job.finish_ns).map(lateness)
+            })
+            .collect();
+            let late = row.iter().filter(|late| **late > 0).count() as u64;
+            assert_eq!((miss.jobs, miss.missed), (row.len() as u64, late), "set {seed}: {miss:?}");
+            assert_eq!(row.last(), Some(&miss.last_late_ns), "set {seed}: {miss:?}");
+            assert!(row.iter().all(|late| *late <= miss.late_ns as i64), "set {seed}: {miss:?}");
+            several += u64::from(miss.jobs > 1);
+            late_at_last += u64::from(miss.jobs > 1 && miss.last_late_ns > 0);
+        }
+    }
+    assert!(several > 300 && late_at_last > 30, "{several} {late_at_last}");
 }
 
 /// A task with that T and C under `SCHED_DEADLINE`: Q, D and P, all in ms.

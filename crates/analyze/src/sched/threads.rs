@@ -207,9 +207,35 @@ impl Jobs {
         })
     }
 
-    /// How many of them were late if the invocation was: each before the last was not finished at the next release.
-    pub(super) fn late(self) -> u64 {
-        (self.count - 1).max(1)
+    /// How late they were if each was due so long after its release; nothing if none was.
+    pub(super) fn late(self, invocation: &Invocation, deadline: u64) -> Option<Late> {
+        let Invocation { release, finish, .. } = *invocation;
+        let ns = finish.saturating_sub(release.saturating_add(deadline));
+        let last_due = self.last_release(release).saturating_add(deadline);
+        let last_ns = finish.wrapping_sub(last_due) as i64;
+        // Each before the last was not finished at the next release, or the thread would have slept.
+        let missed = self.count - 1 + u64::from(last_ns > 0);
+        (ns > 0).then_some(Late { ns, jobs: self.count, missed, last_ns })
+    }
+}
+
+/// How late the jobs of an invocation were.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Late {
+    /// Finish − deadline of the first: none was later.
+    pub(super) ns: u64,
+    pub(super) jobs: u64,
+    /// How many of them were late.
+    pub(super) missed: u64,
+    /// Finish − deadline of the last; not positive if that was in time.
+    pub(super) last_ns: i64,
+}
+
+impl Late {
+    /// Of a single job.
+    pub(super) fn of_one(ns: u64) -> Option<Self> {
+        let last_ns = i64::try_from(ns).unwrap_or(i64::MAX);
+        (ns > 0).then_some(Self { ns, jobs: 1, missed: 1, last_ns })
     }
 }
 

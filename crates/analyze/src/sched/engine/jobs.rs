@@ -10,7 +10,7 @@ use crate::sched::follow::Doing;
 use crate::sched::observed::{ManyJobs, Observed, Series};
 use crate::sched::report::{Job, Miss};
 use crate::sched::tally::{Code, Woken};
-use crate::sched::threads::{Mode, State};
+use crate::sched::threads::{Late, Mode, State};
 use crate::sched::{MISSES_MAX, Of, Who};
 
 impl Engine<'_> {
@@ -100,15 +100,15 @@ impl Engine<'_> {
         let is_unknown = jobs.period == 0 && !state.is_marked;
         let length = invocation.finish.saturating_sub(invocation.release);
         let deadline = state.deadline().map(|after| invocation.release.saturating_add(after));
-        let late = deadline.map_or(0, |deadline| invocation.finish.saturating_sub(deadline));
-        let missed = complete && late > 0 && !state.is_marked;
+        let late = state.deadline().filter(|_| complete && !state.is_marked);
+        let late = late.and_then(|after| jobs.late(invocation, after));
         let waits = if complete {
             waited(state.priority, invocation.delays.iter(), &self.threads.states)
         } else {
             Waited::default()
         };
         let wanted = self.wanted.is_some_and(|wanted| wanted.of == Of::Thread(state.tid));
-        if missed || wanted {
+        if late.is_some() || wanted {
             let job = Job {
                 tid: state.tid,
                 track: None,
@@ -121,7 +121,7 @@ impl Engine<'_> {
                 delays: invocation.delays.delays(|index| self.threads.states[index].tid),
                 complete,
             };
-            self.keep(job, if missed { late } else { 0 }, wanted);
+            self.keep(job, late, wanted);
         }
         let state = &mut self.threads.states[thread];
         if is_unknown {
@@ -157,10 +157,7 @@ impl Engine<'_> {
         } else {
             totals.incomplete += 1;
         }
-        if missed {
-            totals.missed += jobs.late();
-            self.missed += jobs.late() - 1;
-        }
+        totals.missed += late.map_or(0, |late| late.missed);
         invocation.open = false;
         invocation.number += jobs.count;
         invocation.delays.clear();
@@ -205,20 +202,21 @@ impl Engine<'_> {
             return;
         };
         let wanted = self.wanted.is_some_and(|wanted| wanted.of == Of::Track(track));
-        self.keep(job, late, wanted);
+        self.keep(job, Late::of_one(late), wanted);
     }
 
-    /// Counts and keeps a job that missed its deadline, and a job that the caller wants.
-    pub(super) fn keep(&mut self, job: Job, late: u64, wanted: bool) {
+    /// Counts and keeps a job that missed its deadline, or several in one invocation, and a job that the caller wants.
+    pub(super) fn keep(&mut self, job: Job, late: Option<Late>, wanted: bool) {
         let wanted = wanted && self.wants(job.release_ns, job.finish_ns);
-        let missed = late > 0 && self.misses.len() < MISSES_MAX;
-        self.missed += u64::from(late > 0);
-        if missed {
-            let job = job.clone();
+        self.missed += late.map_or(0, |late| late.missed);
+        if let Some(late) = late.filter(|_| self.misses.len() < MISSES_MAX) {
             self.misses.push(Miss {
                 name: String::new(),
-                job,
-                late_ns: late,
+                job: job.clone(),
+                late_ns: late.ns,
+                jobs: late.jobs,
+                missed: late.missed,
+                last_late_ns: late.last_ns,
                 explanation: String::new(),
             });
         }
