@@ -26,6 +26,7 @@ fn the_examples_print_the_numbers_of_the_report() {
                 "J/req",
                 "fetch from the database",
                 "missed: energy, demand",
+                "the mean is kept",
             ][..],
         ),
         (

@@ -34,8 +34,18 @@ pub struct BudgetLine {
     /// Whether the allotment is kept: the worst of the prediction's verdict and those of the measured times, none of
     /// which can make a predicted miss a success.
     pub verdict: Option<Verdict>,
-    /// The figures of which only the mean is known, if the allotment is kept by the mean.
+    /// The parts of which only the mean is known, if the verdict of the prediction depends on them: measured means,
+    /// queues and caches.
     pub means: Vec<String>,
+}
+
+impl BudgetLine {
+    /// Whether the prediction does not tell because only a mean is known.
+    pub(crate) fn is_undecided_by_mean(&self) -> bool {
+        let is_of_mean =
+            |margin: Margin| margin.mean.is_some() && margin.verdict == Verdict::Undecided;
+        self.expected_margin.is_some_and(is_of_mean)
+    }
 }
 
 /// Where a measured time lies in the predicted distribution.
@@ -384,10 +394,10 @@ fn overrun(line: &BudgetLine, required: f64) -> Option<String> {
     let (allotted, margin) = (time(line.allotted_ns?), line.expected_margin?);
     let text = match (verdict, margin.verdict) {
         (Verdict::Kept, _) => return None,
-        (Verdict::Undecided, _) if !line.means.is_empty() => format!(
-            "the mean is kept, but only the mean of {} is known; measure a recording with its jobs, leave out measured, or \
-             set of_mean if the limit is one of the mean",
-            line.means.join(", ")
+        (Verdict::Undecided, _) if line.is_undecided_by_mean() => format!(
+            "{}; state the time of each run, as a recording with its jobs or a figure with its range does, or set of_mean \
+             if the limit is one of the mean",
+            of_mean(margin.mean, &line.means)
         ),
         (Verdict::Undecided, Verdict::Kept) => {
             "it is predicted to, but a measured time does not tell".to_owned()
@@ -426,6 +436,17 @@ fn overrun(line: &BudgetLine, required: f64) -> Option<String> {
         }
         _ => format!("{name} takes more than its {allotted}: {text}"),
     })
+}
+
+/// The reason why a limit of each run is undecided: the verdict on the mean, and the parts of which nothing else is
+/// known.
+pub(crate) fn of_mean(mean: Option<Verdict>, means: &[String]) -> String {
+    let mean = match mean {
+        Some(Verdict::Kept) => "the mean is kept",
+        Some(Verdict::Missed) => "the mean is missed",
+        Some(Verdict::Undecided) | None => "the mean is undecided, too",
+    };
+    format!("{mean}, but only the mean of {} is known", means.join(", "))
 }
 
 /// Nanoseconds as text with a unit.

@@ -18,7 +18,7 @@ pub use amount::{Amount, InputEffect, Judged};
 pub use capacity::{Capacity, Carrier};
 pub use costs::{OtherCost, OwnCost};
 
-use limit::{Limit, Rest};
+use limit::{Evidence, Limit, Rest};
 use tree::Node;
 
 /// Why a name of a chain has a value.
@@ -75,9 +75,9 @@ pub struct Margin {
     pub margin_ns: Option<f64>,
     /// Whether the limit is kept with the required probability.
     pub verdict: Verdict,
-    /// Whether the limit is kept by the mean, because only the mean is known of a figure. The verdict is then undecided
-    /// if the limit is one of each run.
-    pub mean_is_kept: bool,
+    /// The verdict on the mean, if it depends on parts of which only the mean is known. [`Self::verdict`] is then
+    /// undecided if the limit is one of each run, and this one else.
+    pub mean: Option<Verdict>,
 }
 
 /// The share of a time that rounding can change: a time that equals its limit keeps it.
@@ -91,7 +91,7 @@ impl Margin {
             probability: rest.probability,
             margin_ns: is_told.then(|| ns(rest.margin)),
             verdict: rest.verdict,
-            mean_is_kept: !rest.means.is_empty(),
+            mean: rest.mean,
         }
     }
 }
@@ -182,6 +182,9 @@ pub struct Cost {
     pub distribution: Vec<UpTo>,
     /// Where the three disagree.
     pub warnings: Vec<String>,
+    /// The parts of which only the mean is known: measured means, queues and caches. The samples hold the mean time in
+    /// them, so their quantiles are not those of single runs.
+    pub means: Vec<String>,
     /// The effect of each input, the largest swing first.
     pub tornado: Vec<Swing>,
 }
@@ -255,6 +258,7 @@ pub(crate) fn cost(network: &Network, model: &Model, chain: &Chain) -> (Cost, Pr
         quantiles: determined.map(quantile).collect(),
         distribution: distribution(&found.predicted),
         warnings: found.warnings,
+        means: Evidence::of(network, model, &[&name]).all(),
         tornado: found.first_order.contributions.iter().map(Swing::of).collect(),
     };
     (cost, found.predicted)

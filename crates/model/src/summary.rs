@@ -349,9 +349,9 @@ pub fn analyze(model: &Model, measurements_of: Option<&str>) -> Summary {
 fn failures(chain: &ChainSummary, model: &Model) -> Vec<String> {
     let lines = chain.budget.lines.iter().filter_map(|line| {
         let outcome = match line.verdict? {
-            Verdict::Undecided if !line.means.is_empty() => {
-                let means = line.means.join(", ");
-                format!("is undecided: the mean is kept, but only the mean of {means} is known")
+            Verdict::Undecided if line.is_undecided_by_mean() => {
+                let mean = line.expected_margin?.mean;
+                format!("is undecided: {}", budget::of_mean(mean, &line.means))
             }
             Verdict::Undecided if line.expected_margin?.verdict == Verdict::Kept => {
                 "is undecided: a measured time does not tell whether it is kept".to_owned()

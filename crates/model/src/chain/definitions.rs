@@ -70,7 +70,7 @@ pub(crate) fn definitions<'m>(
     for cache in &model.caches {
         let HitRatio { nominal, std, systematic } = hit_ratio(cache);
         let name = &cache.name;
-        let ratio = Input::exact(format!("{name}.hit_ratio"), Quantity::number(nominal))
+        let ratio = Input::exact(hit_ratio_name(cache), Quantity::number(nominal))
             .offset_within(systematic);
         let ratio = ratio.within(Interval { low: 0.0, high: 1.0 });
         let ratio = if std > 0.0 { ratio.varying(Distribution::Normal { std }) } else { ratio };
@@ -78,8 +78,7 @@ pub(crate) fn definitions<'m>(
         inputs.push(ratio);
         inputs.push(Input::exact(format!("{name}.chunks"), Quantity::number(chunks)));
         cache_pieces(cache, &mut pieces);
-        let request = format!("{name}.request");
-        own_pieces(&request, "", true, &cache.resources, &cache.at, model, &mut pieces);
+        own_pieces(&request_name(cache), "", true, &cache.resources, &cache.at, model, &mut pieces);
     }
     for chain in &model.chains {
         work_pieces(&chain_name(&chain.name), &chain.work, &mut pieces);
@@ -129,6 +128,16 @@ pub(crate) fn works<'m>(model: &'m Model, path: &[&'m WhatIf]) -> BTreeMap<&'m s
     let own = model.components.iter().flat_map(|component| &component.operations);
     let replaced = path.iter().flat_map(|what_if| &what_if.operations);
     own.chain(replaced).map(|operation| (operation.name.as_str(), &operation.work)).collect()
+}
+
+/// The name of the hit ratio of a cache in the network.
+pub(crate) fn hit_ratio_name(cache: &Cache) -> String {
+    format!("{}.hit_ratio", cache.name)
+}
+
+/// The name of the cost of a request to a cache in the network.
+pub(crate) fn request_name(cache: &Cache) -> String {
+    format!("{}.request", cache.name)
 }
 
 /// The name of a chain in the network.
@@ -370,5 +379,5 @@ fn cache_pieces(cache: &Cache, pieces: &mut Vec<Piece>) {
         "{name}.chunks * ({name}.hit_ratio * {name}.hit + (1 - {name}.hit_ratio) * {name}.miss) \
          + {share} * {name}.processing"
     );
-    pieces.push(made(format!("{name}.request"), &text, &cache.at, Dimension::TIME));
+    pieces.push(made(request_name(cache), &text, &cache.at, Dimension::TIME));
 }

@@ -1,13 +1,13 @@
 //! A limit of a chain: a deadline, an allotment or the most of a cost besides time, and the verdict on it.
 //!
 //! A limit that is uncertain is sampled with what it limits: a figure in both has one value in each sample, and one
-//! systematic offset. A figure of which only the mean is known says nothing about each run, so the verdict on a time is
-//! about the mean.
+//! systematic offset. A figure, a queue or a cache of which only the mean is known says nothing about each run, so the
+//! verdict on a time is about the mean.
 
 use hemiola_stats::share_interval;
 
 use super::NETWORK;
-use super::definitions::beyond_name;
+use super::definitions::{beyond_name, hit_ratio_name, request_name};
 use crate::file::{Jobs, Model, Observation};
 use crate::uncertain::{CONFIDENCE, Chance, Distribution, Input, Network, Predicted, Verdict};
 
@@ -37,8 +37,10 @@ pub(crate) struct Rest {
     /// The rest with the required probability.
     pub(crate) margin: f64,
     pub(crate) verdict: Verdict,
-    /// The figures of which only the mean is known, if the limit is kept by the mean.
+    /// The parts of which only the mean is known, if the verdict depends on them.
     pub(crate) means: Vec<String>,
+    /// The verdict on the mean, if the verdict depends on parts of which only the mean is known.
+    pub(crate) mean: Option<Verdict>,
     /// Warnings about the samples of an uncertain limit.
     pub(crate) warnings: Vec<String>,
 }
@@ -88,35 +90,42 @@ impl<'n> Limit<'n> {
     /// The rest of it, by the samples of the limited value or, if it is uncertain, of their difference.
     pub(crate) fn judge(&self, value: &Predicted) -> Rest {
         let (model, required) = (self.model, self.required);
-        let rest = if self.is_certain() {
-            Rest {
+        // Samples without a valid value, such as those of an overloaded queue, keep no limit.
+        let is_beyond = |found: &Predicted| found.verdict(f64::MAX, required) == Verdict::Missed;
+        let (rest, is_beyond) = if self.is_certain() {
+            let rest = Rest {
                 limit: self.nominal(),
                 probability: value.at_most(self.rounded()),
                 margin: self.nominal() - value.limit(required),
                 verdict: value.verdict(self.rounded(), required),
                 means: Vec::new(),
+                mean: None,
                 warnings: Vec::new(),
-            }
+            };
+            (rest, is_beyond(value))
         } else {
             let is_short = |beyond: &Predicted| beyond.is_short(0.0, required);
             let name = beyond_name(&self.value);
             let found = self.network.predict_until(&name, model.samples, model.seed, &is_short);
             let (beyond, warnings) = found.expect(NETWORK);
-            Rest {
+            let rest = Rest {
                 limit: self.nominal(),
                 probability: beyond.at_most(0.0),
                 margin: -beyond.limit(required),
                 verdict: beyond.verdict(0.0, required),
                 means: Vec::new(),
+                mean: None,
                 warnings,
-            }
+            };
+            (rest, is_beyond(&beyond))
         };
-        self.by_evidence(rest)
+        self.by_evidence(rest, is_beyond)
     }
 
-    /// The rest with the verdict that the measurements behind its figures allow.
-    fn by_evidence(&self, mut rest: Rest) -> Rest {
-        let evidence = self.evidence();
+    /// The rest with the verdict that the evidence behind its figures allows. No run keeps a limit that `is_beyond` all
+    /// values.
+    fn by_evidence(&self, mut rest: Rest, is_beyond: bool) -> Rest {
+        let evidence = Evidence::of(self.network, self.model, &[&self.value, &self.name]);
         if let Some(jobs) = evidence.jobs {
             let Chance { value, low, high } = rest.probability;
             let of =
@@ -129,24 +138,19 @@ impl<'n> Limit<'n> {
                 verdict => verdict,
             };
         }
-        if rest.verdict == Verdict::Kept {
-            rest.means = evidence.means;
-            if self.of_each && !rest.means.is_empty() {
+        // Few runs that take long can raise the mean of a queue or a cache above a limit that nearly all runs keep.
+        let is_of_mean = match rest.verdict {
+            Verdict::Kept => !(evidence.means.is_empty() && evidence.computed.is_empty()),
+            Verdict::Missed | Verdict::Undecided => !evidence.computed.is_empty() && !is_beyond,
+        };
+        if is_of_mean {
+            rest.mean = Some(rest.verdict);
+            rest.means = evidence.all();
+            if self.of_each {
                 rest.verdict = Verdict::Undecided;
             }
         }
         rest
-    }
-
-    /// The measurements behind the figures of the limit and its value.
-    fn evidence(&self) -> Evidence {
-        let mut evidence = Evidence::default();
-        for name in [&self.value, &self.name] {
-            for input in self.network.inputs_of(name).expect(NETWORK) {
-                evidence.add(self.model, input);
-            }
-        }
-        evidence
     }
 
     /// The limit that holds with the required probability, for any systematic offset.
@@ -188,16 +192,45 @@ impl<'n> Limit<'n> {
     }
 }
 
-/// The measurements behind some figures.
+/// The evidence about single runs behind some values.
 #[derive(Default)]
-struct Evidence {
-    /// The figures of which only the mean is known.
+pub(super) struct Evidence {
+    /// The measured figures of which only the mean is known.
     means: Vec<String>,
+    /// The queues and the caches, of which a formula yields the mean.
+    computed: Vec<String>,
     /// The fewest recorded jobs behind a figure.
     jobs: Option<u64>,
 }
 
 impl Evidence {
+    /// That behind the values of these names.
+    pub(super) fn of(network: &Network, model: &Model, names: &[&str]) -> Self {
+        let mut evidence = Self::default();
+        for name in names {
+            for input in network.inputs_of(name).expect(NETWORK) {
+                evidence.add(model, input);
+            }
+            for definition in network.definitions_of(name).expect(NETWORK) {
+                let formula = &definition.expression;
+                let queues = formula.queues().into_iter();
+                queues.for_each(|queue| evidence.compute(&formula.text()[queue.at]));
+            }
+        }
+        evidence
+    }
+
+    /// Everything of which only the mean is known.
+    pub(super) fn all(self) -> Vec<String> {
+        self.means.into_iter().chain(self.computed).collect()
+    }
+
+    fn compute(&mut self, name: &str) {
+        if !self.computed.iter().any(|known| known == name) {
+            self.computed.push(name.to_owned());
+        }
+    }
+
     fn add(&mut self, model: &Model, input: &Input) {
         let figure = model.figures.iter().find(|figure| figure.input.name == input.name);
         match figure.and_then(|figure| figure.taken.as_ref()).map(|taken| taken.jobs.as_ref()) {
@@ -206,6 +239,13 @@ impl Evidence {
             }
             Some(None) if !self.means.contains(&input.name) => self.means.push(input.name.clone()),
             _ => {}
+        }
+        // A cache that holds all that is requested, or none of it, has requests of one kind.
+        let hits = model.caches.iter().find(|cache| hit_ratio_name(cache) == input.name);
+        if let Some(cache) = hits
+            && (input.is_uncertain() || !matches!(input.nominal.value, 0.0 | 1.0))
+        {
+            self.compute(&request_name(cache));
         }
         if let Distribution::Mixture(parts) = &input.distribution {
             parts.iter().for_each(|(_, part)| self.add(model, part));

@@ -93,17 +93,17 @@ fn word(verdict: Verdict) -> &'static str {
 
 /// The verdict of a margin.
 fn of_margin(margin: Option<&Margin>) -> String {
-    let mean_is_kept = margin.is_some_and(|margin| margin.mean_is_kept);
-    outcome(margin.map(|margin| margin.verdict), mean_is_kept)
+    outcome(margin.map(|margin| margin.verdict), margin.and_then(|margin| margin.mean))
 }
 
-/// A verdict on a time, with the part of it that is known if it is one of the mean.
-fn outcome(verdict: Option<Verdict>, mean_is_kept: bool) -> String {
-    match (verdict, mean_is_kept) {
-        (Some(Verdict::Kept), true) => "the mean is kept".to_owned(),
-        (Some(Verdict::Undecided), true) => {
-            format!("{}: the mean is kept", word(Verdict::Undecided))
+/// A verdict on a time, with the verdict on the mean if nothing else is known.
+fn outcome(verdict: Option<Verdict>, mean: Option<Verdict>) -> String {
+    let mean = mean.filter(|mean| *mean != Verdict::Undecided);
+    match (verdict, mean) {
+        (Some(Verdict::Undecided), Some(mean)) => {
+            format!("{}: the mean is {}", word(Verdict::Undecided), word(mean))
         }
+        (Some(verdict), Some(mean)) if verdict == mean => format!("the mean is {}", word(mean)),
         (verdict, _) => verdict.map_or(NONE, word).to_owned(),
     }
 }
@@ -111,7 +111,10 @@ fn outcome(verdict: Option<Verdict>, mean_is_kept: bool) -> String {
 /// `"99.8 %"`: the share of the samples that keep a limit, with the range that systematic offsets and the number of
 /// samples leave open if that is wider than the digits shown.
 fn probability(margin: Option<&Margin>) -> String {
-    margin.map_or(NONE.into(), |margin| chance(margin.probability))
+    margin.map_or(NONE.into(), |margin| match margin.mean {
+        Some(_) => format!("{}, mean", chance(margin.probability)),
+        None => chance(margin.probability),
+    })
 }
 
 fn chance(chance: Chance) -> String {
@@ -159,11 +162,25 @@ fn costs(summary: &Summary) -> Table {
     let heads =
         ["Chain", "Mean", "95 %", "First order, 95 %", "Worst case", "Deadline", "Kept with"];
     let timed = summary.chains.iter().filter(|chain| chain.takes_time());
-    Table::new("Cost", heads, timed.map(row).collect()).with_note(
+    Table::new("Cost", heads, timed.map(row).collect()).with_note(format!(
         "Mean and 95 % are those of the samples; the 95 % hold for any systematic offset. To first order, stochastic \
          parts add in quadrature and systematic ones linearly. The worst case takes every input to the end of its range \
-         at once, or to three standard deviations if the range is unbounded.",
-    )
+         at once, or to three standard deviations if the range is unbounded.{}",
+        about_means(summary)
+    ))
+}
+
+/// A sentence for each chain with parts of which only the mean is known.
+fn about_means(summary: &Summary) -> String {
+    let timed = summary.chains.iter().filter(|chain| chain.takes_time());
+    let of_mean = timed.filter(|chain| !chain.cost.means.is_empty());
+    let sentence = |chain: &ChainSummary| {
+        let (name, means) = (heading(chain), chain.cost.means.join(", "));
+        format!(
+            " {name}: only the mean of {means} is known, so times of single runs vary more than shown."
+        )
+    };
+    of_mean.map(sentence).collect()
 }
 
 fn quantiles(summary: &Summary) -> Table {
@@ -181,7 +198,10 @@ fn quantiles(summary: &Summary) -> Table {
     };
     Table {
         title: "Kept with probability".to_owned(),
-        note: "The time that is kept with this probability, for any systematic offset.".to_owned(),
+        note: format!(
+            "The time that is kept with this probability, for any systematic offset.{}",
+            about_means(summary)
+        ),
         columns,
         rows: summary.chains.iter().filter(|chain| chain.takes_time()).map(row).collect(),
     }
@@ -380,7 +400,7 @@ fn budget(chain: &ChainSummary) -> Table {
             optional(line.measured_ns),
             rest(line.margin_ns, line.verdict),
             probability(line.expected_margin.as_ref()),
-            outcome(line.verdict, !line.means.is_empty()),
+            outcome(line.verdict, line.expected_margin.and_then(|margin| margin.mean)),
         ]
     };
     let heads = ["Part", "Allotted", "Mean", "95 %", "Measured", "Margin", "Kept with", "Verdict"];

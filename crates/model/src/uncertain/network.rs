@@ -224,6 +224,16 @@ impl Network {
         Ok(used.map(|(input, _)| input).collect())
     }
 
+    /// The definitions that a value depends on, itself included, in the network's order.
+    ///
+    /// # Errors
+    /// See above.
+    pub(crate) fn definitions_of(&self, name: &str) -> Result<Vec<&Definition>, PropagateError> {
+        let needed = self.needed(self.find(name)?);
+        let used = self.definitions.iter().zip(needed.into_iter().skip(self.inputs.len()));
+        Ok(used.filter(|(_, is_needed)| *is_needed).map(|(definition, _)| definition).collect())
+    }
+
     /// The value at the nominal values of the inputs, in base units.
     ///
     /// # Errors

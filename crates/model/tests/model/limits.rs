@@ -303,3 +303,99 @@ fn recorded_jobs_beyond_a_deadline_refute_a_prediction_that_keeps_it() {
     assert!(line(&summary).measured_ns.unwrap() > 1e6, "{:?}", line(&summary));
     assert_eq!(line(&with(&source("9 ms"), Some(&recorded(&jobs)))).verdict, Some(Kept));
 }
+
+/// A chain of one step, with a deadline of 60 ms and these further keys: a queue with a load of 80 %, whose mean time
+/// is 50 ms, or a cache in front of a source that takes 100 ms.
+fn in_the_mean(cost: &str, keys: &str) -> String {
+    format!(
+        "title = \"t\"\nsamples = 2000\n[figures]\n{}{}[caches.near]\nalgorithm = \"lru\"\nsize = \"100 B\"\n\
+         object = \"1 B\"\nhit = \"1 ms\"\nmiss = \"100 ms\"\nsimulate = 20000\n\
+         requests = {{ distribution = \"uniform\", objects = 200 }}\n\
+         [chains.c]\ncalls = [{{ name = \"m\", cost = \"{cost}\" }}]\ndeadline = \"60 ms\"\n{keys}\n",
+        figure("rate", "value = \"80/s\""),
+        figure("service", "value = \"10 ms\""),
+    )
+}
+
+#[test]
+fn the_mean_time_of_a_queue_or_a_cache_does_not_tell_about_single_runs() {
+    // 70 % of the times in the queue keep 60 ms, and half of the requests; the means are 50 ms.
+    for (cost, name) in [
+        ("mm1(rate, service)", "mm1(rate, service)"),
+        ("1 ms + max(mmc(rate, 2 * service, 2), 2 ms)", "mmc(rate, 2 * service, 2)"),
+        ("mg1(rate, service, 1)", "mg1(rate, service, 1)"),
+        ("near.request", "near.request"),
+        ("near.hit_ratio * near.hit + (1 - near.hit_ratio) * near.miss", "near.request"),
+    ] {
+        let summary = model(&in_the_mean(cost, ""));
+        let line_ = line(&summary);
+        assert_eq!((line_.verdict, line_.margin_ns), (Some(Undecided), None), "{cost}");
+        assert_eq!(
+            (&line_.means[..], &summary.chains[0].cost.means[..]),
+            (&[name.to_owned()][..], &[name.to_owned()][..])
+        );
+        assert_eq!(line_.expected_margin.unwrap().mean, Some(Kept), "{cost}");
+        let text = summary.problems.join("\n");
+        let expected = format!("the mean is kept, but only the mean of {name} is known");
+        assert!(text.contains(&expected) && text.contains("of_mean"), "{text}");
+        assert!(
+            summary.failures.len() == 1 && summary.failures[0].contains(&expected),
+            "{:?}",
+            summary.failures
+        );
+        let shown = tables::tables(&summary);
+        let cells: Vec<&String> = shown.iter().flat_map(|table| &table.rows).flatten().collect();
+        assert!(cells.iter().any(|cell| *cell == "undecided: the mean is kept"), "{cells:?}");
+        assert!(cells.iter().any(|cell| cell.ends_with(", mean")), "{cells:?}");
+        assert!(
+            shown[0].note.contains(&format!("only the mean of {name} is known")),
+            "{}",
+            shown[0].note
+        );
+        let of_mean = model(&in_the_mean(cost, "of_mean = true"));
+        assert_eq!((line(&of_mean).verdict, of_mean.failures.len()), (Some(Kept), 0), "{cost}");
+    }
+    // An allotment, and the deadline of a what-if.
+    let part = "[components.s.operations]\na = { cost = \"mm1(rate, service)\" }\n\
+         [chains.c]\ncalls = [{ to = \"s.a\" }]\nbudget = { \"s.a\" = \"55 ms\" }\n\
+         deadline = \"60 ms\"\n[what_if.busier.figures]\nrate = \"81/s\"\n";
+    let text = in_the_mean("1 ms", "");
+    let (figures, _) = text.split_once("[chains.c]").unwrap();
+    let summary = model(&format!("{figures}{part}"));
+    let lines = &summary.chains[0].budget.lines;
+    assert_eq!((lines[0].verdict, lines[1].verdict), (Some(Undecided), Some(Undecided)));
+    let deadline = summary.chains[0].what_ifs[0].deadline.unwrap();
+    assert_eq!((deadline.verdict, deadline.mean), (Undecided, Some(Kept)));
+}
+
+#[test]
+fn few_long_requests_do_not_make_the_others_late() {
+    // 1 % of the requests take 10 s, which makes the mean 100 ms; all others take 1 ms.
+    let rare = in_the_mean("near.request", "")
+        .replace("objects = 200", "objects = 101")
+        .replace("100 ms", "10 s");
+    let summary = model(&rare);
+    assert_eq!(line(&summary).verdict, Some(Undecided), "{:?}", line(&summary));
+    assert_eq!(line(&summary).expected_margin.unwrap().mean, Some(Missed));
+    let text = &summary.failures[0];
+    assert!(
+        text.contains("the mean is missed, but only the mean of near.request is known"),
+        "{text}"
+    );
+    let of_mean = model(&rare.replace("deadline", "of_mean = true\ndeadline"));
+    assert_eq!(line(&of_mean).verdict, Some(Missed));
+}
+
+#[test]
+fn a_cache_with_requests_of_one_kind_and_an_overloaded_queue_are_told() {
+    // All objects fit into the cache, so each request takes 1 ms.
+    let all = in_the_mean("near.request", "").replace("objects = 200", "objects = 50");
+    let summary = model(&all);
+    assert_eq!((line(&summary).verdict, line(&summary).means.len()), (Some(Kept), 0));
+    // In a tenth of the samples the queue never empties.
+    let service = "service = { low = \"10.7 ms\", high = \"12.7 ms\", value = \"11.7 ms\"";
+    let text = in_the_mean("mm1(rate, service)", "deadline = \"1000 s\"")
+        .replace("deadline = \"60 ms\"\n", "");
+    let summary = model(&text.replace("service = { value = \"10 ms\"", service));
+    assert_eq!(line(&summary).verdict, Some(Missed), "{:?}", line(&summary));
+}
