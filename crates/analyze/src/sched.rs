@@ -4,7 +4,8 @@
 //!
 //! * [`report`]: the types of a [`Report`], the same words as the JSON of `hemiola analyze --json`.
 //! * [`analyze`] makes a report from a recording; [`jobs`] lists the jobs of one thread or marked task with their
-//!   delays. [`explain()`] says where the time of a job went; [`median_job`] is the job to compare it with.
+//!   delays; [`report_and_jobs`] does both at once. [`explain()`] says where the time of a job went; [`median_job`] is
+//!   the job to compare it with.
 //! * [`figures`]: the means of a report by name, for models that are compared with them.
 //! * [`mod@compare`]: two recordings side by side.
 //! * [`tables`], [`csv`] and [`gantt`]: the report for a terminal and for other programs, and a stretch of time drawn
@@ -207,6 +208,20 @@ fn figures_then_follower(pass: engine::Pass<'_>, follower: &mut dyn follow::Foll
     pass.outside.iter().for_each(Outside::tighten);
     pass.follow(known, follower);
     walk
+}
+
+/// The report of [`analyze`] and the jobs of [`jobs`], from the same pass over the events.
+#[must_use]
+pub fn report_and_jobs(
+    recording: &Recording,
+    options: &Options,
+    wanted: &Wanted,
+) -> (Report, Vec<Job>) {
+    let (wanted, until, outside) = (Some(wanted), u64::MAX, None);
+    let pass = engine::Pass { recording, options, wanted, until, outside };
+    let mut engine = pass.run(None);
+    let jobs = std::mem::take(&mut engine.jobs);
+    (assemble::report(&mut engine), jobs)
 }
 
 /// The jobs of one thread or marked task in order, with their delays. Goes through the whole recording.

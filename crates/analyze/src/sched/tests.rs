@@ -152,6 +152,8 @@ proptest! {
             let periods = vec![(Who::Tid(task.tid), Span::from_nanos(2))];
             let options = Options { periods, ..Options::default() };
             let jobs = jobs(&recording, &options, &wanted);
+            let both = report_and_jobs(&recording, &options, &wanted);
+            prop_assert_eq!(&both, &(analyze(&recording, &options), jobs.clone()));
             for job in jobs.iter().filter(|job| job.complete) {
                 let delayed: u64 = job.delays.iter().map(|delay| delay.ns).sum();
                 prop_assert_eq!(job.execution_ns + delayed, job.response_ns());

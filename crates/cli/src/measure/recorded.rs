@@ -52,19 +52,21 @@ fn jobs(path: &Path, task: &str) -> Result<(Vec<f64>, Problems), Failure> {
     let names = || recording.tracks.iter().map(|track| track.name.as_str());
     let tracks: Vec<usize> =
         names().enumerate().filter(|(_, name)| *name == task).map(|(track, _)| track).collect();
-    if tracks.is_empty() {
+    let [first, others @ ..] = tracks.as_slice() else {
         let hint = did_you_mean(task, names())
             .unwrap_or_else(|| "`hemiola analyze` lists the tasks that programs mark".into());
         let text = format!("error: {} has no task called {task:?}\nhint: {hint}", path.display());
         return Err(Failure::bad_input(text));
-    }
-    let jobs = tracks.into_iter().flat_map(|track| {
-        let wanted = Wanted { of: Of::Track(track), from_ns: 0, to_ns: u64::MAX, max: JOBS_MAX };
-        sched::jobs(recording, &Options::default(), &wanted)
-    });
-    let complete = jobs.filter(|job| job.complete).map(|job| job.response_ns() as f64);
-    let readings = enough(complete.collect()).map_err(|error| bad(path, &error))?;
-    let report = sched::analyze(recording, &Options::default());
+    };
+    let options = Options::default();
+    let wanted =
+        |track| Wanted { of: Of::Track(track), from_ns: 0, to_ns: u64::MAX, max: JOBS_MAX };
+    // The first walk also shows what is missing.
+    let (report, mut jobs) = sched::report_and_jobs(recording, &options, &wanted(*first));
+    jobs.extend(others.iter().flat_map(|track| sched::jobs(recording, &options, &wanted(*track))));
+    let complete = jobs.into_iter().filter(|job| job.complete);
+    let readings = enough(complete.map(|job| job.response_ns() as f64).collect());
+    let readings = readings.map_err(|error| bad(path, &error))?;
     Ok((readings, opened.problems(&report)))
 }
 
