@@ -4,7 +4,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use hemiola_analyze::sched::{
-    self, MarkReport, Of, Options, Report, ThreadReport, Wanted, Who, csv, gantt, tables,
+    self, MarkReport, Of, Options, Report, TaskReport, ThreadReport, Wanted, Who, csv, gantt,
+    tables,
 };
 use hemiola_diagnostic::did_you_mean;
 use hemiola_model::machine::{Figure, Machine};
@@ -91,17 +92,34 @@ pub(crate) fn analyze(args: &Analyze) -> Result<ExitCode, Failure> {
         return Ok(code);
     }
     let judged = judged.map_or_else(judge, Ok)?;
-    Ok(gate(true, &not_kept(&report, &judged)))
+    Ok(gate(true, &not_kept(&report, &judged, &args.period)))
 }
 
-/// What does not let `--gate` pass.
-fn not_kept(report: &Report, schedulability: &SchedulabilityVerdict) -> Vec<String> {
+/// What does not let `--gate` pass. A stated period is also a deadline, and without a job nobody knows that it is kept.
+fn not_kept(
+    report: &Report,
+    schedulability: &SchedulabilityVerdict,
+    periods: &[Period],
+) -> Vec<String> {
+    let unjudged = periods.iter().filter(|Period { of, .. }| jobs_of(report, of) == 0);
+    let unjudged = unjudged.map(|Period { of, period }| {
+        format!("no job of {of} was seen to its end, so nothing shows that it keeps {period}")
+    });
     let missed = match report.missed_deadlines {
         0 => None,
         1 => Some("a deadline was missed".to_owned()),
         more => Some(format!("{} deadlines were missed", count(more))),
     };
-    missed.into_iter().chain(schedulability.not_kept().map(str::to_owned)).collect()
+    let not_kept = schedulability.not_kept().map(str::to_owned);
+    missed.into_iter().chain(not_kept).chain(unjudged).collect()
+}
+
+/// The complete jobs of the threads and tasks of this name or number.
+fn jobs_of(report: &Report, name: &str) -> u64 {
+    let threads = report.threads.iter().filter(|thread| is_called(thread, name));
+    let tasks = report.tasks.iter().filter(|task| is_task(task, name));
+    let of_tasks = tasks.map(|task| task.jobs);
+    threads.map(|thread| thread.invocations).chain(of_tasks).sum()
 }
 
 /// The options for these `--period` arguments.
@@ -212,19 +230,22 @@ fn is_called(thread: &ThreadReport, name: &str) -> bool {
     }
 }
 
+fn is_task(task: &TaskReport, name: &str) -> bool {
+    who(name) == Who::Tid(task.tid) || task.name == name
+}
+
 /// Fails if no thread or task of the recording has this name or number.
 fn must_exist(report: &Report, name: &str) -> Result<(), Failure> {
-    let tasks = report.tasks.iter().map(|task| (task.name.as_str(), task.tid));
-    let threads = report.threads.iter().map(|thread| (thread.name.as_str(), thread.tid));
-    let known = report.threads.iter().any(|thread| is_called(thread, name));
-    if known || tasks.clone().any(|(task, tid)| who(name) == Who::Tid(tid) || task == name) {
+    let tasks = report.tasks.iter().map(|task| task.name.as_str());
+    let threads = report.threads.iter().map(|thread| thread.name.as_str());
+    let is_thread = report.threads.iter().any(|thread| is_called(thread, name));
+    if is_thread || report.tasks.iter().any(|task| is_task(task, name)) {
         return Ok(());
     }
-    let hint =
-        did_you_mean(name, tasks.chain(threads).map(|(other, _)| other)).unwrap_or_else(|| {
-            "run `hemiola analyze` without --thread and --period to list every thread that ran"
-                .to_owned()
-        });
+    let hint = did_you_mean(name, tasks.chain(threads)).unwrap_or_else(|| {
+        "run `hemiola analyze` without --thread and --period to list every thread that ran"
+            .to_owned()
+    });
     Err(Failure::bad_input(format!(
         "error: no thread or task of the recording is named {name:?}\nhint: {hint}"
     )))

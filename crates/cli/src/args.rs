@@ -161,7 +161,7 @@ pub(crate) struct Analyze {
     /// Exit with status 1 if the recording lacks something: damage, lost events, no end, limits of the recorder
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Exit with status 1 if a deadline was missed, or the verdict on a processor is no
+    /// Exit with status 1 if a deadline was missed, the verdict on a processor is no, or --period judged no job
     #[arg(long)]
     pub(crate) gate: bool,
 }
@@ -277,7 +277,7 @@ pub(crate) enum Measuring {
         /// Take the inputs of the expectation from this machine.toml, which must be of this machine
         #[arg(long, value_name = "FILE")]
         machine: Option<PathBuf>,
-        /// Exit with 1 if a measured value is outside the expected range, or a recording is damaged
+        /// Exit with 1 if a measured value is not known to be inside the expected range, or a recording is damaged
         #[arg(long)]
         gate: bool,
     },
@@ -378,7 +378,7 @@ pub(crate) struct Model {
     /// Take measured figures from this machine.toml, or from a summary.json with figures
     #[arg(long, value_name = "FILE")]
     pub(crate) machine: Option<PathBuf>,
-    /// Exit with 1 if a deadline, budget, limit or demand is not kept, or a measurement is outside the expected range
+    /// Exit with 1 if a deadline, budget, limit or demand is not known to be kept, or a measurement is out of range
     #[arg(long)]
     pub(crate) gate: bool,
 }

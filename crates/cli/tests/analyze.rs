@@ -166,6 +166,33 @@ fn a_gate_fails_for_missed_deadlines_and_passes_without() {
 }
 
 #[test]
+fn a_gate_fails_for_a_stated_period_of_which_no_job_was_seen() {
+    let machine = Machine::take("analyze-gate-unseen");
+    let endless = Task {
+        name: "endless".into(),
+        tid: 11,
+        period_ns: 10_000_000_000,
+        offset_ns: 1_000_000,
+        execution_min_ns: 5_000_000_000,
+        execution_max_ns: 5_000_000_000,
+        ..Task::default()
+    };
+    let (recording, _) = run(&[endless], 1_000_000_000, 7);
+    let mut file = Vec::new();
+    let mut writer = TraceWriter::new(&mut file, Instant::ZERO, 0, &[]).unwrap();
+    writer.threads(&recording.threads).unwrap();
+    writer.kernel(0, &recording.events().collect::<Vec<Event>>()).unwrap();
+    writer.close().unwrap();
+    drop(writer);
+    fs::write(machine.folder().join("endless.trace"), file).unwrap();
+    machine.hemiola(&["analyze", "endless.trace", "--gate"]).with_code(0);
+    let stated = ["analyze", "endless.trace", "--gate", "--period", "endless=20s"];
+    let ended = machine.hemiola(&stated).with_code(1);
+    let text = "gate: no job of endless was seen to its end, so nothing shows that it keeps 20s\n";
+    assert_eq!(ended.stderr, text);
+}
+
+#[test]
 fn a_thread_a_time_range_and_a_period_can_be_selected() {
     let machine = Machine::take("analyze-parts");
     recorded(&machine);

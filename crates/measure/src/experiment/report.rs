@@ -93,16 +93,16 @@ impl Report {
         hemiola_report::json::pretty(&data)
     }
 
-    /// The cases whose measured value is outside the expected range, and the damage of recordings, a sentence each.
+    /// The cases whose measured value is not known to be inside the expected range, and the damage of recordings, a
+    /// sentence each.
     #[must_use]
     pub fn failures(&self) -> Vec<String> {
-        let is_outside =
-            |outcome: &CaseOutcome| matches!(outcome.verdict, ExpectationVerdict::Outside { .. });
-        let outside = self.pairs().filter(|(_, outcome)| is_outside(outcome));
+        let is_inside = |outcome: &CaseOutcome| outcome.verdict == ExpectationVerdict::Inside;
+        let others = self.pairs().filter(|(_, outcome)| !is_inside(outcome));
         let words = |(case, outcome): (&Case, &CaseOutcome)| {
             format!("{}: {}", outcome.name, verdict_words(case, outcome))
         };
-        outside.map(words).chain(self.damage.iter().cloned()).collect()
+        others.map(words).chain(self.damage.iter().cloned()).collect()
     }
 
     /// The page.

@@ -407,7 +407,7 @@ fn wide(damage: Vec<String>) -> Report {
 fn a_damaged_recording_is_a_note_and_fails_the_gate() {
     let damage = "a.trace: the file ends in the middle of a packet".to_owned();
     let report = wide(vec![damage.clone()]);
-    assert_eq!(report.failures(), [damage.as_str()]);
+    assert!(report.failures().contains(&damage), "{:?}", report.failures());
     let data: serde_json::Value = serde_json::from_str(&report.json()).unwrap();
     assert_eq!(data["notes"][0], damage.as_str());
     assert!(report.text().contains(&damage) && report.page().contains(&damage));
@@ -423,8 +423,9 @@ fn a_wide_interval_is_undecided_and_the_notes_of_the_json_say_so() {
     assert!(notes.contains("needed was not reached"), "{notes}");
     assert!(notes.contains("undecided, its interval"), "{notes}");
     assert!(report.text().contains("reaches below the expected range"), "{}", report.text());
-    // As documented, only a value outside fails the gate.
-    assert_eq!(report.failures(), Vec::<String>::new());
+    // The expectation is stated, and nobody knows that it holds.
+    let failures = report.failures();
+    assert!(failures.len() == 1 && failures[0].contains("undecided, its interval"), "{failures:?}");
 }
 
 #[test]
