@@ -216,9 +216,11 @@ fn work_pieces(name: &str, work: &Work, pieces: &mut Vec<Piece>) {
     for (index, call) in work.calls.iter().enumerate() {
         let (times, target) = call_pieces(name, index, call, pieces);
         let next = format!("{name}.sum_{index}");
-        let text = match work.parallel {
-            true => format!("max({sum}, {times} * {target})"),
-            false => format!("{sum} + {times} * {target}"),
+        let text = match (&call.target, work.parallel) {
+            // However often it is called.
+            (Target::Step { cost: None, .. }, _) => sum,
+            (_, true) => format!("max({sum}, {times} * {target})"),
+            (_, false) => format!("{sum} + {times} * {target}"),
         };
         pieces.push(made(next.clone(), &text, &call.at, Dimension::TIME));
         sum = next;
@@ -232,8 +234,9 @@ fn call_pieces(name: &str, index: usize, call: &Call, pieces: &mut Vec<Piece>) -
     let times = match &call.times {
         None => "1".to_owned(),
         Some(times) => {
-            pieces.push(written(format!("{name}.times_{index}"), times, Dimension::NONE));
-            format!("{name}.times_{index}")
+            let count = format!("{name}{TIMES}{index}");
+            pieces.push(written(count.clone(), times, Dimension::NONE));
+            count
         }
     };
     let target = match &call.target {
@@ -252,7 +255,16 @@ fn call_pieces(name: &str, index: usize, call: &Call, pieces: &mut Vec<Piece>) -
 
 /// The name of the count of call number `index` of `caller`, or `"1"`.
 pub(crate) fn times_name(caller: &str, index: usize, call: &Call) -> String {
-    call.times.as_ref().map_or("1".into(), |_| format!("{caller}.times_{index}"))
+    call.times.as_ref().map_or("1".into(), |_| format!("{caller}{TIMES}{index}"))
+}
+
+/// Between a caller and the number of its call, in the name of a count.
+const TIMES: &str = ".times_";
+
+/// The caller, if this is the name of a count of calls. An operation can have such a name, too, but is a time.
+pub(crate) fn counted_by(name: &str) -> Option<&str> {
+    let (caller, index) = name.rsplit_once(TIMES)?;
+    index.bytes().all(|digit| digit.is_ascii_digit()).then_some(caller)
 }
 
 /// The name of the cost of one call number `index` of `caller`.

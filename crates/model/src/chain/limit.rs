@@ -7,9 +7,11 @@
 use hemiola_stats::share_interval;
 
 use super::NETWORK;
-use super::definitions::{beyond_name, hit_ratio_name, request_name};
+use super::definitions::{beyond_name, counted_by, hit_ratio_name, request_name};
+use crate::expression::Interval;
 use crate::file::{Jobs, Model, Observation};
 use crate::uncertain::{CONFIDENCE, Chance, Distribution, Input, Network, Predicted, Verdict};
+use hemiola_quantity::Dimension;
 
 use super::ROUNDING;
 
@@ -197,7 +199,7 @@ impl<'n> Limit<'n> {
 pub(super) struct Evidence {
     /// The measured figures of which only the mean is known.
     means: Vec<String>,
-    /// The queues and the caches, of which a formula yields the mean.
+    /// The queues, the caches and the numbers of calls of which a formula yields the mean.
     computed: Vec<String>,
     /// The fewest recorded jobs behind a figure.
     jobs: Option<u64>,
@@ -215,6 +217,11 @@ impl Evidence {
                 let formula = &definition.expression;
                 let queues = formula.queues().into_iter();
                 queues.for_each(|queue| evidence.compute(&formula.text()[queue.at]));
+                if let Some(caller) = counted_by(&definition.name)
+                    && is_mean_count(network, &definition.name)
+                {
+                    evidence.compute(&format!("the {formula} calls of {caller}"));
+                }
             }
         }
         evidence
@@ -251,4 +258,14 @@ impl Evidence {
             parts.iter().for_each(|(_, part)| self.add(model, part));
         }
     }
+}
+
+/// Whether this is a number that no run can have: a number of calls without any whole number in its range.
+fn is_mean_count(network: &Network, name: &str) -> bool {
+    const ROUNDED: f64 = 1e-9;
+    if network.dimension(name).expect(NETWORK) != Dimension::NONE {
+        return false;
+    }
+    let Interval { low, high } = network.interval(name).expect(NETWORK);
+    (low - low.abs() * ROUNDED).ceil() > high + high.abs() * ROUNDED
 }

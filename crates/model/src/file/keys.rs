@@ -141,7 +141,7 @@ sections! {
             "What such a step costs besides time, as for an operation.";
         may capacity: FormulaText, Shape::Formula, "The capacity of such a step, as of an operation.";
         may name: &'s str, Shape::Text, "The name of such a step.";
-        may times: FormulaText, Shape::Formula, else "1", "Number of calls.";
+        may times: FormulaText, Shape::Formula, else "1", "Number of calls. One that is not whole is a mean.";
     }
 
     /// `[chains.NAME]`

@@ -399,3 +399,33 @@ fn a_cache_with_requests_of_one_kind_and_an_overloaded_queue_are_told() {
     let summary = model(&text.replace("service = { value = \"10 ms\"", service));
     assert_eq!(line(&summary).verdict, Some(Missed), "{:?}", line(&summary));
 }
+
+#[test]
+fn a_number_of_calls_that_no_run_can_have_is_a_mean() {
+    let source = |times: &str, cost: &str| {
+        format!(
+            "title = \"t\"\nsamples = 2000\n[figures]\n{}{}[costs]\nenergy = \"J\"\n[chains.c]\ncalls = [\n\
+             {{ name = \"usual\", cost = \"1 ms\" }},\n\
+             {{ name = \"rare\", {cost}, times = {times} }},\n]\ndeadline = \"120 ms\"\n",
+            figure("lost", "value = 0.1, stochastic = 0.02"),
+            figure("blocks", "low = 0.3, high = 1.2"),
+        )
+    };
+    let time = "cost = \"100 ms\"";
+    for (times, name) in [
+        ("0.05", "the 0.05 calls of chain.c"),
+        ("\"1 / (1 - lost)\"", "the 1 / (1 - lost) calls of chain.c"),
+    ] {
+        let summary = model(&source(times, time));
+        assert_eq!(line(&summary).verdict, Some(Undecided), "{times}");
+        let text = summary.problems.join("\n");
+        assert!(text.contains(&format!("only the mean of {name} is known")), "{text}");
+        let costs = model(&source(times, "costs.energy = \"1 J\""));
+        assert_eq!((line(&costs).verdict, line(&costs).means.len()), (Some(Kept), 0), "{times}");
+    }
+    // A number of parts, certain or not.
+    for times in ["1", "\"0.1 * 10\"", "\"ceil(0.05)\"", "\"blocks\""] {
+        let summary = model(&source(times, time));
+        assert!(line(&summary).means.is_empty(), "{times}: {:?}", line(&summary));
+    }
+}
