@@ -37,6 +37,9 @@ pub struct BudgetLine {
     /// The parts of which only the mean is known, if the verdict of the prediction depends on them: measured means,
     /// queues and caches.
     pub means: Vec<String>,
+    /// By how much the mean exceeds an allotment of the mean that enough of the samples keep, ns.
+    #[serde(skip)]
+    pub mean_exceeds_by_ns: Option<f64>,
 }
 
 impl BudgetLine {
@@ -286,6 +289,7 @@ impl Part<'_> {
             expected_margin,
             verdict,
             means: rest.map_or_else(Vec::new, |rest| rest.means.clone()),
+            mean_exceeds_by_ns: rest.and_then(|rest| rest.mean_exceeds_by).map(ns),
         }
     }
 }
@@ -409,6 +413,11 @@ fn overrun(line: &BudgetLine, required: f64) -> Option<String> {
                 required,
             ));
         }
+        (Verdict::Missed, Verdict::Missed) if line.mean_exceeds_by_ns.is_some() => {
+            let by = line.mean_exceeds_by_ns.map_or_else(String::new, time);
+            let share = percent(margin.probability.value);
+            format!("{share} of the samples keep it, but the mean exceeds it by {by}")
+        }
         (Verdict::Missed, Verdict::Missed) => {
             let Chance { value, low, .. } = margin.probability;
             let keep = match value < required {
@@ -441,12 +450,11 @@ fn overrun(line: &BudgetLine, required: f64) -> Option<String> {
 /// The reason why a limit of each run is undecided: the verdict on the mean, and the parts of which nothing else is
 /// known.
 pub(crate) fn of_mean(mean: Option<Verdict>, means: &[String]) -> String {
-    let mean = match mean {
-        Some(Verdict::Kept) => "the mean is kept",
-        Some(Verdict::Missed) => "the mean is missed",
-        Some(Verdict::Undecided) | None => "the mean is undecided, too",
-    };
-    format!("{mean}, but only the mean of {} is known", means.join(", "))
+    let means = means.join(", ");
+    match mean {
+        Some(Verdict::Kept) => format!("the mean is kept, but only the mean of {means} is known"),
+        _ => format!("only the mean of {means} is known, and the mean is not known to be kept"),
+    }
 }
 
 /// Nanoseconds as text with a unit.

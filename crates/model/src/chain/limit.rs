@@ -43,6 +43,8 @@ pub(crate) struct Rest {
     pub(crate) means: Vec<String>,
     /// The verdict on the mean, if the verdict depends on parts of which only the mean is known.
     pub(crate) mean: Option<Verdict>,
+    /// By how much the mean exceeds a limit of the mean that enough of the samples keep.
+    pub(crate) mean_exceeds_by: Option<f64>,
     /// Warnings about the samples of an uncertain limit.
     pub(crate) warnings: Vec<String>,
 }
@@ -91,42 +93,35 @@ impl<'n> Limit<'n> {
 
     /// The rest of it, by the samples of the limited value or, if it is uncertain, of their difference.
     pub(crate) fn judge(&self, value: &Predicted) -> Rest {
-        let (model, required) = (self.model, self.required);
-        // Samples without a valid value, such as those of an overloaded queue, keep no limit.
-        let is_beyond = |found: &Predicted| found.verdict(f64::MAX, required) == Verdict::Missed;
-        let (rest, is_beyond) = if self.is_certain() {
-            let rest = Rest {
-                limit: self.nominal(),
-                probability: value.at_most(self.rounded()),
-                margin: self.nominal() - value.limit(required),
-                verdict: value.verdict(self.rounded(), required),
-                means: Vec::new(),
-                mean: None,
-                warnings: Vec::new(),
-            };
-            (rest, is_beyond(value))
-        } else {
-            let is_short = |beyond: &Predicted| beyond.is_short(0.0, required);
-            let name = beyond_name(&self.value);
-            let found = self.network.predict_until(&name, model.samples, model.seed, &is_short);
-            let (beyond, warnings) = found.expect(NETWORK);
-            let rest = Rest {
-                limit: self.nominal(),
-                probability: beyond.at_most(0.0),
-                margin: -beyond.limit(required),
-                verdict: beyond.verdict(0.0, required),
-                means: Vec::new(),
-                mean: None,
-                warnings,
-            };
-            (rest, is_beyond(&beyond))
-        };
-        self.by_evidence(rest, is_beyond)
+        if self.is_certain() {
+            return self.by_evidence(value, [self.nominal(), self.rounded()], Vec::new());
+        }
+        let is_short = |beyond: &Predicted| beyond.is_short(0.0, self.required);
+        let (name, &Model { samples, seed, .. }) = (beyond_name(&self.value), self.model);
+        let found = self.network.predict_until(&name, samples, seed, &is_short);
+        let (beyond, warnings) = found.expect(NETWORK);
+        self.by_evidence(&beyond, [0.0; 2], warnings)
     }
 
-    /// The rest with the verdict that the evidence behind its figures allows. No run keeps a limit that `is_beyond` all
-    /// values.
-    fn by_evidence(&self, mut rest: Rest, is_beyond: bool) -> Rest {
+    /// The rest of a limit by these samples, with the verdict that the evidence behind its figures allows; the limit is
+    /// given without and with the error of rounding.
+    fn by_evidence(
+        &self,
+        found: &Predicted,
+        [limit, rounded]: [f64; 2],
+        warnings: Vec<String>,
+    ) -> Rest {
+        let required = self.required;
+        let mut rest = Rest {
+            limit: self.nominal(),
+            probability: found.at_most(rounded),
+            margin: limit - found.limit(required),
+            verdict: found.verdict(rounded, required),
+            means: Vec::new(),
+            mean: None,
+            mean_exceeds_by: None,
+            warnings,
+        };
         let evidence = Evidence::of(self.network, self.model, &[&self.value, &self.name]);
         if let Some(jobs) = evidence.jobs {
             let Chance { value, low, high } = rest.probability;
@@ -135,22 +130,32 @@ impl<'n> Limit<'n> {
             rest.probability =
                 Chance { value, low: of(low)[0].min(low), high: of(high)[1].max(high) };
             rest.verdict = match rest.verdict {
-                Verdict::Kept if rest.probability.low < self.required => Verdict::Undecided,
-                Verdict::Missed if of(low)[1] >= self.required => Verdict::Undecided,
+                Verdict::Kept if rest.probability.low < required => Verdict::Undecided,
+                Verdict::Missed if of(low)[1] >= required => Verdict::Undecided,
                 verdict => verdict,
             };
         }
-        // Few runs that take long can raise the mean of a queue or a cache above a limit that nearly all runs keep.
+        // Of nearly all runs that keep the limit, the others may take so long that the mean does not.
+        let (on_mean, most) = found.verdict_on_mean(rounded);
+        let of_mean = rest.verdict.worse(on_mean);
+        // Samples without a valid value, such as those of an overloaded queue, keep no limit.
+        let is_beyond = found.verdict(f64::MAX, required) == Verdict::Missed;
+        // Few long runs can also raise the mean of a queue or a cache above a limit that nearly all runs keep.
         let is_of_mean = match rest.verdict {
             Verdict::Kept => !(evidence.means.is_empty() && evidence.computed.is_empty()),
             Verdict::Missed | Verdict::Undecided => !evidence.computed.is_empty() && !is_beyond,
         };
         if is_of_mean {
-            rest.mean = Some(rest.verdict);
+            rest.mean = Some(of_mean);
             rest.means = evidence.all();
-            if self.of_each {
-                rest.verdict = Verdict::Undecided;
-            }
+        }
+        if !self.of_each {
+            rest.mean_exceeds_by = (rest.verdict == Verdict::Kept && on_mean == Verdict::Missed)
+                .then_some(most - limit);
+            rest.verdict = of_mean;
+            rest.margin = rest.margin.min(limit - most);
+        } else if is_of_mean {
+            rest.verdict = Verdict::Undecided;
         }
         rest
     }

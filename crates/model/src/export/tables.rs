@@ -98,12 +98,14 @@ fn of_margin(margin: Option<&Margin>) -> String {
 
 /// A verdict on a time, with the verdict on the mean if nothing else is known.
 fn outcome(verdict: Option<Verdict>, mean: Option<Verdict>) -> String {
-    let mean = mean.filter(|mean| *mean != Verdict::Undecided);
     match (verdict, mean) {
-        (Some(Verdict::Undecided), Some(mean)) => {
-            format!("{}: the mean is {}", word(Verdict::Undecided), word(mean))
+        (Some(Verdict::Kept), Some(Verdict::Kept)) => "the mean is kept".to_owned(),
+        (Some(Verdict::Undecided), Some(Verdict::Kept)) => {
+            format!("{}: the mean is kept", word(Verdict::Undecided))
         }
-        (Some(verdict), Some(mean)) if verdict == mean => format!("the mean is {}", word(mean)),
+        (Some(Verdict::Undecided), Some(_)) => {
+            format!("{}: only the mean is known", word(Verdict::Undecided))
+        }
         (verdict, _) => verdict.map_or(NONE, word).to_owned(),
     }
 }

@@ -1,6 +1,6 @@
 //! The whole distribution of a computed value, and the verdicts on it.
 
-use hemiola_stats::share_interval;
+use hemiola_stats::{mean_and_std, share_interval};
 use serde::Serialize;
 
 use crate::expression::Interval;
@@ -8,6 +8,9 @@ use crate::expression::Interval;
 /// The confidence of the range that a finite number of samples leaves open. A verdict that is decided at 95 % is wrong
 /// too often in a table of many.
 pub(crate) const CONFIDENCE: f64 = 0.999;
+
+/// Standard errors on each side of the mean of the samples that contain the true mean with [`CONFIDENCE`].
+const MEAN_SCORE: f64 = 3.29;
 
 /// The distribution of a value as sorted samples. Samples without a valid value (a division by zero, a negative
 /// duration) count as beyond every limit.
@@ -216,6 +219,27 @@ impl Predicted {
         } else {
             Verdict::Undecided
         }
+    }
+
+    /// Whether the mean is at most `limit` for any systematic offset, and the greatest mean over the offsets.
+    #[must_use]
+    pub fn verdict_on_mean(&self, limit: f64) -> (Verdict, f64) {
+        let greatest = self.ends()[1].sorted();
+        let Some((mean, std)) = mean_and_std(greatest) else {
+            return (Verdict::Missed, f64::INFINITY);
+        };
+        let open = match self.is_random {
+            true => MEAN_SCORE * std / (greatest.len() as f64).sqrt(),
+            false => 0.0,
+        };
+        let slack = self.search.as_ref().map_or(0.0, |search| search.slack);
+        let verdict = match self.bounds {
+            Some(bounds) if bounds.high <= limit => Verdict::Kept,
+            _ if mean + open + slack <= limit => Verdict::Kept,
+            _ if mean - open > limit => Verdict::Missed,
+            _ => Verdict::Undecided,
+        };
+        (verdict, mean)
     }
 
     /// Whether more samples could decide if `limit` is kept with this probability.
