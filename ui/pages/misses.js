@@ -54,7 +54,7 @@ export function show(element, pane, report) {
       el(
         "button",
         { onclick: () => go(pane, miss) },
-        el("span", { class: "late", text: `${span(miss.late_ns)} late` }),
+        el("span", { class: "late", text: `${miss.jobs > 1 ? "up to " : ""}${span(miss.late_ns)} late` }),
         el("span", { text: `at ${point(place(pane, miss), 1e5)}` }),
         el("span", { text: `${miss.name}: ${miss.explanation}` }),
       ),

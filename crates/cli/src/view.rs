@@ -20,6 +20,8 @@ use source::{SourceError, Sources};
 const PROBLEMS_MAX: usize = 3;
 
 pub(crate) fn view(args: &View) -> Result<ExitCode, Failure> {
+    #[cfg(feature = "jemalloc")]
+    crate::allocator::give_back_soon();
     let options = crate::analyze::options(&args.period);
     let sources = Sources::open(&args.paths, options).map_err(SourceError::into_failure)?;
     // Report files that cannot be shown before the page opens.
