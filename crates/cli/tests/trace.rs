@@ -98,6 +98,64 @@ fn a_recording_has_marked_jobs_and_kernel_events() {
     machine.nothing_is_left();
 }
 
+/// Under strict settings the headers of the C library declare less, and the first header fixes the setting for all.
+#[test]
+fn the_mark_header_works_with_every_setting_of_the_compiler() {
+    let machine = Machine::take("trace-settings");
+    let header = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mark/include");
+    let header = header.to_str().unwrap();
+    let text = "#ifdef BEFORE
+        #include <stdlib.h>
+        #include <stdio.h>
+        #include <time.h>
+        #include <fcntl.h>
+        #endif
+        #include \"hemiola_mark.h\"
+        int main(void) {
+            hemiola_task_t t = hemiola_task(\"control\", 0, 0);
+            hemiola_begin(&t, 0); hemiola_mark(&t, \"half\", 0.5); hemiola_end(&t);
+            return hemiola_is_recorded() ? 0 : 1;
+        }\n";
+    let (c, cc) = (machine.write("program.c", text), machine.write("program.cc", text));
+    let standards = ["-std=c99", "-std=gnu99", "-std=c11", "-std=gnu11", "-std=gnu17"];
+    let of_c = standards.map(|standard| ("gcc", &c, standard));
+    let of_cc = ["-std=c++11", "-std=gnu++17", "-std=c++20"].map(|standard| ("g++", &cc, standard));
+    let mut built = Vec::new();
+    for (compiler, source, standard) in of_c.into_iter().chain(of_cc) {
+        for more in ["-UBEFORE", "-DBEFORE", "-D_GNU_SOURCE"] {
+            let name = format!("{compiler}{standard}{more}");
+            let mut command = Command::new(compiler);
+            command.args([
+                standard,
+                more,
+                "-Wall",
+                "-Wextra",
+                "-Wpedantic",
+                "-Werror",
+                "-I",
+                header,
+            ]);
+            command.args(["-o", &name]).arg(source).current_dir(machine.folder());
+            let Ok(output) = command.output() else {
+                println!("skipped: needs {compiler}");
+                continue;
+            };
+            assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+            built.push(name);
+        }
+    }
+    let each = built.iter().map(|name| format!("./{name} || echo {name} >&2"));
+    let each = each.collect::<Vec<_>>().join("; ");
+    let ended =
+        machine.hemiola(&["trace", "-o", "all.trace", "--", "sh", "-c", &each]).with_code(0);
+    for name in &built {
+        assert!(!ended.stderr.contains(name), "{}", ended.stderr);
+    }
+    let recording = recording(&machine, "all.trace");
+    let marked = recording.tracks.iter().filter(|track| track.name == "control").count();
+    assert_eq!(marked, built.len());
+}
+
 #[test]
 fn marked_values_of_any_type_are_in_the_recording() {
     let machine = Machine::take("trace-values");

@@ -15,10 +15,10 @@
  *     }
  *     hemiola_task_close(&control);
  *
- * C11 or C++11 with GCC or Clang, on 64-bit Linux; nothing to link. Include it before other headers, or compile with
- * -std=gnu11 or -D_GNU_SOURCE. hemiola_task() makes a few system calls. After it, a mark is a clock read and five
- * stores in memory shared with the recorder; it never allocates, blocks or fails. If the recorder falls behind, marks
- * are dropped and counted; if it dies, the program is not affected.
+ * C99 or C++11 with GCC or Clang, on 64-bit Linux, with any -std and before or after other headers; nothing to link.
+ * hemiola_task() makes a few system calls. After it, a mark is a clock read and five stores in memory shared with the
+ * recorder; it never allocates, blocks or fails. If the recorder falls behind, marks are dropped and counted; if it
+ * dies, the program is not affected.
  *
  * All times are nanoseconds on CLOCK_MONOTONIC. A task belongs to the thread that begins its first job. After a fork
  * the child creates its own tasks.
@@ -50,9 +50,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#if !defined(CLOCK_MONOTONIC) || !defined(O_CLOEXEC)
-#error "include hemiola_mark.h before other headers, or compile with -std=gnu11 or -D_GNU_SOURCE"
-#endif
 #if !defined(__linux__) || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__ || __SIZEOF_POINTER__ != 8
 #error "hemiola_mark.h is for little-endian 64-bit Linux"
 #endif
@@ -65,6 +62,25 @@ extern "C" {
 #define HEMIOLA_MARK_NAMES 32
 /* The most bytes of a name; the rest is cut off, so names that agree in these bytes are the same name. */
 #define HEMIOLA_NAME_SIZE 32
+
+/* ---- functions of the C library (glibc 2.17, musl 1.1.24, or later) ----
+ *
+ * Their headers declare these only under some settings, which a header that was included before has fixed. A function
+ * without a declaration returns an int: half of a pointer. A declaration under a name of our own agrees with each. */
+
+struct hemiola_time_ {
+    int64_t seconds;
+    int64_t nanoseconds;
+};
+extern char *hemiola_secure_getenv_(const char *name) __asm__("secure_getenv");
+extern int hemiola_clock_gettime_(int clock, struct hemiola_time_ *now) __asm__("clock_gettime");
+extern long hemiola_syscall_(long number, ...) __asm__("syscall");
+
+#ifdef O_CLOEXEC
+#define HEMIOLA_CLOEXEC_ O_CLOEXEC
+#else
+#define HEMIOLA_CLOEXEC_ 02000000
+#endif
 
 /* A task, which runs one job after another, in one thread at a time. Its fields are private. */
 typedef struct hemiola_task_t {
@@ -154,7 +170,7 @@ static inline void hemiola_put_text_(unsigned char *base, size_t at, const char 
 }
 
 static inline uint32_t hemiola_tid_(void) {
-    return (uint32_t)syscall(SYS_gettid);
+    return (uint32_t)hemiola_syscall_(SYS_gettid);
 }
 
 /* Maps the memory at the path of this length; null if it is not valid. */
@@ -167,7 +183,7 @@ static inline unsigned char *hemiola_map_(const char *path, size_t length, size_
     if (length == 0 || length >= sizeof name) return NULL;
     memcpy(name, path, length);
     name[length] = 0;
-    fd = open(name, O_RDWR | O_CLOEXEC);
+    fd = open(name, O_RDWR | HEMIOLA_CLOEXEC_);
     if (fd < 0) return NULL;
     seals = fcntl(fd, 1034 /* F_GET_SEALS */);
     end = lseek(fd, 0, SEEK_END);
@@ -197,7 +213,7 @@ static inline unsigned char *hemiola_find_(void) {
     const char *path;
     size_t size = 0;
     if (base) return base == HEMIOLA_NOBODY_ ? NULL : base;
-    path = secure_getenv("HEMIOLA_TRACE");
+    path = hemiola_secure_getenv_("HEMIOLA_TRACE");
     while (path && *path && !base) {
         size_t length = strcspn(path, ":");
         base = hemiola_map_(path, length, &size);
@@ -254,9 +270,9 @@ static inline void hemiola_push_(hemiola_task_t *task, uint64_t at, uint64_t wha
 
 /* Returns the time on CLOCK_MONOTONIC. */
 static inline uint64_t hemiola_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    struct hemiola_time_ now;
+    hemiola_clock_gettime_(1 /* CLOCK_MONOTONIC */, &now);
+    return (uint64_t)now.seconds * 1000000000u + (uint64_t)now.nanoseconds;
 }
 
 /* Whether there is a recorder. */
@@ -328,6 +344,7 @@ static inline int hemiola_is_name_(const hemiola_task_t *task, uint32_t index, c
 
 static inline void hemiola_mark_(hemiola_task_t *task, const char *name, uint64_t kind, uint64_t a, uint64_t b) {
     uint32_t index;
+    size_t size;
     if (!task->lane) return;
     if (!name) name = "";
     /* The same name mostly has the same address. The text is compared too, for a program may build names in a buffer
@@ -343,7 +360,8 @@ static inline void hemiola_mark_(hemiola_task_t *task, const char *name, uint64_
     }
     if (index == task->names) {
         task->name[index] = name;
-        memcpy(task->name_text[index], name, strnlen(name, HEMIOLA_NAME_SIZE));
+        /* The rest is zero. */
+        for (size = 0; size < HEMIOLA_NAME_SIZE && name[size]; size++) task->name_text[index][size] = name[size];
         task->names = index + 1;
         hemiola_put_text_(task->lane, 192 + (size_t)index * 32, name, 32);
         __atomic_store_n(hemiola_u32_(task->lane, 68), task->names, __ATOMIC_RELEASE);
@@ -495,7 +513,7 @@ HEMIOLA_OVERLOAD_(const char *, text, const char *)
 
 /* Records an event with a name and a value: any number, or a text of at most 16 bytes. */
 #define hemiola_mark(task, name, value)                                                           \
-    _Generic((value),                                                                             \
+    __extension__ _Generic((value),                                                               \
         _Bool: hemiola_mark_unsigned,                                                             \
         unsigned char: hemiola_mark_unsigned,                                                     \
         unsigned short: hemiola_mark_unsigned,                                                    \
