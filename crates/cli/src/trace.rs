@@ -30,6 +30,7 @@ use crate::args::{Trace, Tracing, Trigger};
 use crate::diagnostics::{Failure, INTERRUPTED};
 use crate::run;
 use control::{Connection, Control, Place, Received, Request};
+use file::{ClaimError, Claimed};
 use program::Program;
 use recorder::{Outcome, Recorder, Settings};
 
@@ -104,7 +105,6 @@ fn record(args: &Trace) -> Result<ExitCode, Failure> {
     // Takes a while, so it comes before the recording.
     let machine = machine();
     let capture = Capture::start(&options(args, target)).map_err(refused)?;
-    let file = create(&output)?;
     let control = match inherited {
         Some(inherited) => Some(inherited),
         None => args.control.as_ref().map(controlled).transpose()?,
@@ -118,8 +118,16 @@ fn record(args: &Trace) -> Result<ExitCode, Failure> {
     };
     let unix_ns = unix_ns();
     let conditions = trace_conditions(&machine, &name, &capture, target);
-    let recorder = Recorder::begin(capture, marks, settings, file, unix_ns, &conditions)
-        .map_err(Failure::failed)?;
+    // Last, because it empties a file that exists.
+    let Claimed { file, is_new } = create(&output)?;
+    let recorder = Recorder::begin(capture, marks, settings, file, unix_ns, &conditions);
+    let recorder = recorder.map_err(|error| {
+        if is_new {
+            // If this fails, a file without events stays.
+            let _ = fs::remove_file(&output);
+        }
+        Failure::failed(error)
+    })?;
     let signals = Signals { interrupted, triggered };
     follow(args, subject, recorder, control, &output, &signals)
 }
@@ -346,10 +354,15 @@ fn trace_conditions(
     conditions::for_trace(machine, &own)
 }
 
-fn create(path: &Path) -> Result<fs::File, Failure> {
-    fs::File::create(path).map_err(|error| {
-        let hint = "choose another file with -o FILE";
-        Failure::failed(format!("{} cannot be written: {error}\nhint: {hint}", path.display()))
+fn create(path: &Path) -> Result<Claimed, Failure> {
+    Claimed::at(path).map_err(|error| {
+        let hint = match error {
+            ClaimError::Taken => {
+                "choose another file with -o FILE, or end the other recording first"
+            }
+            ClaimError::File(_) => "choose another file with -o FILE",
+        };
+        Failure::failed(format!("{} {error}\nhint: {hint}", path.display()))
     })
 }
 

@@ -483,6 +483,46 @@ fn invalid_requests_are_refused_with_a_hint_and_leave_nothing() {
 }
 
 #[test]
+fn a_second_recording_into_a_file_is_refused_while_the_first_one_writes_it() {
+    let machine = Machine::take("trace-twice");
+    let running = machine.start(&["trace", "--", "sleep", "600"]);
+    wait_for(&machine.folder().join("sleep.trace"));
+    let words = ["trace", "-o", "sleep.trace", "--", "touch", "started"];
+    let refused = machine.hemiola(&words).with_code(1);
+    let said = "error: sleep.trace is being written by another recording\nhint: choose another file with -o FILE";
+    assert!(refused.stderr.contains(said), "{}", refused.stderr);
+    assert!(!machine.folder().join("started").exists());
+    sleep(Duration::from_millis(200));
+    running.signal(Signal::INT);
+    running.end();
+    assert!(recording(&machine, "sleep.trace").events().count() > 0);
+    // The lock ends with the recorder.
+    machine.hemiola(&words).with_code(0);
+    assert_eq!(condition(&recording(&machine, "sleep.trace"), "recording"), Some("touch"));
+    machine.nothing_is_left();
+}
+
+#[test]
+fn a_recording_that_does_not_begin_leaves_an_existing_one() {
+    let machine = Machine::take("trace-survives");
+    machine.hemiola(&["trace", "-o", "old.trace", "--", "true"]).with_code(0);
+    let before = fs::read(machine.folder().join("old.trace")).unwrap();
+    for file in ["old.trace", "new.trace"] {
+        let words = ["trace", "-o", file, "--control", "no/such/folder/s", "--", "true"];
+        let ended = machine.hemiola(&words).with_code(1);
+        assert!(ended.stderr.contains("cannot listen at no/such/folder/s"), "{}", ended.stderr);
+    }
+    assert_eq!(fs::read(machine.folder().join("old.trace")).unwrap(), before);
+    assert!(!machine.folder().join("new.trace").exists());
+    // Where not even the beginning can be written, no part of it stays.
+    let Some(disk) = SmallDisk::mount(&machine.folder().join("small"), "64k") else { return };
+    disk.fill();
+    machine.hemiola(&["trace", "-o", "small/x.trace", "--", "true"]).with_code(1);
+    assert!(!machine.folder().join("small/x.trace").exists());
+    machine.nothing_is_left();
+}
+
+#[test]
 fn a_full_disk_ends_the_recording_but_not_the_program() {
     let machine = Machine::take("trace-full");
     let arguments = ["trace", "-o", "/dev/full", "--", "sh", "-c", "sleep 0.1; echo done"];

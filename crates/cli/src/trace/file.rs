@@ -1,7 +1,7 @@
 //! The trace file that a recording writes.
 
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Seek, Write};
 use std::path::Path;
 
@@ -10,6 +10,45 @@ use hemiola_trace::perfetto::{Names, TraceWriter, TrackId};
 use hemiola_trace::sched::{Event, Thread};
 use hemiola_trace::{Entry, EventKind};
 use hemiola_units::Instant;
+use thiserror::Error;
+
+/// An empty file for a recording. It is locked until it is closed, so that no other recording writes into it.
+#[derive(Debug)]
+pub(super) struct Claimed {
+    pub(super) file: File,
+    /// Whether there was no such file before.
+    pub(super) is_new: bool,
+}
+
+/// Why a file cannot be written.
+#[derive(Debug, Error)]
+pub(super) enum ClaimError {
+    #[error("is being written by another recording")]
+    Taken,
+    #[error("cannot be written: {0}")]
+    File(#[from] io::Error),
+}
+
+impl Claimed {
+    /// Creates the file, or empties an existing one that no recording is writing.
+    pub(super) fn at(path: &Path) -> Result<Self, ClaimError> {
+        let (file, is_new) = match File::create_new(path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                (OpenOptions::new().write(true).create(true).truncate(false).open(path)?, false)
+            }
+            created => (created?, true),
+        };
+        // Neither a terminal nor /dev/null has content, and both may be shared.
+        if file.metadata()?.is_file() {
+            match file.try_lock() {
+                Err(TryLockError::WouldBlock) => return Err(ClaimError::Taken),
+                // An error means that the file system has no locks.
+                Ok(()) | Err(TryLockError::Error(_)) => file.set_len(0)?,
+            }
+        }
+        Ok(Self { file, is_new })
+    }
+}
 
 /// A file that a recording is streamed into. It is always complete up to the last round.
 #[derive(Debug)]
