@@ -235,7 +235,7 @@ fn is_task(task: &TaskReport, name: &str) -> bool {
 }
 
 /// Fails if no thread or task of the recording has this name or number.
-fn must_exist(report: &Report, name: &str) -> Result<(), Failure> {
+pub(crate) fn must_exist(report: &Report, name: &str) -> Result<(), Failure> {
     let tasks = report.tasks.iter().map(|task| task.name.as_str());
     let threads = report.threads.iter().map(|thread| thread.name.as_str());
     let is_thread = report.threads.iter().any(|thread| is_called(thread, name));

@@ -1,6 +1,7 @@
 //! Reads recordings and reports their problems: on standard error, in JSON, and with `--strict` in the exit status. The
 //! gate of a model or an experiment is always strict, because its verdict rests on the recording.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -164,8 +165,8 @@ fn folder(path: &Path) -> String {
 
 /// Reads the recording in the current content of the file. Returns its problems and the file's size in bytes, too.
 pub(crate) fn read(path: &Path) -> io::Result<(Recording, Vec<ReadError>, u64)> {
-    if path == Path::new("-") {
-        let bytes = standard_input()?;
+    if is_stream(path) {
+        let bytes = streamed(path)?;
         let size = bytes.len() as u64;
         let (recording, errors) = Recording::open(bytes);
         return Ok((recording, errors, size));
@@ -176,20 +177,35 @@ pub(crate) fn read(path: &Path) -> io::Result<(Recording, Vec<ReadError>, u64)> 
     Ok((recording, errors, size))
 }
 
-/// The most bytes read from standard input, which are kept in memory.
-const STANDARD_INPUT_MAX: u64 = 1 << 30;
+/// Whether a recording there can be read only once, from its beginning to its end: `-` is standard input, and a shell
+/// passes `<(COMMAND)` as the path of a pipe.
+pub(crate) fn is_stream(path: &Path) -> bool {
+    let is_other = |found: std::fs::Metadata| !found.is_file() && !found.is_dir();
+    path == Path::new("-") || path.metadata().is_ok_and(is_other)
+}
 
-/// Returns everything from standard input. It is read once, however often it is needed.
-fn standard_input() -> io::Result<Arc<Vec<u8>>> {
-    static READ: Mutex<Option<Arc<Vec<u8>>>> = Mutex::new(None);
+/// The most bytes read from all streams together, which are kept in memory.
+const STREAMED_MAX: u64 = 1 << 30;
+
+/// Returns everything from a stream. It is read once, however often it is needed.
+fn streamed(path: &Path) -> io::Result<Arc<Vec<u8>>> {
+    static READ: Mutex<BTreeMap<PathBuf, Arc<Vec<u8>>>> = Mutex::new(BTreeMap::new());
     let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(bytes) = &*read {
+    if let Some(bytes) = read.get(path) {
         return Ok(Arc::clone(bytes));
     }
+    let before: u64 = read.values().map(|bytes| bytes.len() as u64).sum();
+    let left = STREAMED_MAX.saturating_sub(before);
     let mut bytes = Vec::new();
-    io::stdin().lock().take(STANDARD_INPUT_MAX + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > STANDARD_INPUT_MAX {
+    if path == Path::new("-") {
+        io::stdin().lock().take(left + 1).read_to_end(&mut bytes)?;
+    } else {
+        File::open(path)?.take(left + 1).read_to_end(&mut bytes)?;
+    }
+    if bytes.len() as u64 > left {
         return Err(io::Error::other("it is longer than 1 GiB; write it to a file first"));
     }
-    Ok(Arc::clone(read.insert(Arc::new(bytes))))
+    let bytes = Arc::new(bytes);
+    read.insert(path.to_owned(), Arc::clone(&bytes));
+    Ok(bytes)
 }

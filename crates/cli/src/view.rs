@@ -26,19 +26,40 @@ pub(crate) fn view(args: &View) -> Result<ExitCode, Failure> {
     let sources = Sources::open(&args.paths, options).map_err(SourceError::into_failure)?;
     // Report files that cannot be shown before the page opens.
     for index in sources.first_shown() {
+        let source = sources.get(index).map_err(SourceError::into_failure)?;
         let loaded = sources.loaded(index).map_err(SourceError::into_failure)?;
+        let file = source.path.display();
         for problem in loaded.problems.iter().take(PROBLEMS_MAX) {
-            eprintln!("warning: {problem}");
+            eprintln!("warning: {file}: {problem}");
         }
         if let Some(more) = loaded.problems.len().checked_sub(PROBLEMS_MAX + 1) {
-            eprintln!("warning: and {} more; the page lists them", more + 1);
+            eprintln!("warning: {file}: and {} more; the page lists them", more + 1);
         }
+    }
+    for period in &args.period {
+        must_exist_in_one(&sources, &period.of)?;
     }
     let server = Server::bind(args.page.port, Sends::Nothing).map_err(Failure::failed)?;
     let place = args.at.as_deref().map(|place| place.trim_start_matches('#'));
     let answers = answer::answers(Arc::new(sources));
     serve(server, "index.html", place, answers, args.page.no_open).map_err(Failure::failed)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Fails if no recording has a thread or task of this name or number. Those that are shown first are loaded already.
+fn must_exist_in_one(sources: &Sources, name: &str) -> Result<(), Failure> {
+    let shown = sources.first_shown();
+    let others = (0..sources.all().len()).filter(|index| !shown.contains(index));
+    let mut failure = None;
+    for index in shown.iter().copied().chain(others) {
+        // The page says why another recording cannot be read.
+        let Ok(loaded) = sources.loaded(index) else { continue };
+        match crate::analyze::must_exist(&loaded.report, name) {
+            Ok(()) => return Ok(()),
+            Err(error) => failure = failure.or(Some(error)),
+        }
+    }
+    failure.map_or(Ok(()), Err)
 }
 
 /// Prints the address of a page, opens it in a browser where there is one, and serves it until the process ends.

@@ -15,7 +15,7 @@ use crate::command::{PROGRAM, Running};
 use crate::compare::recorded as steady;
 use crate::machine::Machine;
 use crate::small_disk::SmallDisk;
-use crate::view::{Page, foreign};
+use crate::view::{Page, foreign, pipe};
 
 /// Records two tasks on one processor for a second. The slower one marks its jobs and misses some deadlines.
 fn recorded(machine: &Machine) {
@@ -279,6 +279,25 @@ fn with_gap(machine: &Machine, name: &str, conditions: &[(&str, &str)], gap: Wha
     writer.close().unwrap();
     drop(writer);
     fs::write(machine.folder().join(name), file).unwrap();
+}
+
+#[test]
+fn a_recording_from_a_pipe_has_the_same_figures() {
+    let machine = Machine::take("analyze-pipe");
+    recorded(&machine);
+    let bytes = fs::read(machine.folder().join("two.trace")).unwrap();
+    pipe(&machine, "pipe", bytes.clone());
+    let [file, piped] = ["two.trace", "pipe"]
+        .map(|name| machine.hemiola(&["analyze", name, "--json"]).with_code(0).stdout);
+    assert_eq!(file, piped);
+    // A command that reads two.
+    for name in ["left", "right"] {
+        pipe(&machine, name, bytes.clone());
+    }
+    machine.hemiola(&["compare", "left", "right"]).with_code(0);
+    pipe(&machine, "empty", Vec::new());
+    let ended = machine.hemiola(&["analyze", "empty"]).with_code(2);
+    assert!(ended.stderr.contains("error: empty is not a recording: the file is empty"));
 }
 
 #[test]

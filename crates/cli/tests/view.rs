@@ -586,6 +586,57 @@ fn a_port_in_use_is_refused_with_a_hint() {
     assert!(code == Some(1) && text.contains(&port) && text.contains("hint:"), "{text}");
 }
 
+/// A pipe through which these bytes come once.
+pub(crate) fn pipe(machine: &Machine, name: &str, bytes: Vec<u8>) -> PathBuf {
+    let path = machine.folder().join(name);
+    assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+    let target = path.clone();
+    // Opening waits for the reader.
+    std::thread::spawn(move || fs::write(target, bytes));
+    path
+}
+
+#[test]
+fn a_recording_from_a_pipe_is_shown_and_does_not_grow() {
+    let machine = Machine::take("view-pipe");
+    let whole = trace(&machine, "whole.trace", 2_000);
+    let pipe = pipe(&machine, "pipe", fs::read(&whole).unwrap());
+    let page = Page::serve(&[&pipe]);
+    let other = Page::serve(&[&whole]);
+    let events = |page: &Page| page.json("api/recording?r=0")["events"].clone();
+    assert_eq!(events(&page), events(&other));
+    for _ in 0..3 {
+        let state = page.json("api/sources")["recordings"][0].clone();
+        assert_eq!((&state["version"], &state["grows"]), (&json!(1), &json!(false)), "{state}");
+    }
+}
+
+#[test]
+fn a_period_of_nobody_is_refused_before_the_page_is_served() {
+    let machine = Machine::take("view-period");
+    let trace = trace(&machine, "a.trace", 2_000);
+    let (code, text) = refused(&[trace.to_str().unwrap(), "--period", "nobody=1ms"]);
+    assert_eq!(code, Some(2), "{text}");
+    assert!(
+        text.contains("error: no thread or task of the recording is named \"nobody\""),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_warning_names_the_file_that_is_damaged() {
+    let machine = Machine::take("view-damaged");
+    let whole = trace(&machine, "whole.trace", 2_000);
+    let bytes = fs::read(&whole).unwrap();
+    let cut = machine.write("cut.trace", "");
+    fs::write(&cut, &bytes[..bytes.len() - 7]).unwrap();
+    // The warnings come before the period is refused, so that no server has to be ended.
+    let words = [cut.to_str().unwrap(), whole.to_str().unwrap(), "--period", "nobody=1ms"];
+    let (_, text) = refused(&words);
+    assert!(text.contains(&format!("warning: {}: the trace ends within", cut.display())), "{text}");
+    assert!(!text.contains("whole.trace"), "{text}");
+}
+
 #[test]
 fn a_growing_file_is_read_again() {
     let machine = Machine::take("view-live");

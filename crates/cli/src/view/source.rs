@@ -211,6 +211,9 @@ impl Source {
 
     /// Whether the file is still being written.
     fn grows(&self) -> bool {
+        if recording::is_stream(&self.path) {
+            return false;
+        }
         let changed = fs::metadata(&self.path).and_then(|metadata| metadata.modified()).ok();
         let age = changed.and_then(|at| SystemTime::now().duration_since(at).ok());
         age.is_some_and(|age| age < STILL)
@@ -219,7 +222,8 @@ impl Source {
     /// Whether the file is still being written, and the version to show now. A file that grew is read again in the
     /// background, for at most a fifth of the time.
     pub(crate) fn state(self: &Arc<Self>) -> (bool, u64) {
-        let Ok(metadata) = fs::metadata(&self.path) else { return (false, self.held().version) };
+        let metadata = fs::metadata(&self.path).ok().filter(fs::Metadata::is_file);
+        let Some(metadata) = metadata else { return (false, self.held().version) };
         let grows = self.grows();
         let mut held = self.held();
         let due = held.loaded.as_ref().is_some_and(|loaded| {
