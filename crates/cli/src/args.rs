@@ -869,6 +869,11 @@ fn positive_span(text: &str) -> Result<Span, String> {
     }
 }
 
+/// Parses a text that is not empty.
+fn some_text(text: &str) -> Result<String, String> {
+    if text.trim().is_empty() { Err("it is empty".into()) } else { Ok(text.to_owned()) }
+}
+
 /// The command-line form of `hemiola_rtid::SlowReaderPolicy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum SlowReader {
@@ -972,7 +977,7 @@ pub(crate) struct Trace {
     #[arg(long, value_name = "D", value_parser = positive_span)]
     pub(crate) duration: Option<Span>,
     /// Keep only the last D of the recording, in memory, until a trigger or the end
-    #[arg(long, value_name = "D")]
+    #[arg(long, value_name = "D", value_parser = positive_span)]
     pub(crate) keep: Option<Span>,
     /// The event that ends a recording with --keep. Repeatable [default: any of them]
     #[arg(long, value_enum, requires = "keep", value_name = "EVENT")]
@@ -1018,6 +1023,7 @@ pub(crate) enum Tracing {
     /// Mark this moment in a recording
     Mark {
         /// The text of the mark
+        #[arg(value_parser = some_text)]
         text: String,
         #[command(flatten)]
         of: Controlled,
@@ -1032,6 +1038,7 @@ pub(crate) enum Tracing {
     /// Write what is recorded so far to NAME.trace, beside the file of the recording, which continues
     Snapshot {
         /// The name of the snapshot
+        #[arg(value_parser = some_text)]
         name: String,
         #[command(flatten)]
         of: Controlled,

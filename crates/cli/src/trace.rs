@@ -297,6 +297,12 @@ fn found(program: &OsStr) -> Result<(), Failure> {
         return Ok(());
     }
     let named = program.display();
+    if Path::new(program).is_dir() {
+        return Err(Failure::bad_input(format!(
+            "error: {named} is a folder, not a program\nhint: give the path of a program, such as {}/NAME",
+            named.to_string().trim_end_matches('/')
+        )));
+    }
     let hint = if Path::new(program).is_file() {
         format!("{named} exists but is not executable; run `chmod +x {named}`")
     } else if program.to_string_lossy().contains('/') {

@@ -462,6 +462,7 @@ fn invalid_requests_are_refused_with_a_hint_and_leave_nothing() {
         (&["trace"][..], 2, "required"),
         (&["trace", "--", "no-such-program"], 2, "there is no program no-such-program\nhint: "),
         (&["trace", "--", "./text"], 2, "run `chmod +x ./text`"),
+        (&["trace", "--", "/tmp"], 2, "error: /tmp is a folder, not a program\nhint: "),
         (&["trace", "--all", "-p", "1"], 2, "cannot be used with"),
         (&["trace", "-p", "one"], 2, "invalid value"),
         (&["trace", "-p", "4194303"], 1, "there is no process 4194303 to record"),
@@ -470,8 +471,11 @@ fn invalid_requests_are_refused_with_a_hint_and_leave_nothing() {
         (&["trace", "--paused", "--all"], 2, "hint: add --control SOCKET"),
         (&["trace", "start", "--control", "absent"], 1, "no recording answers at absent"),
         (&["trace", "start"], 2, "--control"),
+        (&["trace", "mark", "", "--control", "absent"], 2, "it is empty"),
+        (&["trace", "snapshot", " ", "--control", "absent"], 2, "it is empty"),
         (&["trace", "--duration", "soon", "--", "true"], 2, "\"20ms\""),
         (&["trace", "--duration", "0s", "--", "true"], 2, "it must be longer than 0"),
+        (&["trace", "--keep", "0s", "--", "true"], 2, "it must be longer than 0"),
         (&["trace", "-o", "no/such/folder/x", "--", "true"], 1, "cannot be written: "),
     ] {
         let ended = machine.hemiola(arguments).with_code(code);
