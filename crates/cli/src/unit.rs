@@ -105,7 +105,7 @@ fn described(new: New) -> Result<NewUnit, Failure> {
 
 /// The absolute path of a module that can be a unit.
 fn module(file: &Path) -> Result<String, Failure> {
-    check_module(file).map_err(|reason| Failure::bad_input(format!("--wasm: {reason}")))?;
+    check_module(file).map_err(|reason| Failure::bad_input(format!("error: --wasm: {reason}")))?;
     let path = std::path::absolute(file).map_err(Failure::failed)?;
     Ok(path.to_string_lossy().into_owned())
 }

@@ -6,6 +6,7 @@ use std::process::Command;
 
 use crate::command::PROGRAM;
 use crate::machine::Machine;
+use crate::small_disk::SmallDisk;
 
 #[test]
 fn man_pages_and_completions_are_generated() {
@@ -24,6 +25,26 @@ fn man_pages_and_completions_are_generated() {
     for file in ["hemiola.bash", "_hemiola", "hemiola.fish"] {
         assert!(read(&format!("completions/{file}")).contains("trace"), "{file}");
     }
+}
+
+#[test]
+fn a_full_disk_leaves_no_part_of_a_file_and_a_hint() {
+    let machine = Machine::take("generate-full");
+    let folder = machine.folder().join("small");
+    let Some(_disk) = SmallDisk::mount(&folder, "64k") else { return };
+    let ended = machine.hemiola(&["generate", "small"]).with_code(1);
+    assert!(
+        ended.stderr.contains("cannot be written: No space left on device"),
+        "{}",
+        ended.stderr
+    );
+    assert!(ended.stderr.contains("\nhint: "), "{}", ended.stderr);
+    let is_whole = |file: &Path| {
+        let text = fs::read_to_string(file).unwrap();
+        !file.ends_with(".new") && text.contains(".SH NAME") && text.ends_with('\n')
+    };
+    let files: Vec<_> = fs::read_dir(folder.join("man")).unwrap().flatten().collect();
+    assert!(!files.is_empty() && files.iter().all(|file| is_whole(&file.path())), "{files:?}");
 }
 
 /// What the guide says for programs outside the repository.

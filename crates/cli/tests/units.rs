@@ -289,6 +289,13 @@ fn interrupt(machine: &Machine, run: Running) {
 }
 
 #[test]
+fn a_module_that_cannot_be_read_is_an_error() {
+    let machine = Machine::take("unit-no-module");
+    let ended = machine.hemiola(&["unit", "add", "q", "--wasm", "missing.wasm"]).with_code(2);
+    assert!(ended.stderr.starts_with("error: --wasm: "), "{}", ended.stderr);
+}
+
+#[test]
 fn a_unit_added_during_a_replacement_is_not_removed_by_it() {
     let machine = Machine::take("unit-precious");
     let mut run = simplex(&machine, "200Hz", "60s");
