@@ -178,21 +178,18 @@ pub(crate) fn seconds(span: &Span) -> String {
     format!("{:.3} s", span.secs_f64())
 }
 
-/// All refusals; several processes with the same refusal share a line.
+/// All refusals; several processes with the same refusal share a line, which has the figures of the first.
 fn refused(refusals: &[(String, Refusal)]) -> String {
     let mut text = String::from("the system grants less than the scenario asks for:");
     let mut listed: Vec<&Refusal> = Vec::new();
     for (_, refusal) in refusals {
-        if listed
-            .iter()
-            .any(|known| known.because == refusal.because && known.asked == refusal.asked)
-        {
+        if listed.iter().any(|known| known.is_like(refusal) && known.asked == refusal.asked) {
             continue;
         }
         listed.push(refusal);
         let processes: Vec<&str> = refusals
             .iter()
-            .filter(|(_, other)| other == refusal)
+            .filter(|(_, other)| other.is_like(refusal) && other.asked == refusal.asked)
             .map(|(process, _)| process.as_str())
             .collect();
         let _ = write!(text, "\n  {}: {refusal}", processes.join(", "));

@@ -135,6 +135,55 @@ pub struct Refusal {
     pub remedy: String,
 }
 
+impl Refusal {
+    /// Whether the other one has the same cause and remedy, apart from the figures of a process, such as the bytes that
+    /// it has mapped.
+    #[must_use]
+    pub fn is_like(&self, other: &Self) -> bool {
+        without_figures(&self.because).eq(without_figures(&other.because))
+            && without_figures(&self.remedy).eq(without_figures(&other.remedy))
+    }
+
+    /// Sentences about refusals, in the order of what was asked. Those that [are alike](Self::is_like) share one, which
+    /// has the figures of the one with the greatest figure.
+    #[must_use]
+    pub fn sentences<'r>(refusals: impl IntoIterator<Item = &'r Self>) -> Vec<String> {
+        let mut alike: Vec<(Vec<&str>, &Self)> = Vec::new();
+        for refusal in refusals {
+            match alike.iter_mut().find(|(_, known)| known.is_like(refusal)) {
+                Some((asked, known)) => {
+                    asked.push(&refusal.asked);
+                    let size = |refusal: &Self| (refusal.because.len(), refusal.because.clone());
+                    if size(refusal) > size(known) {
+                        *known = refusal;
+                    }
+                }
+                None => alike.push((vec![&refusal.asked], refusal)),
+            }
+        }
+        for (asked, _) in &mut alike {
+            asked.sort_unstable();
+            asked.dedup();
+        }
+        alike.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+        let sentence = |(asked, Self { because, remedy, .. }): &(Vec<&str>, &Self)| {
+            let were = if asked.len() == 1 { "was" } else { "were" };
+            format!("{} {were} refused: {because}; {remedy}", asked.join(", "))
+        };
+        alike.iter().map(sentence).collect()
+    }
+}
+
+/// The characters of a text without its numbers and the letters of their units, such as `8MiB`.
+fn without_figures(text: &str) -> impl Iterator<Item = char> {
+    let mut in_figure = false;
+    text.chars().filter(move |c| {
+        let unit = in_figure && matches!(c, 'K' | 'M' | 'G' | 'T');
+        in_figure = c.is_ascii_digit();
+        !in_figure && !unit
+    })
+}
+
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} was refused: {}; {}", self.asked, self.because, self.remedy)
@@ -144,6 +193,32 @@ impl fmt::Display for Refusal {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn refusals_that_differ_in_figures_only_are_one_sentence() {
+        let refusal = |asked: &str, because: &str, remedy: &str| Refusal {
+            asked: asked.into(),
+            because: because.into(),
+            remedy: remedy.into(),
+        };
+        let refusals = [
+            refusal("locked memory", "the limit is 8MiB, 42392KiB are mapped", "raise it"),
+            refusal("FIFO 80", "the limit is 0", "raise it by `ulimit -r 99`"),
+            refusal("FIFO 70", "the limit is 0", "raise it by `ulimit -r 99`"),
+            refusal("locked memory", "the limit is 8MiB, 42556KiB are mapped", "raise it"),
+            refusal("locked memory", "the limit is 8MiB, 41MiB are mapped", "raise it"),
+            refusal("FIFO 80", "the limit is 0", "raise it by `ulimit -r 99`"),
+            refusal("processors 9", "processor 9 is not online", "choose among 0-1"),
+        ];
+        assert_eq!(
+            Refusal::sentences(&refusals),
+            [
+                "FIFO 70, FIFO 80 were refused: the limit is 0; raise it by `ulimit -r 99`",
+                "locked memory was refused: the limit is 8MiB, 42556KiB are mapped; raise it",
+                "processors 9 was refused: processor 9 is not online; choose among 0-1",
+            ]
+        );
+    }
 
     #[test]
     fn priorities_outside_the_range_are_refused() {

@@ -3,13 +3,14 @@
 //! Tables 1, 2, 3–14 and 15 are those of CMU/SEI-2000-TR-006 ("Simplex Architecture Performance and
 //! Cost"), with quantiles and floors beside its figures.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use hemiola_report::conditions::machine_conditions;
 use hemiola_report::table::{Alignment, Detail, Table};
 use hemiola_report::text::{NONE, count, duration, micros, percent, ratio};
 use hemiola_stats::{OutlierClasses, Spread};
 use hemiola_trace::result::FaultFigures;
+use hemiola_units::Refusal;
 
 use crate::cycles::metrics::{CycleTime, Figures, MISSES_KEPT_MAX};
 use crate::cycles::misses::MissGroup;
@@ -455,13 +456,9 @@ pub(super) fn problems(summary: &Summary) -> Vec<String> {
 pub(super) fn conditions(summary: &Summary) -> Vec<(String, String)> {
     let mut list = machine_conditions(&summary.conditions);
     list.extend(kernel_side(&summary.kernel).map(|text| ("Kernel's side".to_string(), text)));
-    let refusals: BTreeSet<String> = summary
-        .variants
-        .iter()
-        .flat_map(|variant| &variant.profiles)
-        .filter_map(|profile| profile.granted.as_ref())
-        .flat_map(|granted| granted.refusals.iter().map(ToString::to_string))
-        .collect();
+    let profiles = summary.variants.iter().flat_map(|variant| &variant.profiles);
+    let granted = profiles.filter_map(|profile| profile.granted.as_ref());
+    let refusals = Refusal::sentences(granted.flat_map(|granted| &granted.refusals));
     list.extend(refusals.into_iter().map(|text| ("Refused".to_string(), text)));
     list
 }
