@@ -415,11 +415,9 @@ fn report(path: &Path, outcome: &Outcome, reason: Option<&str>, keep: Option<Spa
         say(&format!("kept: the last {}{asked}{why}", seconds(kept)));
     }
     if !outcome.system {
-        let program = std::env::current_exe().unwrap_or_else(|_| "PROGRAM".into());
         say(&format!(
-            "note: without a privilege, only the program's own threads are visible; to record all threads:\n      \
-             sudo setcap cap_perfmon,cap_bpf=ep {}",
-            program.display()
+            "note: without a privilege, only the program's own threads are visible; to record all threads:\n      {}",
+            hemiola_rt::privilege::grant()
         ));
     } else if !outcome.wakes {
         say(

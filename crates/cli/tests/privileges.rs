@@ -77,7 +77,7 @@ fn memory_that_may_not_be_locked_is_refused_with_the_limit_and_the_way_to_raise_
     for part in [
         "error: the system grants less than the scenario asks for:\n  plant",
         "locked memory was refused: the limit of locked memory (RLIMIT_MEMLOCK) is 64KiB",
-        "`sudo setcap cap_sys_nice,cap_ipc_lock=ep /",
+        "`sudo setcap cap_sys_nice,cap_ipc_lock,cap_perfmon,cap_bpf=ep /",
         "or set allow_less = true in the scenario: it then runs with less, and its figures say so",
     ] {
         assert!(text.contains(part), "no {part:?} in {text}");

@@ -219,13 +219,39 @@ fn a_users_own_program_is_recorded_without_privilege() {
         ["trace", "-o", "own.trace", "--", "sh", "-c", "sleep 0.05; sleep 0.05; exit 7"];
     let Some(ended) = privileges::unprivileged(&machine, &arguments) else { return };
     let ended = ended.with_code(7);
-    assert!(ended.stderr.contains("sudo setcap cap_perfmon,cap_bpf=ep /"), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("sudo setcap cap_sys_nice,cap_ipc_lock,cap_perfmon,cap_bpf=ep /"),
+        "{}",
+        ended.stderr
+    );
     let recording = recording(&machine, "own.trace");
     assert_eq!(condition(&recording, "scope"), Some("one process and its children"));
     assert_eq!(condition(&recording, "proc.start.cpu0"), None);
     let shell = recording.threads.iter().find(|thread| thread.name == "sh").unwrap();
     assert!(runs(&recording, shell.tid.0) >= 2);
     assert!(recording.threads.iter().any(|thread| thread.name == "sleep"), "{recording:?}");
+    machine.nothing_is_left();
+}
+
+#[test]
+fn a_process_of_another_user_is_named_as_such() {
+    let machine = Machine::take("trace-another");
+    let sleeper = machine.start(&["trace", "-o", "sleeper.trace", "--", "sleep", "600"]);
+    wait_for(&machine.folder().join("sleeper.trace"));
+    let pid = sleeper.pid().to_string();
+    let ended = privileges::unprivileged(&machine, &["trace", "-p", &pid]);
+    // Without root, the test and the recorder are the same user.
+    if let Some(ended) = ended.filter(|ended| ended.status.code() != Some(0)) {
+        for part in [
+            "error: recording a process of another user needs CAP_PERFMON, which this process lacks; ",
+            "recording a process of your own needs no privilege",
+        ] {
+            assert!(ended.stderr.contains(part), "{}", ended.stderr);
+        }
+        assert!(!machine.folder().join("hemiola.trace").exists());
+    }
+    sleeper.signal(Signal::INT);
+    sleeper.end();
     machine.nothing_is_left();
 }
 

@@ -221,10 +221,7 @@ enum Raise {
 
 /// Returns the commands that grant it: for this shell, for a user, or for this program alone.
 fn raise(what: &Raise) -> String {
-    let program = std::env::current_exe().unwrap_or_else(|_| "PROGRAM".into());
-    let program = program.display();
-    // One command for both capabilities, because setcap replaces those that a file has.
-    let capability = format!("`sudo setcap cap_sys_nice,cap_ipc_lock=ep {program}`");
+    let capability = format!("`{}`", grant());
     let (shell, line) = match what {
         Raise::RealTimePriority => ("`ulimit -r 99`".to_string(), "rtprio 99".to_string()),
         Raise::LockedMemory => ("`ulimit -l unlimited`".into(), "memlock unlimited".into()),
@@ -237,6 +234,14 @@ fn raise(what: &Raise) -> String {
         "allow it by {capability}, or for a user by `echo \"$USER - {line}\" | sudo tee -a \
          /etc/security/limits.d/90-hemiola.conf` and a new login ({shell} where the hard limit allows)"
     )
+}
+
+/// Returns the command that grants this program every capability that it can use for real time and for recording. One
+/// command grants all, because setcap replaces those that a file has: following a second one would revoke the first.
+#[must_use]
+pub fn grant() -> String {
+    let program = std::env::current_exe().unwrap_or_else(|_| "PROGRAM".into());
+    format!("sudo setcap cap_sys_nice,cap_ipc_lock,cap_perfmon,cap_bpf=ep {}", program.display())
 }
 
 /// Raises the soft limits of real-time priority and locked memory to the hard limits, which any process may do.
@@ -346,7 +351,7 @@ mod tests {
                 "the limit of real-time priority (RLIMIT_RTPRIO) is 0 and the process lacks CAP_SYS_NICE"
             )
         );
-        assert!(fifo.remedy.contains("sudo setcap cap_sys_nice,cap_ipc_lock=ep /"), "{fifo}");
+        assert!(fifo.remedy.contains(&grant()), "{fifo}");
         assert!(fifo.remedy.contains("$USER - rtprio 99"), "{fifo}");
 
         let nice = refusal(&nobody(), &Policy::Other { nice: -5 }, Errno::ACCESS);

@@ -65,7 +65,12 @@ fn without_privilege_each_refusal_names_its_limit_and_the_rest_is_granted() {
     assert!(memory.because.contains("(RLIMIT_MEMLOCK) is 64KiB, "), "{memory}");
     assert!(scheduling.because.contains("(RLIMIT_RTPRIO) is 0 and"), "{scheduling}");
     for refusal in [memory, scheduling] {
-        assert!(refusal.remedy.contains("sudo setcap cap_sys_nice,cap_ipc_lock=ep /"), "{refusal}");
+        assert!(
+            refusal
+                .remedy
+                .contains("sudo setcap cap_sys_nice,cap_ipc_lock,cap_perfmon,cap_bpf=ep /"),
+            "{refusal}"
+        );
     }
 }
 

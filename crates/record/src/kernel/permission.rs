@@ -2,7 +2,9 @@
 
 use std::fs;
 
+use hemiola_rt::privilege::grant;
 use hemiola_units::Refusal;
+use rustix::process::geteuid;
 use rustix::thread::{CapabilitySet, capabilities};
 
 use super::{CaptureError, Interface, Options, Target};
@@ -47,6 +49,14 @@ impl Permission {
 
     /// Explains why `options` are not permitted through `interface`.
     pub(super) fn refuse(self, options: &Options, interface: Interface) -> CaptureError {
+        let owner = match options.target {
+            Target::Process(pid) if is_anothers(pid) => Owner::Another,
+            Target::Process(_) | Target::System => Owner::This,
+        };
+        self.refuse_of(owner, options, interface)
+    }
+
+    fn refuse_of(self, owner: Owner, options: &Options, interface: Interface) -> CaptureError {
         let extras = [
             (options.interrupts, "interrupts"),
             (options.page_faults, "page faults"),
@@ -56,6 +66,7 @@ impl Permission {
             Target::System => "recording the system".into(),
             Target::Process(_) => match extras.iter().find(|(asked, _)| *asked) {
                 Some((_, extra)) => format!("recording {extra}"),
+                None if owner == Owner::Another => "recording a process of another user".into(),
                 None => "recording a process".into(),
             },
         };
@@ -68,8 +79,7 @@ impl Permission {
                 .filter(|(capability, _)| !self.has(*capability))
                 .map(|(_, name)| name)
                 .collect();
-        let program = std::env::current_exe().unwrap_or_else(|_| "PROGRAM".into());
-        let command = format!("sudo setcap cap_perfmon,cap_bpf=ep {}", program.display());
+        let command = grant();
         let (because, remedy) = match missing.is_empty() {
             true => (
                 "was refused although this process has CAP_PERFMON: it has it only in a container, or the kernel \
@@ -83,6 +93,13 @@ impl Permission {
                     Target::System => format!(
                         "allow it by `{command}` or run it with sudo; recording your own program needs no privilege"
                     ),
+                    Target::Process(_) if owner == Owner::Another => {
+                        let own = match self.perf_own() {
+                            true => "; recording a process of your own needs no privilege",
+                            false => "",
+                        };
+                        format!("allow it by `{command}` or run it with sudo{own}")
+                    }
                     Target::Process(_) if !self.perf_own() => format!(
                         "allow it by `{command}`, or for all users by `sudo sysctl \
                          kernel.perf_event_paranoid=2` (it is {})",
@@ -94,6 +111,21 @@ impl Permission {
         };
         CaptureError::NotPermitted(Refusal { asked, because, remedy })
     }
+}
+
+/// Whose process is to be recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Owner {
+    This,
+    Another,
+}
+
+/// Whether the process belongs to another user: one of its user IDs is not ours (proc_pid_status(5), `Uid`).
+fn is_anothers(pid: u32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let users = status.lines().find_map(|line| line.strip_prefix("Uid:")).unwrap_or_default();
+    let own = geteuid().as_raw();
+    users.split_whitespace().any(|user| user.parse() != Ok(own))
 }
 
 #[cfg(test)]
@@ -114,7 +146,7 @@ mod tests {
         let none = CapabilitySet::empty();
         let system = refusal(none, 2, &Options::default(), Interface::Perf);
         assert!(system.starts_with("recording the system needs CAP_PERFMON, which"), "{system}");
-        assert!(system.contains("sudo setcap cap_perfmon,cap_bpf=ep /"), "{system}");
+        assert!(system.contains(&grant()), "{system}");
         let bpf = refusal(none, 2, &Options::default(), Interface::Bpf);
         assert!(
             bpf.starts_with("recording the system needs CAP_PERFMON and CAP_BPF, which"),
@@ -126,6 +158,13 @@ mod tests {
         let process = Options { target: Target::Process(7), ..Options::default() };
         let own = refusal(none, 3, &process, Interface::Perf);
         assert!(own.contains("sysctl kernel.perf_event_paranoid=2` (it is 3)"), "{own}");
+        let permission = Permission { effective: none, paranoid: 2 };
+        let other = permission.refuse_of(Owner::Another, &process, Interface::Perf).to_string();
+        assert!(
+            other.starts_with("recording a process of another user needs CAP_PERFMON, which"),
+            "{other}"
+        );
+        assert!(other.ends_with("recording a process of your own needs no privilege"), "{other}");
         let calls = refusal(none, 2, &Options { calls: true, ..process }, Interface::Perf);
         assert!(calls.starts_with("recording system calls needs CAP_PERFMON"), "{calls}");
     }
