@@ -117,6 +117,22 @@ pub fn count(value: u64) -> String {
     text
 }
 
+/// A number of things, which a noun in the singular names: `"1 mark"`, `"15 617 marks"`.
+///
+/// ```
+/// use hemiola_report::text::counted;
+/// assert_eq!([counted(1, "job"), counted(2, "job"), counted(3, "switch")], ["1 job", "2 jobs", "3 switches"]);
+/// ```
+#[must_use]
+pub fn counted(number: u64, noun: &str) -> String {
+    let ending = match (number, noun.ends_with(['s', 'x']) || noun.ends_with("ch")) {
+        (1, _) => "",
+        (_, true) => "es",
+        (_, false) => "s",
+    };
+    format!("{} {noun}{ending}", count(number))
+}
+
 /// A text that a stranger chose, safe to print in one line: control characters, line separators, and invisible
 /// characters that change the direction of text are written as escapes such as `\u{202e}`.
 #[must_use]

@@ -22,7 +22,7 @@ use super::report::{
 use super::tally::{Code, Tally, Woken};
 use super::threads::State;
 use super::{Seen, Walk};
-use hemiola_report::text::{count, duration};
+use hemiola_report::text::{count, counted, duration, printable};
 use hemiola_stats::Stream;
 
 /// At least this share of the intervals between releases must be about one period for it to be reported.
@@ -431,9 +431,10 @@ fn notes(engine: &Engine<'_>, report: &Report) -> Vec<String> {
     let incomplete: u64 = report.threads.iter().map(|thread| thread.incomplete).sum();
     let lossy = report.gaps.iter().filter(|gap| gap.lost > 0 || gap.from_ns < gap.to_ns).count();
     if lossy == 0 && report.lost_events > 0 {
+        let are = if report.lost_events == 1 { "is" } else { "are" };
         notes.push(format!(
-            "{} marks of programs are lost: the jobs around them were seen in part only",
-            count(report.lost_events)
+            "{} of programs {are} lost: the jobs around them were seen in part only",
+            counted(report.lost_events, "mark")
         ));
     }
     if lossy > 0 {
@@ -442,16 +443,19 @@ fn notes(engine: &Engine<'_>, report: &Report) -> Vec<String> {
         );
         let lost = match report.lost_events {
             0 => "an unknown number of events is lost in".to_owned(),
+            1 => "1 event is lost, in".to_owned(),
             lost => format!("{} events are lost, in", count(lost)),
         };
         notes.push(format!(
             "{lost} {} of {} together: what happened there is in no figure, and greatest values are those of the \
-             rest; {} invocations were seen in part only",
+             rest; {} {} seen in part only",
             if lossy == 1 { "a gap".to_owned() } else { format!("{} gaps", count(lossy as u64)) },
             duration(length as f64),
-            count(incomplete),
+            counted(incomplete, "invocation"),
+            if incomplete == 1 { "was" } else { "were" },
         ));
     }
+    notes.extend(in_part(report, lossy == 0));
     if report.switches > 0 && report.wake_ups == 0 {
         notes.push(
             "no wake-ups recorded: an invocation counts from when it first runs, so response times lack the wait \
@@ -462,8 +466,8 @@ fn notes(engine: &Engine<'_>, report: &Report) -> Vec<String> {
     let unmatched = total(engine.recording.track_events.tracks.iter().map(|track| track.unmatched));
     if unmatched > 0 {
         notes.push(format!(
-            "{} slices of other programs ended whose beginning is not in the recording: they are in no figure",
-            count(unmatched)
+            "{} of other programs ended whose beginning is not in the recording: no figure includes them",
+            counted(unmatched, "slice")
         ));
     }
     if report.switches == 0 && !report.tasks.is_empty() {
@@ -480,17 +484,24 @@ fn notes(engine: &Engine<'_>, report: &Report) -> Vec<String> {
         );
     }
     if engine.backwards > 0 {
+        let is_one = engine.backwards == 1;
         notes.push(format!(
-            "{} events are earlier than those before them: the clock of the recording went back, and they count as of \
-             the moment it had reached",
-            count(engine.backwards)
+            "{} {}: the clock of the recording went back, and {} as of the moment it had reached",
+            counted(engine.backwards, "event"),
+            if is_one {
+                "is earlier than the one before it"
+            } else {
+                "are earlier than those before them"
+            },
+            if is_one { "it counts" } else { "they count" },
         ));
     }
     if engine.contradictions > 0 {
         notes.push(format!(
-            "{} switches do not fit what came before: events are missing without a reported loss; what they cut is in no \
+            "{} {} not fit what came before: events are missing without a reported loss; jobs around them are in no \
              figure",
-            count(engine.contradictions)
+            counted(engine.contradictions, "switch"),
+            if engine.contradictions == 1 { "does" } else { "do" },
         ));
     }
     let explained = total(report.misses.iter().map(|miss| miss.missed));
@@ -502,4 +513,49 @@ fn notes(engine: &Engine<'_>, report: &Report) -> Vec<String> {
         ));
     }
     notes
+}
+
+/// Jobs of one task or thread that a recording cuts although nothing is missing: at its beginning, and at its end.
+const CUT_BY_ENDS: u64 = 2;
+/// Of a thread, a smaller share than this is not noted. The kernel does not report every wake-up of a thread that is on
+/// its way to sleep, so that few threads have no partial job.
+const IN_PART_MIN: f64 = 0.01;
+/// Tasks and threads named in the note on partial jobs.
+const IN_PART_NAMED_MAX: usize = 3;
+
+/// Says whose jobs were seen in part only, beyond those that the ends of the recording cut: tasks, then threads. The note
+/// on gaps counts the jobs of threads if there is one.
+fn in_part(report: &Report, with_threads: bool) -> Option<String> {
+    let tasks =
+        report.tasks.iter().map(|task| (task.incomplete, task.jobs, task.name.as_str(), task.tid));
+    let threads = report.threads.iter();
+    let threads =
+        threads.map(|thread| (thread.incomplete, thread.invocations, &*thread.name, thread.tid));
+    let is_cut = |(jobs, ..): &(u64, u64, &str, u32)| *jobs > CUT_BY_ENDS;
+    let is_common = |(jobs, complete, ..): &(u64, u64, &str, u32)| {
+        *jobs as f64 >= IN_PART_MIN * (jobs + complete) as f64
+    };
+    // The jobs of a thread that marks them are those of its task.
+    let is_marked = |tid: u32| report.tasks.iter().any(|task| task.tid == tid);
+    let order = |(jobs, _, name, tid): &(u64, u64, &str, u32)| {
+        (std::cmp::Reverse(*jobs), (*name).to_owned(), *tid)
+    };
+    let mut found: Vec<_> = tasks.filter(is_cut).collect();
+    found.sort_by_key(order);
+    if with_threads {
+        let threads = threads.filter(is_cut).filter(is_common);
+        let mut threads: Vec<_> = threads.filter(|(.., tid)| !is_marked(*tid)).collect();
+        threads.sort_by_key(order);
+        found.append(&mut threads);
+    }
+    if found.is_empty() {
+        return None;
+    }
+    let more = total(found.iter().skip(IN_PART_NAMED_MAX).map(|(jobs, ..)| *jobs));
+    let named = found.iter().take(IN_PART_NAMED_MAX).map(|(jobs, complete, name, _)| {
+        format!("{} ({} of {})", printable(name), count(*jobs), count(jobs + complete))
+    });
+    let more = (more > 0).then(|| format!("others ({})", count(more)));
+    let whose: Vec<String> = named.chain(more).collect();
+    Some(format!("jobs seen in part only, which are in no distribution: {}", whose.join(", ")))
 }

@@ -97,6 +97,7 @@ opt cgu.2 [16048] nice 0: 0 jobs, 1 in part; C –, response –, ran 4007761, w
 sleep [16115] nice 0: 1 jobs, 1 in part; C 178605, response 189340, ran 896878, waited 10735, 10735 of it for rustc
 load4.sh [16114] nice 0: 0 jobs, 3 in part; C –, response –, ran 352912, waited 2487432, 1792954 of it for rustc
 kernel-45842a86 [16085] nice 0: 28 jobs, 2 in part; C 50155, response 91566, ran 243571, waited 11399259, 164732 of it for kernel-45842a86
+jobs seen in part only, which are in no distribution: load4.sh (3 of 3)
 ");
 }
 
@@ -112,7 +113,7 @@ opt cgu.15 [13433] nice 0: 0 jobs, 1 in part; C –, response –, ran 1911078, 
 load4.sh [13434] nice 0: 2 jobs, 1 in part; C 1328867, response 2188164, ran 1616983, waited 975985, 917909 of it for sleep
 sleep [13440] nice 0: 1 jobs, 1 in part; C 203952, response 214778, ran 1250301, waited 34456, 18127 of it for migration/1
 an unknown number of events is lost in a gap of 27.8 µs together: what happened there is in no figure, and greatest values are those of the rest; 10 invocations were seen in part only
-1 switches do not fit what came before: events are missing without a reported loss; what they cut is in no figure
+1 switch does not fit what came before: events are missing without a reported loss; jobs around them are in no figure
 ");
 }
 
@@ -127,7 +128,7 @@ thread 24895 [24895] –: 0 jobs, 1 in part; C –, response –, ran 12932702, 
 thread 24896 [24896] –: 0 jobs, 1 in part; C –, response –, ran 12880333, waited 71497595, 27734608 of it for thread 24878
 thread 24893 [24893] –: 0 jobs, 1 in part; C –, response –, ran 11552288, waited 65527889, 23368746 of it for thread 24878
 no wake-ups recorded: an invocation counts from when it first runs, so response times lack the wait before it, and no thread is known to have ended a wait
-1 switches do not fit what came before: events are missing without a reported loss; what they cut is in no figure
+1 switch does not fit what came before: events are missing without a reported loss; jobs around them are in no figure
 ");
 }
 

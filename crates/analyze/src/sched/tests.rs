@@ -546,7 +546,11 @@ fn events_that_contradict_each_other_cut_and_are_counted() {
     story.events.remove(missing);
     let report = story.report();
     assert_eq!(of(&report, 10).invocations, 99);
-    assert!(report.notes.iter().any(|note| note.contains("do not fit")), "{:?}", report.notes);
+    assert!(
+        report.notes.iter().any(|note| note.contains("not fit what came before")),
+        "{:?}",
+        report.notes
+    );
     // A clock that goes back: what is earlier counts as of now.
     let mut events: Vec<Event> = two_processors().recording().events().collect();
     events[40].at = Instant::from_nanos(5);
@@ -1044,6 +1048,32 @@ fn a_period_that_is_given_counts_before_the_reservation() {
         (Some(20 * MS), Some(PeriodFrom::Given), 0)
     );
     assert_eq!(found.execution_ns.as_ref().unwrap().max, 4 * MS);
+}
+
+#[test]
+fn a_note_says_whose_jobs_were_seen_in_part_only() {
+    // Each job of the task begins twice: the first beginning has no end.
+    let marked = |jobs: u64| {
+        let mut story = alone(10_000, &[3_000; 40], 0);
+        let at = |n: u64| 1_000 + n * 10_000;
+        let mut entries = Vec::new();
+        for n in 0..40 {
+            if n < jobs {
+                entries.push(entry(at(n) + 10, EventKind::Start, at(n)));
+            }
+            entries.push(entry(at(n) + 20, EventKind::Start, at(n)));
+            entries.push(entry(at(n) + 2_900, EventKind::Finish, at(n) + 5_000));
+        }
+        let name = "con\ntrol".into();
+        story.tracks = vec![Track { pid: 7, tid: 7, name, entries, ..Track::default() }];
+        let report = story.report();
+        assert_eq!(report.tasks[0].incomplete, jobs);
+        report.notes.into_iter().filter(|note| note.contains("in part")).collect::<Vec<_>>()
+    };
+    // The beginning and the end of a recording cut one job each.
+    assert!(marked(0).is_empty() && marked(2).is_empty());
+    let note = "jobs seen in part only, which are in no distribution: con\\u{a}trol (3 of 43)";
+    assert_eq!(marked(3), [note]);
 }
 
 #[test]
