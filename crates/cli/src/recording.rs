@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hemiola_analyze::sched::{Gap, Report};
-use hemiola_report::text::count;
+use hemiola_report::text::{count, counted};
 use hemiola_trace::source::OpenFile;
 use hemiola_trace::{EventKind, ReadError, Recording};
 
@@ -57,10 +57,14 @@ pub(crate) fn losses(recording: &Recording, report: &Report) -> Vec<String> {
         (0, Some(gaps)) => Some(format!("an unknown number of kernel events was lost {gaps}")),
         (lost, gaps) => {
             let gaps = gaps.map_or_else(String::new, |gaps| format!(" {gaps}"));
-            Some(format!("{} kernel events were lost{gaps}", count(lost)))
+            let were = if lost == 1 { "was" } else { "were" };
+            Some(format!("{} {were} lost{gaps}", counted(lost, "kernel event")))
         }
     };
-    let marks = (marks > 0).then(|| format!("{} marks of programs were lost", count(marks)));
+    let marks = (marks > 0).then(|| {
+        let were = if marks == 1 { "was" } else { "were" };
+        format!("{} of programs {were} lost", counted(marks, "mark"))
+    });
     events.into_iter().chain(marks).collect()
 }
 
@@ -87,7 +91,10 @@ impl Problems {
     pub(crate) fn sentences(&self) -> Vec<String> {
         let sentence = |problem: &Problem| format!("{}: {}", problem.file, problem.text);
         let more = self.0.len().saturating_sub(PRINTED_MAX);
-        let more = (more > 0).then(|| format!("{more} more problems of recordings"));
+        let more = (more > 0).then(|| {
+            let problems = counted(more as u64, "more problem");
+            format!("{problems} of recordings")
+        });
         self.0.iter().take(PRINTED_MAX).map(sentence).chain(more).collect()
     }
 
@@ -134,7 +141,8 @@ pub(crate) fn open(path: &Path) -> Result<Opened, Failure> {
         eprintln!("warning: {}: {error}", path.display());
     }
     if let Some(more @ 1..) = errors.len().checked_sub(PRINTED_MAX) {
-        eprintln!("warning: {}: {more} more problems", path.display());
+        let more = counted(more as u64, "more problem");
+        eprintln!("warning: {}: {more}", path.display());
     }
     Ok(Opened { recording, file: path.display().to_string(), unread: errors })
 }

@@ -19,7 +19,7 @@ use std::thread::sleep;
 
 use hemiola_record::kernel::{Capture, CaptureError, Interface, Options, Target};
 use hemiola_record::{Marks, conditions};
-use hemiola_report::text::{count, duration, size};
+use hemiola_report::text::{counted, duration, size};
 use hemiola_rt::clock::{Calibration, Clock, MonotonicClock, unix_ns};
 use hemiola_rt::sys::process::PidFd;
 use hemiola_runner::control as runs;
@@ -398,15 +398,16 @@ fn report(path: &Path, outcome: &Outcome, reason: Option<&str>, keep: Option<Spa
         say(&format!("trigger: {reason}"));
     }
     let mut text = format!(
-        "{}: {} recorded, {}; {} switches, {} other events",
+        "{}: {} recorded, {}; {}, {}",
         path.display(),
         seconds(outcome.length),
         size(outcome.size as f64),
-        count(outcome.switches),
-        count(outcome.others),
+        counted(outcome.switches, "switch"),
+        counted(outcome.others, "other event"),
     );
     if outcome.tasks > 0 {
-        text += &format!(", {} marks of {} tasks", count(outcome.marks), outcome.tasks);
+        let (marks, tasks) = (counted(outcome.marks, "mark"), counted(outcome.tasks, "task"));
+        text += &format!(", {marks} of {tasks}");
     }
     say(&text);
     if let Some((kept, crowded)) = outcome.kept {
@@ -425,12 +426,18 @@ fn report(path: &Path, outcome: &Outcome, reason: Option<&str>, keep: Option<Spa
         );
     }
     let warn = |what: String| say(&format!("warning: {what}"));
-    if outcome.lost > 0 {
-        warn(format!("{} kernel events were lost; the trace marks the gaps", count(outcome.lost)));
+    match outcome.lost {
+        0 => {}
+        1 => warn("1 kernel event was lost; the trace marks the gap".into()),
+        _ => {
+            let lost = counted(outcome.lost, "kernel event");
+            warn(format!("{lost} were lost; the trace marks the gaps"));
+        }
     }
     if outcome.lost_marks > 0 {
-        let lost = count(outcome.lost_marks);
-        warn(format!("{lost} program marks were lost: they came too fast"));
+        let lost = counted(outcome.lost_marks, "program mark");
+        let were = if outcome.lost_marks == 1 { "was" } else { "were" };
+        warn(format!("{lost} {were} lost: they came too fast"));
     }
     for (missing, count) in &outcome.missing {
         warn(missing.sentence(*count).to_string());

@@ -80,7 +80,7 @@ fn a_recording_has_marked_jobs_and_kernel_events() {
     let ended = machine.hemiola(&["trace", "--", "./program"]).with_code(3);
     assert_eq!(ended.stdout, "");
     assert!(ended.stderr.contains("program.trace: "), "{}", ended.stderr);
-    assert!(ended.stderr.contains("15 marks of 1 tasks"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("15 marks of 1 task\n"), "{}", ended.stderr);
     let recording = recording(&machine, "program.trace");
     let control = track(&recording, "control");
     let job = [EventKind::Start, EventKind::MarkSigned, EventKind::Finish];
