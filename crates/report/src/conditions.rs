@@ -2,6 +2,8 @@
 
 use hemiola_trace::result::Conditions;
 
+use crate::text::counted;
+
 /// The conditions that any measurement on a machine has, as names and values.
 #[must_use]
 pub fn machine_conditions(c: &Conditions) -> Vec<(String, String)> {
@@ -28,7 +30,7 @@ pub fn machine_conditions(c: &Conditions) -> Vec<(String, String)> {
         ("Load before", format!("{:.2}", c.load_average_1m)),
         (
             "Stolen by the host",
-            c.steal_ticks_delta.map_or("unknown".into(), |n| format!("{n} ticks")),
+            c.steal_ticks_delta.map_or("unknown".into(), |n| counted(n, "tick")),
         ),
         ("Command", c.command_line.clone()),
     ];

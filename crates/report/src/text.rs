@@ -117,20 +117,27 @@ pub fn count(value: u64) -> String {
     text
 }
 
-/// A number of things, which a noun in the singular names: `"1 mark"`, `"15 617 marks"`.
+/// A count with its noun, which is in the plural unless there is exactly one: `"1 entity"`, `"2 000 switches"`.
 ///
 /// ```
 /// use hemiola_report::text::counted;
-/// assert_eq!([counted(1, "job"), counted(2, "job"), counted(3, "switch")], ["1 job", "2 jobs", "3 switches"]);
+/// assert_eq!(counted(1, "figure"), "1 figure");
+/// assert_eq!(counted(0, "kernel event"), "0 kernel events");
+/// assert_eq!(counted(3, "switch"), "3 switches");
+/// assert_eq!(counted(2, "entity"), "2 entities");
 /// ```
 #[must_use]
-pub fn counted(number: u64, noun: &str) -> String {
-    let ending = match (number, noun.ends_with(['s', 'x']) || noun.ends_with("ch")) {
-        (1, _) => "",
-        (_, true) => "es",
-        (_, false) => "s",
-    };
-    format!("{} {noun}{ending}", count(number))
+pub fn counted(value: u64, noun: &str) -> String {
+    let hisses = ["s", "x", "ch", "sh"].iter().any(|end| noun.ends_with(end));
+    let consonant_y =
+        noun.ends_with('y') && !["ay", "ey", "oy"].iter().any(|end| noun.ends_with(end));
+    let number = count(value);
+    match noun {
+        _ if value == 1 => format!("{number} {noun}"),
+        _ if consonant_y => format!("{number} {}ies", &noun[..noun.len() - 1]),
+        _ if hisses => format!("{number} {noun}es"),
+        _ => format!("{number} {noun}s"),
+    }
 }
 
 /// A text that a stranger chose, safe to print in one line: control characters, line separators, and invisible
