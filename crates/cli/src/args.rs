@@ -224,7 +224,7 @@ pub(crate) struct Compare {
     /// Print JSON instead of a table
     #[arg(long)]
     pub(crate) json: bool,
-    /// Exit with status 1 if a recording lacks something: damage, lost events, no end, limits of the recorder
+    /// Exit with status 1 if a recording or a result folder lacks something: damage, lost events, an end
     #[arg(long)]
     pub(crate) strict: bool,
 }

@@ -5,9 +5,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use hemiola_analyze::cycles::compare::compare as compare_summaries;
-use hemiola_analyze::cycles::report::json;
+use hemiola_analyze::cycles::report::json::{self, ReadError};
 use hemiola_analyze::cycles::summary::Summary;
-use hemiola_analyze::sched::compare::{Comparison, compare as compare_reports};
+use hemiola_analyze::sched::compare::compare as compare_reports;
 use hemiola_analyze::sched::{Options, Report, analyze};
 use hemiola_report::json::pretty;
 use hemiola_report::table::Table;
@@ -24,9 +24,13 @@ pub(crate) fn compare(args: &Compare) -> Result<ExitCode, Failure> {
     let names = names.each_ref().map(String::as_str);
     match [a.is_dir(), b.is_dir()] {
         [true, true] => {
-            let comparison = compare_summaries(names, &summary(a)?, &summary(b)?);
-            show(args.json, &comparison, || vec![comparison.table()]);
-            Ok(ExitCode::SUCCESS)
+            let [of_a, of_b] = [summary(a)?, summary(b)?];
+            let comparison = compare_summaries(names, &of_a, &of_b);
+            let problems = |path: &Path, of: &Summary| Problems::print(path, of.lacks());
+            let problems = problems(a, &of_a).and(problems(b, &of_b));
+            let whole = Whole { comparison: &comparison, problems: &problems };
+            show(args.json, &whole, || vec![comparison.table()]);
+            Ok(problems.exit_code(args.strict))
         }
         [false, false] => {
             let [(a, of_a), (b, of_b)] = [report(a)?, report(b)?];
@@ -48,11 +52,11 @@ pub(crate) fn compare(args: &Compare) -> Result<ExitCode, Failure> {
     }
 }
 
-/// The output of `--json` for recordings: the comparison and the problems of the files.
+/// The output of `--json`: the comparison and the problems of the recordings or folders.
 #[derive(serde::Serialize)]
-struct Whole<'a> {
+struct Whole<'a, C: serde::Serialize> {
     #[serde(flatten)]
-    comparison: &'a Comparison,
+    comparison: &'a C,
     problems: &'a Problems,
 }
 
@@ -70,7 +74,13 @@ fn summary(folder: &Path) -> Result<Summary, Failure> {
         let hint = format!("create it with `hemiola report {}`", folder.display());
         Failure::unreadable(&path, error, &hint)
     })?;
-    json::read(&text).map_err(|error| Failure::failed(format!("{}: {error}", path.display())))
+    json::read(&text).map_err(|error| {
+        let hint = match error {
+            ReadError::Newer { .. } => String::new(),
+            _ => format!("\nhint: `hemiola report {}` makes it again", folder.display()),
+        };
+        Failure::bad_input(format!("error: {}: {error}{hint}", path.display()))
+    })
 }
 
 fn report(file: &Path) -> Result<(Report, Problems), Failure> {

@@ -2,6 +2,7 @@
 //! gate of a model or an experiment is always strict, because its verdict rests on the recording.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -81,6 +82,14 @@ struct Problem {
 }
 
 impl Problems {
+    /// The problems of a result folder, which are printed here.
+    pub(crate) fn print(folder: &Path, texts: impl Iterator<Item = String>) -> Self {
+        let file = folder.display().to_string();
+        let all: Vec<Problem> = texts.map(|text| Problem { file: file.clone(), text }).collect();
+        print_first(&file, all.iter().map(|problem| &problem.text));
+        Self(all)
+    }
+
     /// The problems of both.
     pub(crate) fn and(mut self, other: Self) -> Self {
         self.0.extend(other.0);
@@ -104,7 +113,7 @@ impl Problems {
             count @ 1.. if strict => {
                 let problems = if count == 1 { "problem" } else { "problems" };
                 eprintln!(
-                    "error: the results above are of recordings with {count} {problems} (--strict)"
+                    "error: the results above rest on data with {count} {problems} (--strict)"
                 );
                 ExitCode::FAILURE
             }
@@ -137,14 +146,19 @@ pub(crate) fn open(path: &Path) -> Result<Opened, Failure> {
             path.display()
         )));
     }
-    for error in errors.iter().take(PRINTED_MAX) {
-        eprintln!("warning: {}: {error}", path.display());
-    }
-    if let Some(more @ 1..) = errors.len().checked_sub(PRINTED_MAX) {
-        let more = counted(more as u64, "more problem");
-        eprintln!("warning: {}: {more}", path.display());
-    }
+    print_first(&path.display().to_string(), errors.iter());
     Ok(Opened { recording, file: path.display().to_string(), unread: errors })
+}
+
+/// Prints the first problems of a file or folder, and how many there are besides.
+fn print_first(file: &str, problems: impl ExactSizeIterator<Item = impl Display>) {
+    let more = problems.len().saturating_sub(PRINTED_MAX);
+    for problem in problems.take(PRINTED_MAX) {
+        eprintln!("warning: {file}: {problem}");
+    }
+    if more > 0 {
+        eprintln!("warning: {file}: {}", counted(more as u64, "more problem"));
+    }
 }
 
 /// The traces that are in a result folder, by their names.

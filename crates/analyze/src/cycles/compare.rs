@@ -77,9 +77,23 @@ pub fn compare(names: [&str; 2], a: &Summary, b: &Summary) -> Comparison {
         .iter()
         .filter_map(|variant| Some((variant, &b.variants[find(b, &variant.name)?])));
     let (mut variants, changes): (Vec<_>, Vec<_>) =
-        pairs.filter_map(|(a, b)| compare_variants(a, b)).unzip();
+        pairs.clone().filter_map(|(a, b)| compare_variants(a, b)).unzip();
+    let without = |side: fn((&VariantSummary, &VariantSummary)) -> bool| -> Vec<&str> {
+        pairs.clone().filter(|pair| side(*pair)).map(|(a, _)| a.name.as_str()).collect()
+    };
+    let lacking = [without(|(a, _)| !has_cycles(a)), without(|(_, b)| !has_cycles(b))];
+    for (programs, name) in lacking.iter().zip(names).filter(|(programs, _)| !programs.is_empty()) {
+        remarks.push(format!("no cycle times in {name}: {}", programs.join(", ")));
+    }
+    if variants.is_empty() && remarks.is_empty() {
+        remarks.push("neither has a program with cycle times to compare".into());
+    }
     remarks.extend(judge(&mut variants, &changes));
     Comparison { names: names.map(Into::into), variants, remarks }
+}
+
+fn has_cycles(variant: &VariantSummary) -> bool {
+    variant.combined.cycle_ns.is_some()
 }
 
 /// Where a change was found.
@@ -211,6 +225,21 @@ mod tests {
             comparison.variants.iter().all(|variant| variant.verdict == ChangeVerdict::WithinNoise)
         );
         assert!(comparison.remarks.is_empty());
+    }
+
+    #[test]
+    fn a_program_without_cycles_is_named() {
+        let before = analysis(3, 40).summary;
+        let mut after = before.clone();
+        after.variants[1].combined.cycle_ns = None;
+        let comparison = compare(["before", "after"], &before, &after);
+        assert_eq!(comparison.variants.len(), 3);
+        assert_eq!(comparison.remarks, ["no cycle times in after: Shared memory"]);
+        let [mut a, mut b] = [before, after];
+        a.variants.clear();
+        b.variants.clear();
+        let nothing = compare(["a", "b"], &a, &b).remarks;
+        assert_eq!(nothing, ["neither has a program with cycle times to compare"]);
     }
 
     #[test]

@@ -68,6 +68,13 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// What the folder lacks of what its scenario asks for and its runs recorded, a sentence each, the gravest first.
+    pub fn lacks(&self) -> impl Iterator<Item = String> {
+        let incomplete =
+            self.incomplete.iter().map(|reason| format!("the run is incomplete: {reason}"));
+        incomplete.chain(self.problems.iter().cloned())
+    }
+
     /// Whether a program is a control loop, with one cycle over all its processes: neither a benchmark nor a mode of a
     /// federation.
     #[must_use]
