@@ -1,6 +1,7 @@
 //! `hemiola report`: rebuilds figures, tables and the page of a result folder from the folder alone.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -19,7 +20,7 @@ pub(crate) const SUMMARY: &str = "summary.json";
 pub(crate) const PAGE: &str = "report.html";
 
 pub(crate) fn report(args: &Report) -> Result<ExitCode, Failure> {
-    let analysis = make(&args.folder)?;
+    let analysis = analyzed(&args.folder)?;
     if args.json {
         print!("{}", json::write(&analysis.summary));
     } else if args.csv {
@@ -28,11 +29,21 @@ pub(crate) fn report(args: &Report) -> Result<ExitCode, Failure> {
         print!("{}", terminal::render(&analysis.summary, Detail::Full));
         println!("{}", args.folder.display());
     }
+    // The figures are printed wherever the folder is, also on a disk that is full or that others may write only.
+    if let Err(unwritten) = write(&args.folder, &analysis) {
+        eprintln!("warning: {SUMMARY} and {PAGE} are not renewed: {unwritten}");
+    }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Analyses the folder and writes `summary.json` and `report.html` into it.
 pub(crate) fn make(folder: &Path) -> Result<Analysis, Failure> {
+    let analysis = analyzed(folder)?;
+    write(folder, &analysis).map_err(Failure::failed)?;
+    Ok(analysis)
+}
+
+fn analyzed(folder: &Path) -> Result<Analysis, Failure> {
     let path = folder.join(FILE_NAME);
     let text = fs::read_to_string(&path).map_err(|error| {
         let hint = "`hemiola run` prints the result folder on its last line";
@@ -48,18 +59,34 @@ pub(crate) fn make(folder: &Path) -> Result<Analysis, Failure> {
             result.format
         )));
     }
-    let analysis = analyze(&result, |trace| fs::read(folder.join(trace)));
+    Ok(analyze(&result, |trace| fs::read(folder.join(trace))))
+}
+
+/// Writes `summary.json` and `report.html`, or returns what cannot be written and what to do.
+fn write(folder: &Path, analysis: &Analysis) -> Result<(), String> {
     let write = |name: &str, text: String| {
         let path = folder.join(name);
         hemiola_rt::file::replace(&path, [text.as_bytes()]).map_err(|error| {
-            Failure::failed(format!(
-                "{} cannot be written: {error}\nhint: free some space, then run `hemiola report {}`",
-                path.display(),
-                folder.display()
-            ))
+            let hint = hint(error.kind(), folder);
+            format!("{} cannot be written: {error}{hint}", path.display())
         })
     };
     write(SUMMARY, json::write(&analysis.summary))?;
-    write(PAGE, page::render(&analysis, &features::tests()))?;
-    Ok(analysis)
+    write(PAGE, page::render(analysis, &features::tests()))
+}
+
+/// What to do about a folder that cannot be written.
+fn hint(error: ErrorKind, folder: &Path) -> String {
+    let folder = folder.display();
+    match error {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            format!("\nhint: free some space, then run `hemiola report {folder}`")
+        }
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+            format!(
+                "\nhint: copy {folder} to a place where you may write, and run `hemiola report` there"
+            )
+        }
+        _ => String::new(),
+    }
 }

@@ -376,3 +376,25 @@ fn a_full_disk_in_the_third_of_four_runs_keeps_the_first_two() {
     assert!(report.stdout.contains("incomplete"), "{}", report.stdout);
     machine.nothing_is_left();
 }
+
+#[test]
+fn a_report_is_printed_where_it_cannot_be_written() {
+    let machine = Machine::take("full-report");
+    let folder = machine.folder().join("small");
+    let Some(disk) = SmallDisk::mount(&folder, "16m") else { return };
+    machine.write("scenario.toml", &scenario::of(&[MONOLITHIC]));
+    let run = ["run", "scenario.toml", "--duration", "300ms", "--output", "small/result"];
+    machine.hemiola(&run).with_code(0);
+    let summary = Results::open(folder.join("result")).text("summary.json");
+    disk.fill();
+    let report = machine.hemiola(&["report", "small/result"]).with_code(0);
+    assert!(report.stdout.contains("Table 2"), "{}", report.stdout);
+    assert!(report.stderr.starts_with("warning: summary.json and report.html are not renewed: "));
+    assert!(report.stderr.contains("hint: free some space"), "{}", report.stderr);
+    let json = machine.hemiola(&["report", "small/result", "--json"]).with_code(0);
+    assert!(json.stdout == summary, "{}", json.stdout);
+    disk.make_read_only();
+    let report = machine.hemiola(&["report", "small/result"]).with_code(0);
+    assert!(report.stdout.contains("Table 2"), "{}", report.stdout);
+    assert!(report.stderr.contains("hint: copy small/result to a place"), "{}", report.stderr);
+}

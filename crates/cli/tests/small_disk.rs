@@ -29,6 +29,12 @@ impl SmallDisk {
         while file.write_all(&[0; 4096]).is_ok() {}
     }
 
+    /// Lets nobody write to it any more.
+    pub(crate) fn make_read_only(&self) {
+        let mut mount = Command::new("mount");
+        assert!(mount.args(["-o", "remount,ro"]).arg(&self.0).status().unwrap().success());
+    }
+
     /// Makes the room that [`fill`](Self::fill) took free again.
     pub(crate) fn free(&self) {
         fs::remove_file(self.0.join("filler")).unwrap();
