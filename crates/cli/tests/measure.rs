@@ -295,11 +295,35 @@ fn a_command_that_cannot_be_measured_is_an_error_that_says_why() {
         "one for all, or one for each",
         2,
     );
-    wrong(&["true", "--baseline", "tru", "--runs", "2"], "did you mean `true`?", 2);
+    wrong(&["true", "-n", "a", "-n", "b"], "2 names for 1 command: give at most one", 2);
     wrong(&["true", "-L", "n", "1", "-L", "n", "2"], "the parameter `n` is given twice", 2);
     wrong(&["true", "--import-json", "nowhere"], "nowhere cannot be read", 2);
     let broken = machine.write("broken.json", "{}");
     wrong(&["--import-json", broken.to_str().unwrap()], "missing field `results`", 2);
+
+    // A measurement that would be of no use is not begun.
+    let ran = machine.folder().join("ran");
+    let touch = ["touch", ran.to_str().unwrap()].join(" ");
+    wrong(&[&touch, "-n", "true", "--baseline", "tru"], "did you mean `true`?", 2);
+    for (place, reason) in [("nowhere/x", "No such file"), (".", "is a directory")] {
+        let reason = format!("{place} cannot be written: {reason}");
+        let ended = machine.hemiola(&["measure", "command", &touch, "--export-json", place]);
+        let ended = ended.with_code(2);
+        assert!(ended.stderr.contains(&reason) && ended.stdout.is_empty(), "{ended:?}");
+    }
+    assert!(!ran.exists());
+    // If the file cannot be written at the end, the tables are not lost.
+    let lost = ["measure", "command", "true", "--runs", "2", "--export-json", "/dev/full"];
+    let lost = machine.hemiola(&lost).with_code(1);
+    assert!(
+        lost.stdout.contains("true") && lost.stderr.contains("/dev/full cannot be written"),
+        "{lost:?}"
+    );
+    // Nor is there a file of a measurement that failed.
+    let failed = ["measure", "command", "false", "--export-json", "none.json"];
+    machine.hemiola(&failed).with_code(1);
+    assert!(!machine.folder().join("none.json").exists());
+
     let failing = [
         "measure",
         "command",

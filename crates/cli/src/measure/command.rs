@@ -1,7 +1,7 @@
 //! `hemiola measure command`: commands measured in turns and compared.
 
-use std::fs;
-use std::io::ErrorKind;
+use std::fs::{self, OpenOptions};
+use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -13,6 +13,7 @@ use hemiola_measure::command::{
 };
 use hemiola_report::json::pretty;
 use hemiola_report::terminal;
+use hemiola_report::text::counted;
 use hemiola_rt::sys::usage::memory_max;
 
 use crate::args::Commands;
@@ -37,24 +38,51 @@ pub(super) fn command(args: &Commands) -> Result<ExitCode, Failure> {
             "there is nothing to measure\nhint: hemiola measure command -- gzip --keep --force FILE".into(),
         ));
     }
+    // Whatever could make the measurement worthless is looked at before it.
+    let others = imported.iter().flat_map(|read| &read.results).map(|result| &result.command);
+    let names: Vec<&String> = subjects.iter().map(|subject| &subject.name).chain(others).collect();
+    let baseline = baseline(args.baseline.as_deref(), &names)?;
+    let file = args.export_json.as_deref().filter(|path| *path != Path::new("-"));
+    file.map_or(Ok(()), writable)
+        .map_err(|error| bad_input(unwritable(file.expect("it is checked"), &error)))?;
+
     let mut results = measured(args, &subjects)?;
     let in_turns = results.results.len();
     results.results.extend(imported.into_iter().flat_map(|read| read.results));
-    let baseline = baseline(args.baseline.as_deref(), &results)?;
+    if args.export_json.is_some() && file.is_none() {
+        print!("{}", pretty(&results));
+        return Ok(ExitCode::SUCCESS);
+    }
     let tables = command::tables(&results, in_turns, baseline);
-    match args.export_json.as_deref() {
-        Some(path) if path == Path::new("-") => print!("{}", pretty(&results)),
-        path => {
-            if let Some(path) = path {
-                fs::write(path, pretty(&results)).map_err(|error| {
-                    Failure::failed(format!("{} cannot be written: {error}", path.display()))
-                })?;
-            }
-            let texts: Vec<String> = tables.iter().map(terminal::table).collect();
-            println!("{}", texts.join("\n\n"));
-        }
+    let texts: Vec<String> = tables.iter().map(terminal::table).collect();
+    println!("{}", texts.join("\n\n"));
+    if let Some(path) = file {
+        let written = fs::write(path, pretty(&results));
+        written.map_err(|error| Failure::failed(unwritable(path, &error)))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> String {
+    format!("{} cannot be written: {error}", path.display())
+}
+
+/// Checks that a file can be written, and leaves it as it is. A pipe or a device is not opened, because that has effects.
+fn writable(path: &Path) -> io::Result<()> {
+    match fs::metadata(path) {
+        Ok(metadata) if metadata.is_dir() => Err(ErrorKind::IsADirectory.into()),
+        Ok(metadata) if !metadata.is_file() => Ok(()),
+        Ok(_) => OpenOptions::new().append(true).open(path).map(drop),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            match OpenOptions::new().write(true).create_new(true).open(path) {
+                Ok(_) => fs::remove_file(path),
+                // A link to a file that is not there yet.
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+                Err(error) => Err(error),
+            }
+        }
+        Err(error) => Err(error),
+    }
 }
 
 fn hint(error: &BadCommand) -> &'static str {
@@ -74,14 +102,16 @@ fn templates(args: &Commands) -> Result<Vec<Template>, String> {
     let (count, names, prepare) = (commands.len(), &args.command_name, &args.prepare);
     if names.len() > count {
         return Err(format!(
-            "{} names for {count} commands: give at most one for each",
-            names.len()
+            "{} for {}: give at most one for each",
+            counted(names.len() as u64, "name"),
+            counted(count as u64, "command")
         ));
     }
     if prepare.len() > 1 && prepare.len() != count {
         return Err(format!(
-            "{} preparations for {count} commands: give one for all, or one for each",
-            prepare.len()
+            "{} for {}: give one for all, or one for each",
+            counted(prepare.len() as u64, "preparation"),
+            counted(count as u64, "command")
         ));
     }
     let template = |(index, command): (usize, Written)| Template {
@@ -147,9 +177,9 @@ fn measured(args: &Commands, subjects: &[Subject]) -> Result<Results, Failure> {
 }
 
 /// The number of the result that the others are compared with: the first unless another is named.
-fn baseline(name: Option<&str>, results: &Results) -> Result<usize, Failure> {
+fn baseline(name: Option<&str>, all: &[&String]) -> Result<usize, Failure> {
     let Some(name) = name else { return Ok(0) };
-    let names = || results.results.iter().map(|result| result.command.as_str());
+    let names = || all.iter().map(|name| name.as_str());
     names().position(|other| other == name).ok_or_else(|| {
         let near = nearest(name, names());
         let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
