@@ -9,7 +9,7 @@ use clap::{Parser, Subcommand};
 use hemiola_rtid::MEMORY_MIN;
 use hemiola_runner::subcommand;
 use hemiola_units::{Bytes, CpuSet, Rate, RtiAddress, Span};
-use hemiola_world::BIRTHS_UP_TO;
+use hemiola_world::{BIRTHS_UP_TO, ENTITIES_MAX};
 
 use crate::trace::control::Place;
 
@@ -604,7 +604,7 @@ pub(crate) struct UniverseWatch {
     #[arg(value_name = "MONITOR")]
     pub(crate) monitor: String,
     /// End after so many steps
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) steps: Option<u64>,
     /// Bytes of the queue, at most 16 MiB [default: 1048576]
     #[arg(long, value_name = "BYTES")]
@@ -672,9 +672,9 @@ pub(crate) struct UniverseRun {
     /// Have a WebAssembly module compute the update of an element; see `hemiola universe interface`
     #[arg(long, value_name = "ELEMENT=FILE")]
     pub(crate) module: Vec<String>,
-    /// The maximum number of entities; births beyond it do not happen
-    #[arg(long, value_name = "N", default_value_t = BIRTHS_UP_TO)]
-    pub(crate) entities_max: usize,
+    /// The maximum number of entities: a universe that starts with more is refused, and births beyond it do not happen
+    #[arg(long, value_name = "N", default_value_t = BIRTHS_UP_TO as u32, value_parser = clap::value_parser!(u32).range(1..=ENTITIES_MAX as i64))]
+    pub(crate) entities_max: u32,
     /// Threads that carry out each step together; the results do not depend on it
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=WORKERS_MAX))]
     pub(crate) workers: u16,

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use hemiola_report::text::counted;
 use hemiola_rt::file;
 use hemiola_world_lang::wire::{self, Lengths};
 use hemiola_world_lang::{Definition, Problem, Sources, check, format, render, show};
@@ -28,8 +29,10 @@ pub(crate) fn universe(action: &Universe) -> Result<ExitCode, Failure> {
             for universe in checked(files)?.universes {
                 let (elements, entities) = (universe.elements.len(), universe.entities.len());
                 println!(
-                    "universe {} is sound: {elements} elements, {entities} entities",
-                    universe.name
+                    "universe {} is sound: {}, {}",
+                    universe.name,
+                    counted(elements as u64, "element"),
+                    counted(entities as u64, "entity")
                 );
             }
         }
@@ -120,8 +123,10 @@ fn rewrite(file: &Path, text: &str) -> Result<(), Failure> {
 /// Table 6.3 of the thesis for each text.
 fn tokens(files: &UniverseTokens) -> Result<(), Failure> {
     let sources = read(&files.files)?;
+    let names = sources.files().iter().map(|source| source.name.chars().count());
+    let width = names.max().unwrap_or(0).max(24);
     println!(
-        "{:<24} {:>8} {:>17} {:>17} {:>17} {:>17}",
+        "{:<width$} {:>8} {:>17} {:>17} {:>17} {:>17}",
         "bytes of", "text", "compressed", "tokens", "tokens compr.", "sent"
     );
     for source in sources.files() {
@@ -131,13 +136,13 @@ fn tokens(files: &UniverseTokens) -> Result<(), Failure> {
         let cells = [packed, tokens, packed_tokens, sent].map(share);
         let [packed, tokens, packed_tokens, sent] = cells;
         println!(
-            "{:<24} {text:>8} {packed:>17} {tokens:>17} {packed_tokens:>17} {sent:>17}",
+            "{:<width$} {text:>8} {packed:>17} {tokens:>17} {packed_tokens:>17} {sent:>17}",
             source.name
         );
     }
     println!("");
     println!(
-        "{:<24} {:>26} {:>26} {:>26}",
+        "{:<width$} {:>26} {:>26} {:>26}",
         "µs, best of 20, for", "compress with dictionary", "expand", "tokens"
     );
     for source in sources.files() {
@@ -149,7 +154,7 @@ fn tokens(files: &UniverseTokens) -> Result<(), Failure> {
         ];
         let [compress, expand, tokens] =
             times.map(|time| format!("{:.1}", time.as_secs_f64() * 1e6));
-        println!("{:<24} {compress:>26} {expand:>26} {tokens:>26}", source.name);
+        println!("{:<width$} {compress:>26} {expand:>26} {tokens:>26}", source.name);
     }
     Ok(())
 }

@@ -167,7 +167,7 @@ fn requests_that_are_not_possible_are_refused_and_the_universe_goes_on() {
     write("property n : string;");
     living.refused(&["apply", "new.uml"], 1, "write a converter: converter n = …;");
     machine.write("new.uml", "universe u { element f { property n : integer; } }");
-    living.refused(&["apply", "new.uml"], 1, "2 entities of `e` exist");
+    living.refused(&["apply", "new.uml"], 1, "there are 2 entities of `e`");
     machine.write("new.uml", "universe w { }");
     living.refused(&["apply", "new.uml"], 1, "the texts do not define the universe `u`");
     living.refused(&["apply", "old.uml"], 1, "the universe has this definition already");

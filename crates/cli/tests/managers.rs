@@ -233,8 +233,8 @@ fn managers_that_are_not_possible_are_refused_with_the_reason() {
     refused("bird", &[], "no element is named `bird`; the form is");
     refused("fish:size", &[], "`fish` has no property `size`");
     refused("fish:age:moved()", &[], "`fish.moved` has 1 arguments, not 0");
-    refused("fish:age:moved(1<s>)", &[], "the monitor:");
-    refused("fish:age:old(OLD + NOTHING)", &[], "the monitor:");
+    refused("fish:age:moved(1<s>)", &[], "the value `1<s>`: ");
+    refused("fish:age:old(OLD + NOTHING)", &[], "the value `OLD + NOTHING`: ");
     refused("fish", &["--queue", "100000000"], "a queue has 1 to 16777216 bytes");
     let watch = ["watch", "fish:age:old(OLD - 40)", "--steps", "3", "--json"];
     living.ask(&watch).with_code(0);

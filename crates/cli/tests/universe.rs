@@ -289,16 +289,19 @@ fn entities_of_a_scenario_are_born_and_die_as_those_of_a_run_without_one() {
       }";
     machine.write("u.uml", text);
     let rules = ["e:ripe(5):x+=0..1", "e:old(12)"];
-    machine.write(
-        "scenario.toml",
-        &format!(
-            "title = \"Births\"\nrate = \"50Hz\"\nduration = \"1s\"\nwarmup = \"0s\"\nallow_less = true\n
-             [[variant]]\nname = \"births\"\n[variant.processes.world]\ntask = \"universe\"\n
-             definition = [\"u.uml\"]\nbirth = [\"{}\"]\ndeath = [\"{}\"]\nentities_max = 100\n
-             overrun = \"catch-up\"\n",
-            rules[0], rules[1]
-        ),
+    let scenario = format!(
+        "title = \"Births\"\nrate = \"50Hz\"\nduration = \"1s\"\nwarmup = \"0s\"\nallow_less = true\n
+         [[variant]]\nname = \"births\"\n[variant.processes.world]\ntask = \"universe\"\n
+         definition = [\"u.uml\"]\nbirth = [\"{}\"]\ndeath = [\"{}\"]\nentities_max = 100\n
+         overrun = \"catch-up\"\n",
+        rules[0], rules[1]
     );
+    let crowded = scenario.replace("entities_max", "populate = [\"e:100\"]\nentities_max");
+    machine.write("scenario.toml", &crowded);
+    let refused = machine.hemiola(&["run", "scenario.toml", "--output", "result"]).with_code(2);
+    let text = "its text and its populations have 101 entities, but it may have 100";
+    assert!(refused.stderr.contains(text), "{}", refused.stderr);
+    machine.write("scenario.toml", &scenario);
     let ended = machine.hemiola(&["run", "scenario.toml", "--output", "result"]).with_code(0);
     machine.nothing_is_left();
     let results = Results::open(machine.folder().join(ended.folder()));
@@ -509,7 +512,7 @@ fn a_redefinition_that_is_wrong_is_refused_before_the_first_step_and_by_the_stat
     );
     refused_by_state(
         "universe u { element f { property n : integer; } }",
-        "after step 2: 2 entities of `e` exist",
+        "after step 2: there are 2 entities of `e`",
     );
     fs::remove_dir_all(&folder).unwrap();
 }
@@ -527,7 +530,27 @@ fn wrong_populations_and_monitors_are_named() {
     refused(&["--populate", "body:none"], "\"none\" is not a number of entities");
     refused(&["--populate", "body:5:weight=1"], "`body` has no property `weight`");
     refused(&["--populate", "body:5:mass"], "\"mass\" is not PROPERTY=VALUE");
-    refused(&["--populate", "body:5:mass=1<m>..2<m>"], "--> populations and monitors:");
+    refused(
+        &["--populate", "body:2", "--populate", "body:5:mass=1<kg>..2<m>"],
+        "error: --populate 'body:5:mass=1<kg>..2<m>': the value `2<m>`: ",
+    );
+    let brace = "body:5:mass=1 }";
+    refused(&["--populate", brace], &format!("--populate '{brace}': `1 }}` is not one value"));
+    let long = format!("body:5:mass={}x", "1+".repeat(50_000));
+    let (_, _, err) = universe(&worlds(), &["run", "orbit.uml", "--populate", &long]);
+    assert!(err.len() < 5_000, "{} bytes", err.len());
+    let most = ["--steps", "2", "--populate", "body:20", "--entities-max"];
+    let few = "--entities-max is 10\nhint: populate fewer, or allow more with --entities-max ";
+    refused(&[&most[..], &["10"]].concat(), few);
+    for limit in ["0", "268435457", "999999999999"] {
+        refused(&[&most[..], &[limit]].concat(), "is not in 1..=268435456");
+    }
+    refused(&["--populate", "body:2000000"], "--entities-max is 1000000");
+    let (code, out, _) = universe(&worlds(), &["run", "orbit.uml", "--steps", "1", "--dt=1e308"]);
+    assert_eq!(code, Some(0));
+    assert!(out.contains("1 step of 1e308 s") && !out.contains("00000000"), "{out}");
+    let (code, _, err) = universe(&worlds(), &["watch", "body", "--steps", "0"]);
+    assert_eq!((code, err.contains("'--steps <N>'")), (Some(2), true), "{err}");
     refused(&["--populate", "body:5:mass+=1<kg>"], "only births have `+=`");
     refused(&["--birth", "body"], "--birth 'body': \"\" is not CONSTRAINT(ARGUMENTS)");
     refused(&["--death", "body:near()"], "--death 'body:near()': `body` has no constraint `near`");

@@ -45,6 +45,9 @@ const SHOWN_MAX: usize = 100;
 /// The most characters shown of a source line: a line may be as long as a file.
 const LINE_LEN_MAX: usize = 160;
 
+/// The most bytes shown of a message, a label or a hint: it may quote a formula that is as long as a file.
+const TEXT_LEN_MAX: usize = 2_000;
+
 /// The items as text, each as `show` describes it: the message, its places with the source line and carets,
 /// and its hint. The text has no colour and depends on nothing else.
 ///
@@ -138,9 +141,17 @@ fn last_chars(text: &str, most: usize) -> &str {
     text.char_indices().rev().nth(most.saturating_sub(1)).map_or(text, |(at, _)| &text[at..])
 }
 
-/// The text on one line, without the characters that control a terminal.
+/// The text on one line, without the characters that control a terminal. Of a long one, the beginning and the end.
 fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    let shown = |text: &str| -> String {
+        text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    };
+    if text.len() <= TEXT_LEN_MAX {
+        return shown(text);
+    }
+    let head = text.floor_char_boundary(TEXT_LEN_MAX * 3 / 4);
+    let tail = text.ceil_char_boundary(text.len() - TEXT_LEN_MAX / 4);
+    format!("{} … {}", shown(&text[..head]), shown(&text[tail..]))
 }
 
 #[cfg(test)]
@@ -194,6 +205,16 @@ mod tests {
           |       ^^^ an array here
           = hint: rename one
         ");
+    }
+
+    #[test]
+    fn of_a_long_message_the_beginning_and_the_end_are_shown() {
+        let long = format!("`{}` is no unit", "ä".repeat(200_000));
+        let problem = Problem::new(0..1, long.clone()).label(long.clone()).hint(long);
+        let shown = render(&[problem], "x", "f");
+        assert!(shown.len() < 4 * TEXT_LEN_MAX, "{}", shown.len());
+        assert_eq!(shown.matches("ä … ä").count(), 3, "{shown}");
+        assert_eq!(shown.matches("ä` is no unit\n").count(), 3, "{shown}");
     }
 
     #[test]

@@ -238,7 +238,8 @@ sections! {
             "Modules of users that compute elements: ELEMENT=FILE:budget=TIME:strikes=N:then=freeze, see the guide to \
              worlds.";
         may entities_max: u32 = 1_000_000, Shape::Whole(1, ENTITIES_MAX), of ["universe"],
-            "The maximum number of entities; births beyond it do not happen.";
+            "The maximum number of entities: a universe that starts with more is refused, and births beyond it do not \
+             happen.";
         may step: Span, Shape::Length, of ["universe"], else "the period", "Simulated length of a step.";
         may workers: u32 = 1, Shape::Whole(1, WORKERS_MAX), of ["universe"],
             "Threads that carry out each step together, with the profile of the process; the results do not depend on \
@@ -279,7 +280,7 @@ sections! {
         may wasm: &'s str, Shape::Text,
             "A WebAssembly module, as binary or as text, which the decision process calls in a sandbox. A build \
              without the sandbox leaves the variant out.";
-        may fault: &'s str, Shape::Text, "Fault to inject, of those listed below.";
+        may fault: &'s str, Shape::Text, "Fault to inject: one of the kinds of a campaign, such as crash or stuck.";
         may fault_after: Span = Span::ZERO, Shape::LengthOrZero, "Time of the fault from the start of the run.";
         may profile: &'s str, Shape::Text, else "an ordinary process",
             "A name in [profiles]. Its priority must be below that of io and decision on the same processor.";

@@ -38,7 +38,8 @@ pub enum RedefineError {
     Missing(Vec<Missing>),
     /// Entities would end with their element.
     #[error(
-        "{count} entities of `{element}` exist, which the other definition does not have; destruct them first"
+        "{} of `{element}`, which the other definition does not have: keep or rename (`was`) the element, or let its \
+         entities die first (--death)", exist(*.count)
     )]
     Entities {
         /// The element.
@@ -155,6 +156,13 @@ impl Revision {
     #[must_use]
     pub const fn plan(&self) -> &Plan {
         &self.plan
+    }
+}
+
+fn exist(count: usize) -> String {
+    match count {
+        1 => "there is 1 entity".to_owned(),
+        many => format!("there are {many} entities"),
     }
 }
 

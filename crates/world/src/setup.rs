@@ -55,6 +55,17 @@ pub enum SetupError {
     /// The texts, with the values of populations and monitors, are too long.
     #[error(transparent)]
     TooLong(#[from] TooLong),
+    /// The text and the populations have more entities than the universe may have.
+    #[error(
+        "its text and its populations have {count} entities, but it may have {at_most}; populate fewer, or allow \
+         more with entities_max"
+    )]
+    TooMany {
+        /// How many they have.
+        count: u64,
+        /// How many there may be.
+        at_most: usize,
+    },
     /// The world refuses an entity or a monitor.
     #[error(transparent)]
     Refused(#[from] Refused),
@@ -93,7 +104,7 @@ impl SetupPart {
     }
 
     fn wrong(self, text: &str, reason: String) -> SetupError {
-        SetupError::Text { part: self, text: text.to_owned(), reason }
+        SetupError::Text { part: self, text: abridged(text), reason }
     }
 }
 
@@ -175,12 +186,26 @@ impl Setup {
         Ok(Self { world, populations })
     }
 
+    /// Checks that the universe starts with at most `entities_max` entities.
+    ///
+    /// # Errors
+    /// If there would be more.
+    pub fn fits(&self, entities_max: usize) -> Result<(), SetupError> {
+        let populated = self.populations.iter().map(|population| population.count as u64);
+        let count = self.world.entities_to_come as u64 + populated.sum::<u64>();
+        if count > entities_max as u64 {
+            return Err(SetupError::TooMany { count, at_most: entities_max });
+        }
+        Ok(())
+    }
+
     /// The world with its populations. Random values are drawn with the generator of this seed. Births happen up to
     /// `entities_max` entities.
     ///
     /// # Errors
     /// If there would be too many entities.
     pub fn start(self, seed: u64, entities_max: usize) -> Result<World, SetupError> {
+        self.fits(entities_max)?;
         let Self { world, populations } = self;
         let mut world = world.with_births(seed, entities_max);
         let mut random = Random::from_seed(seed);
@@ -204,62 +229,122 @@ fn checked(sources: &Sources) -> Result<Definition, SetupError> {
         .map_err(|problems| SetupError::Problems { problems, sources: sources.clone() })
 }
 
-/// Expressions that the checker of the language evaluates, each with the type that it must have.
+/// Expressions that the checker of the language evaluates.
 #[derive(Default)]
-struct Expressions(Vec<(String, String)>);
+struct Expressions {
+    all: Vec<Expression>,
+    /// The short texts that they stand in.
+    texts: Vec<(SetupPart, String)>,
+}
+
+struct Expression {
+    /// The type that it must have.
+    ty: String,
+    text: String,
+    /// The short text that it stands in.
+    of: usize,
+}
 
 impl Expressions {
+    /// The expressions added from now on stand in this text.
+    fn begin(&mut self, part: SetupPart, text: &str) {
+        self.texts.push((part, text.to_owned()));
+    }
+
     /// Adds one and returns its number.
     fn add(&mut self, universe: &Universe, ty: &Type, text: &str) -> usize {
-        self.0.push((universe.type_text(ty), text.trim().to_owned()));
-        self.0.len() - 1
+        let (ty, text) = (universe.type_text(ty), text.trim().to_owned());
+        self.all.push(Expression { ty, text, of: self.texts.len().saturating_sub(1) });
+        self.all.len() - 1
+    }
+
+    /// A part of a universe with these lines and each expression as a constant, and where the constants end in it.
+    fn written(&self, universe: &Universe, lines: &str) -> (String, Vec<usize>) {
+        let mut text = format!("universe {} {{\n{lines}", universe.name);
+        let mut ends = Vec::with_capacity(self.all.len());
+        for (at, Expression { ty, text: value, .. }) in self.all.iter().enumerate() {
+            text += &format!("constant {} : {ty} = {value};\n", name(at));
+            ends.push(text.len());
+        }
+        (text + "}\n", ends)
+    }
+
+    /// The error of the short text whose expression is wrong, in place of one about the text that [`Self::written`] made.
+    fn attributed(&self, error: SetupError, ends: &[usize]) -> SetupError {
+        let SetupError::Problems { problems, sources } = &error else { return error };
+        let Some(problem) = problems.first() else { return error };
+        let (file, bytes) = sources.locate(problem.span());
+        if file.name != WRITTEN || self.all.is_empty() {
+            return error;
+        }
+        let at = ends.partition_point(|end| *end <= bytes.start).min(self.all.len() - 1);
+        let Expression { text: value, of, .. } = &self.all[at];
+        let (part, text) = &self.texts[*of];
+        let message = problem.message.replace(&format!("`{}`", name(at)), "it");
+        let value = abridged(value);
+        let reason = match problem.hint.as_str() {
+            // The text around it ends each value so.
+            _ if message.contains("`;`") => format!("`{value}` is not one value"),
+            "" => format!("the value `{value}`: {message}"),
+            hint => format!("the value `{value}`: {message}; {hint}"),
+        };
+        part.wrong(text, reason)
     }
 
     /// Their values. The checker sees them as constants of the universe, so they may name its constants and need units.
     fn values(&self, sources: &Sources, universe: &Universe) -> Result<Vec<Value>, SetupError> {
-        if self.0.is_empty() {
+        if self.all.is_empty() {
             return Ok(Vec::new());
         }
-        let constants = self.0.iter().enumerate();
-        let lines: String = constants
-            .map(|(at, (ty, text))| format!("constant {} : {ty} = {text};\n", name(at)))
-            .collect();
+        let (text, ends) = self.written(universe, "");
         let mut all = sources.clone();
-        let text = format!("universe {} {{\n{lines}}}\n", universe.name);
-        all.add("populations and monitors", text)?;
-        self.found(&checked(&all)?)
+        all.add(WRITTEN, text)?;
+        self.found(&checked(&all).map_err(|error| self.attributed(error, &ends))?)
     }
 
     /// Their values in a universe that runs, whose texts are not at hand: they may name its constants, but not those
     /// of its elements.
     fn values_in(&self, universe: &Universe) -> Result<Vec<Value>, SetupError> {
-        if self.0.is_empty() {
+        if self.all.is_empty() {
             return Ok(Vec::new());
         }
         let is_word = |c: char| c.is_alphanumeric() || c == '_';
-        let mut words = self.0.iter().flat_map(|(_, text)| text.split(|c| !is_word(c)));
+        let mut words = self.all.iter().flat_map(|one| one.text.split(|c| !is_word(c)));
         let words: BTreeSet<&str> = words.by_ref().collect();
         let named = universe.constants.iter().filter(|one| words.contains(&*one.name));
         let named = named.map(|one| (&one.name, &one.ty, literal(universe, &one.ty, &one.value)));
-        let lines = named.map(|(name, ty, value)| {
-            format!("constant {name} : {} = {value};\n", universe.type_text(ty))
-        });
-        let own = self.0.iter().enumerate();
-        let own = own.map(|(at, (ty, text))| format!("constant {} : {ty} = {text};\n", name(at)));
-        let lines: String = lines.chain(own).collect();
-        let text = format!("universe {} {{\n{lines}}}\n", universe.name);
-        self.found(&checked(&Sources::of("the monitor", text)?)?)
+        let lines: String = named
+            .map(|(name, ty, value)| {
+                format!("constant {name} : {} = {value};\n", universe.type_text(ty))
+            })
+            .collect();
+        let (text, ends) = self.written(universe, &lines);
+        let definition = checked(&Sources::of(WRITTEN, text)?);
+        self.found(&definition.map_err(|error| self.attributed(error, &ends))?)
     }
 
     /// Their values among the constants of the one universe of a definition.
     fn found(&self, definition: &Definition) -> Result<Vec<Value>, SetupError> {
         // A text with a brace too many can begin another universe.
         let [universe] = &definition.universes[..] else {
-            return Err(SetupError::Universes(definition.universes.len()));
+            let is_meant = |one: &&Expression| one.text.contains('}');
+            let of = self.all.iter().find(is_meant).map_or(0, |one| one.of);
+            let (part, text) = &self.texts[of];
+            return Err(part.wrong(text, "its braces are no part of a value".to_owned()));
         };
         let value = |at: usize| universe.constants.iter().find(|one| one.name == name(at));
-        Ok((0..self.0.len()).filter_map(|at| Some(value(at)?.value.clone())).collect())
+        Ok((0..self.all.len()).filter_map(|at| Some(value(at)?.value.clone())).collect())
     }
+}
+
+/// The name of the text that has the expressions as constants.
+const WRITTEN: &str = "populations and monitors";
+
+/// The beginning of a long text.
+fn abridged(text: &str) -> String {
+    const SHOWN_MAX: usize = 200;
+    let end = text.floor_char_boundary(SHOWN_MAX);
+    if end < text.len() { format!("{}…", &text[..end]) } else { text.to_owned() }
 }
 
 /// The name of the constant of an expression.
@@ -285,6 +370,7 @@ fn literal(universe: &Universe, ty: &Type, value: &Value) -> String {
 /// The interest of a monitor in a universe that runs, from its text.
 pub(crate) fn interest_of(universe: &Universe, text: &str) -> Result<Interest, SetupError> {
     let mut expressions = Expressions::default();
+    expressions.begin(SetupPart::Monitor, text);
     let written = monitor(universe, text, &mut expressions);
     let written = written.map_err(|reason| SetupPart::Monitor.wrong(text, reason))?;
     Ok(written.interest(&expressions.values_in(universe)?))
@@ -360,6 +446,7 @@ fn population(
     expressions: &mut Expressions,
 ) -> Result<Written, SetupError> {
     let wrong = |reason: String| SetupPart::Population.wrong(text, reason);
+    expressions.begin(SetupPart::Population, text);
     let mut parts = items(text, ':').into_iter();
     let element = element(universe, parts.next().unwrap_or_default()).map_err(wrong)?;
     let count = parts.next().unwrap_or_default().trim();
@@ -431,6 +518,7 @@ fn interests(
     ];
     for (part, text) in parts.iter().flat_map(|(part, texts)| texts.iter().map(|one| (*part, one)))
     {
+        expressions.begin(part, text);
         let interest = match part {
             SetupPart::Monitor => monitor(universe, text, &mut expressions),
             _ => rule(universe, part, text, &mut expressions),
@@ -541,7 +629,7 @@ fn call(
             names.join(", ")
         ));
     }
-    let first = expressions.0.len();
+    let first = expressions.all.len();
     for (parameter, argument) in parameters.iter().zip(&arguments) {
         expressions.add(universe, &parameter.ty, argument);
     }

@@ -583,7 +583,7 @@ fn admissions_have_limits_and_say_which() {
     assert!(refused(ask(&mut desk, "thing", Some(17 << 20))).contains("16777216"));
     assert!(refused(ask(&mut desk, &"x".repeat(5000), None)).contains("at most 4096"));
     assert!(refused(ask(&mut desk, "nobody", None)).contains("no element is named `nobody`"));
-    assert!(refused(ask(&mut desk, "thing:p:odd(1.5)", None)).contains("the monitor:"));
+    assert!(refused(ask(&mut desk, "thing:p:odd(1.5)", None)).contains("the value `1.5`: "));
     // Four queues of 16 MiB use up the memory of all.
     let ids: Vec<MonitorId> = (0..4)
         .map(|_| match ask(&mut desk, "thing", Some(16 << 20)) {

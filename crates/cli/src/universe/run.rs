@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use hemiola_report::json::pretty;
 use hemiola_report::table::Table;
+use hemiola_report::text::counted;
 use hemiola_report::{terminal, text};
 use hemiola_rt::sys::team::Team;
 use hemiola_runner::compiler::Compiler;
@@ -34,7 +35,8 @@ const ENTITIES_SHOWN: usize = 12;
 
 pub(crate) fn run(args: &UniverseRun) -> Result<ExitCode, Failure> {
     if !(args.dt.is_finite() && args.dt > 0.0) {
-        let message = format!("error: --dt is {}; it must be above 0 s and finite", args.dt);
+        let message =
+            format!("error: --dt is {}; it must be above 0 s and finite", seconds(args.dt));
         return Err(Failure::bad_input(message));
     }
     let (mut world, run) = match &args.resume {
@@ -75,7 +77,7 @@ fn started(args: &UniverseRun) -> Result<(World, RunSoFar), Failure> {
     let UniverseRun { populate, monitor, birth, death, .. } = args;
     let texts = SetupTexts { populate, monitor, birth, death };
     let setup = Setup::read(&sources, &texts);
-    let world = setup.and_then(|setup| setup.start(args.seed, args.entities_max));
+    let world = setup.and_then(|setup| setup.start(args.seed, args.entities_max as usize));
     let run = RunSoFar {
         definitions: vec![Arc::new(sources)],
         names: texts.names(),
@@ -112,6 +114,12 @@ fn workers(count: usize) -> Result<Workers, Failure> {
     Ok(Workers::new(count, Box::new(move |count, work| team.run(count, work))))
 }
 
+/// A number of seconds, however large or small it is.
+fn seconds(number: f64) -> String {
+    let is_readable = number == 0.0 || (1e-6..1e9).contains(&number.abs());
+    if is_readable { number.to_string() } else { format!("{number:e}") }
+}
+
 fn unsound(error: SetupError) -> Failure {
     match error {
         SetupError::Problems { problems, sources } => refused(&problems, &sources),
@@ -127,6 +135,11 @@ fn unsound(error: SetupError) -> Failure {
                 "error: {option} '{text}': {reason}\nhint: the form is {form}"
             ))
         }
+        SetupError::TooMany { count, at_most } => Failure::bad_input(format!(
+            "error: the text and --populate have {}, but --entities-max is {at_most}\nhint: populate fewer, or allow \
+             more with --entities-max {count}",
+            counted(count, "entity")
+        )),
         SetupError::Universes(_) => Failure::bad_input(format!("error: {error}")),
         _ => Failure::failed(error),
     }
@@ -264,9 +277,10 @@ impl Report {
         let Self { universe, steps, dt_s, entities, .. } = self;
         let rate = self.steps_per_s;
         let mut parts = vec![format!(
-            "universe {universe}: {} entities, {} steps of {dt_s} s in {} ({rate:.0} steps/s)",
-            text::count(*entities as u64),
-            text::count(*steps),
+            "universe {universe}: {}, {} of {} s in {} ({rate:.0} steps/s)",
+            counted(*entities as u64, "entity"),
+            counted(*steps, "step"),
+            seconds(*dt_s),
             text::duration(self.elapsed_s * 1e9),
         )];
         if self.births + self.unborn + self.deaths > 0 {
@@ -292,21 +306,23 @@ impl Report {
             parts.push(self.interpreted.join("\n"));
         }
         if let Some(first) = &self.first_fault {
-            let faults = text::count(self.faults);
+            let faults = counted(self.faults, "update");
+            let as_it_was = if self.faults == 1 { "its row" } else { "their rows" };
             parts.push(format!(
-                "{faults} updates had a fault and left their row as it was; the first in {first}"
+                "{faults} had a fault and left {as_it_was} unchanged; the first in {first}"
             ));
         }
         parts.join("\n\n") + "\n"
     }
 
     fn births_text(&self) -> String {
-        let [births, unborn, deaths] = [self.births, self.unborn, self.deaths].map(text::count);
         let no_room = match self.unborn {
             0 => String::new(),
-            _ => format!("; no room for {unborn} more births, see --entities-max"),
+            unborn => {
+                format!("; no room for {}, see --entities-max", counted(unborn, "more birth"))
+            }
         };
-        format!("{births} births, {deaths} deaths{no_room}")
+        format!("{}, {}{no_room}", counted(self.births, "birth"), counted(self.deaths, "death"))
     }
 
     fn phase_table(&self) -> Table {

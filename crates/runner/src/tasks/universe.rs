@@ -112,6 +112,7 @@ fn compiled(
 /// The reason why they do not, in one sentence.
 pub fn check_universe(folder: &Path, settings: &UniverseSettings) -> Result<(), String> {
     let setup = setup(&sources(folder, settings)?, settings)?;
+    setup.fits(settings.entities_max as usize).map_err(|error| error.to_string())?;
     modules(&setup, folder, settings)?;
     settings.checkpoint.as_ref().map_or(Ok(()), |file| checkpoints::check(&folder.join(file)))
 }
