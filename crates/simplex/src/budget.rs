@@ -11,6 +11,8 @@ pub struct Usage {
     pub used: Span,
     /// Whether it was ready to run, and not asleep, when the time for answers was over.
     pub runnable: bool,
+    /// Whether its process was ending then, or had ended. That uses processor time too, for example for a core dump.
+    pub ending: bool,
 }
 
 /// How the scheduler should treat a unit: the order of the variants is the order of work.
@@ -149,7 +151,7 @@ mod tests {
     fn charged<const N: usize>(units: [(i64, bool, bool); N]) -> [Charge; N] {
         let claims = std::array::from_fn(|slot| {
             let (used, runnable, answered) = *units.get(slot)?;
-            let usage = Usage { used: Span::from_micros(used), runnable };
+            let usage = Usage { used: Span::from_micros(used), runnable, ending: false };
             let budget = Span::from_micros(500);
             let answered = if answered { Answered::InTime } else { Answered::No };
             Some(Claim { budget, usage, answered, held_back: None })
@@ -199,7 +201,7 @@ mod tests {
 
     /// Charges a unit with a budget of 500 µs that is held back and has used 400 µs since its last answer.
     fn held_back(used: i64, runnable: bool, answered: Answered) -> Charge {
-        let usage = Usage { used: Span::from_micros(used), runnable };
+        let usage = Usage { used: Span::from_micros(used), runnable, ending: false };
         let budget = Span::from_micros(500);
         let held_back = Some(HeldBack { spent: Span::from_micros(400), waited: 0 });
         let mut claims = [None; SLOTS];
@@ -220,7 +222,7 @@ mod tests {
     #[test]
     fn a_unit_that_is_held_back_has_no_right_to_the_processor() {
         let claim = |answered, used, held_back| {
-            let usage = Usage { used: Span::from_micros(used), runnable: true };
+            let usage = Usage { used: Span::from_micros(used), runnable: true, ending: false };
             Some(Claim { budget: Span::from_micros(500), usage, answered, held_back })
         };
         let mut claims = [None; SLOTS];
@@ -234,7 +236,7 @@ mod tests {
     #[test]
     fn nobody_is_above_a_budget_while_the_decision_module_itself_was_late() {
         let claim = |used, runnable, answered| {
-            let usage = Usage { used: Span::from_micros(used), runnable };
+            let usage = Usage { used: Span::from_micros(used), runnable, ending: false };
             Some(Claim { budget: Span::from_micros(500), usage, answered, held_back: None })
         };
         let mut claims = [None; SLOTS];

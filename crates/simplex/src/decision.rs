@@ -371,8 +371,9 @@ impl Decision {
         let answered = verdicts.map(|verdict| verdict.answered());
         let charges =
             usage.map_or([Charge::Clear; SLOTS], |usage| self.charge(&usage, &answered, late));
-        for (verdict, charge) in verdicts.iter_mut().zip(charges) {
-            *verdict = verdict.charged(charge);
+        let ending = |slot: usize| usage.is_some_and(|usage| usage[slot].ending);
+        for (slot, (verdict, charge)) in verdicts.iter_mut().zip(charges).enumerate() {
+            *verdict = verdict.charged(charge, ending(slot));
         }
         for (slot, verdict) in verdicts.iter().enumerate() {
             let usage = usage.map(|usage| usage[slot]);
@@ -380,7 +381,8 @@ impl Decision {
         }
         for (slot, charge) in charges.into_iter().enumerate() {
             let used = usage.map_or(Span::ZERO, |usage| usage[slot].used);
-            self.settle(slot as u8, charge, (used, answered[slot]), &mut events);
+            let cause = if ending(slot) { Fault::Exited } else { Fault::OverBudget };
+            self.settle(slot as u8, charge, (used, answered[slot]), cause, &mut events);
         }
         if let Some(fault) = self.fail_safe {
             self.hold(Reason::Fault(fault));
@@ -566,9 +568,12 @@ impl Decision {
             Verdict::Unsafe { .. } | Verdict::Bad(_) => {
                 let fault = verdict.fault().expect("both kinds of bad verdict name their fault");
                 unit.clean = 0;
-                unit.faults += 1;
+                // A process ends once, however many answers it then owes.
+                if (fault, unit.last_fault) != (Fault::Exited, Some(Fault::Exited)) {
+                    unit.faults += 1;
+                    events.push(Event::Fault { slot: Some(slot), fault });
+                }
                 unit.last_fault = Some(fault);
-                events.push(Event::Fault { slot: Some(slot), fault });
                 if fault.ends_unit() {
                     self.leave(slot, Happening::Failed, Reason::Fault(fault), events);
                 } else if matches!(verdict, Verdict::Unsafe { .. }) {
@@ -662,12 +667,14 @@ impl Decision {
     }
 
     /// Draws the consequences of a charge, and of what the unit used and answered. A unit above its budget loses its
-    /// precedence, which outside control is a strike; in control it has had one already.
+    /// precedence, which outside control is a strike; in control it has had one already. This includes a unit that
+    /// ends, which may write a long core dump; `cause` tells the two apart.
     fn settle(
         &mut self,
         slot: u8,
         charge: Charge,
         (used, answered): (Span, Answered),
+        cause: Fault,
         events: &mut Events,
     ) {
         let in_control = !self.holding && self.active == Some(slot);
@@ -692,8 +699,7 @@ impl Decision {
         }
         unit.strike();
         if limit > 0 && unit.strikes >= limit {
-            let fault = Fault::OverBudget;
-            self.leave(slot, Happening::Failed, Reason::Fault(fault), events);
+            self.leave(slot, Happening::Failed, Reason::Fault(cause), events);
         }
     }
 
@@ -819,9 +825,13 @@ impl Verdict {
         self.answered() != Answered::InTime
     }
 
-    /// The verdict once it is known who had the processor. Other faults of an answer keep their names.
-    fn charged(self, charge: Charge) -> Self {
+    /// The verdict once it is known who had the processor, and whether the unit's process is `ending`. That explains a
+    /// missing answer whatever the processor time was. Other faults of an answer keep their names.
+    fn charged(self, charge: Charge, ending: bool) -> Self {
         match charge {
+            _ if ending && matches!(self, Self::Bad(_)) && self.is_missing() => {
+                Self::Bad(Fault::Exited)
+            }
             Charge::Starved { .. } => Self::Bad(Fault::Starved),
             Charge::Over if self.is_missing() || matches!(self, Self::Good { .. }) => {
                 Self::Bad(Fault::OverBudget)

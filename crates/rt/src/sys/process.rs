@@ -200,24 +200,52 @@ pub fn is_stopped(number: u32) -> bool {
     matches!(state, Some('T' | 't'))
 }
 
-/// Whether the first thread of process `number` runs or waits for a processor, in contrast to sleeping. `false` if
-/// there is no such process. Allocates nothing.
+/// What the first thread of a process does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Activity {
+    /// It runs or waits for a processor, in contrast to sleeping.
+    pub runnable: bool,
+    /// The process ends, or has ended: by itself or by a signal, perhaps still writing a core dump. Not if only this
+    /// thread ended and others go on.
+    pub ending: bool,
+}
+
+/// What the first thread of process `number` does; nothing of all that if there is no such process. Allocates nothing.
 ///
-/// Source: proc_pid_stat(5), state `R`.
+/// Source: proc_pid_stat(5), the states `R`, `Z` and `X`, the number of threads, and the flags, with `PF_EXITING` and
+/// `PF_SIGNALED` of the kernel's `include/linux/sched.h`.
 #[must_use]
-pub fn is_runnable(number: u32) -> bool {
-    // The state comes within the first 60 bytes: number, name of at most 15 bytes in parentheses, state.
-    let (mut path, mut stat) = ([0; 32], [0; 64]);
+pub fn activity(number: u32) -> Activity {
+    // Up to the number of threads there are 17 numbers besides, after a name of at most 15 bytes in parentheses.
+    let (mut path, mut stat) = ([0; 32], [0; 384]);
     let mut rest = &mut path[..];
     let fits = write!(rest, "/proc/{number}/stat").is_ok();
     let unused = rest.len();
     let path = Path::new(OsStr::from_bytes(&path[..path.len() - unused]));
     let read =
         fits.then(|| rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()));
-    let Some(Ok(file)) = read else { return false };
+    let Some(Ok(file)) = read else { return Activity::default() };
     let length = rustix::io::read(&file, &mut stat).unwrap_or(0);
-    let end_of_name = stat[..length].iter().rposition(|byte| *byte == b')');
-    end_of_name.is_some_and(|at| stat[..length].get(at + 2) == Some(&b'R'))
+    activity_of(&stat[..length])
+}
+
+fn activity_of(stat: &[u8]) -> Activity {
+    const EXITING: u32 = 0x4;
+    const SIGNALED: u32 = 0x400;
+    // The name may contain anything.
+    let Some(end_of_name) = stat.iter().rposition(|byte| *byte == b')') else {
+        return Activity::default();
+    };
+    let mut fields = stat[end_of_name + 1..].split(|byte| *byte == b' ').skip(1);
+    let state = fields.next().and_then(|state| state.first()).copied();
+    let mut number = |fields_before: usize| -> Option<u32> {
+        std::str::from_utf8(fields.nth(fields_before)?).ok()?.parse().ok()
+    };
+    // Parent, group, session, terminal and its group come first; page faults, times and priorities between the two.
+    let (flags, threads) = (number(5).unwrap_or(0), number(10).unwrap_or(0));
+    let thread_ends = matches!(state, Some(b'Z' | b'X')) || flags & EXITING != 0;
+    let ending = flags & SIGNALED != 0 || (thread_ends && threads <= 1);
+    Activity { runnable: state == Some(b'R'), ending }
 }
 
 /// Gives up every capability by which this process, or a program executed in its place, could take a processor from
@@ -408,17 +436,47 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_computes_is_runnable_and_one_that_sleeps_is_not() {
-        let state_is = |mut child: Child, expected: bool| {
-            while is_runnable(child.id()) != expected {
+    fn it_is_known_whether_a_process_computes_sleeps_or_ends() {
+        let becomes = |child: &Child, runnable: bool, ending: bool| {
+            while activity(child.id()) != (Activity { runnable, ending }) {
                 std::thread::yield_now();
             }
-            child.kill().unwrap();
-            child.wait().unwrap();
         };
-        state_is(sleeper(), false);
-        state_is(Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap(), true);
-        assert!(!is_runnable(u32::MAX));
+        let ended = |mut child: Child| {
+            child.kill().unwrap();
+            // Its exit status is not fetched yet.
+            becomes(&child, false, true);
+            child.wait().unwrap();
+            assert_eq!(activity(child.id()), Activity::default());
+        };
+        let sleeper = sleeper();
+        becomes(&sleeper, false, false);
+        ended(sleeper);
+        let busy = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+        becomes(&busy, true, false);
+        ended(busy);
+        assert_eq!(activity(u32::MAX), Activity::default());
+    }
+
+    #[test]
+    fn a_process_that_writes_a_core_dump_ends() {
+        let rest = "93 0 0 0 5 2 0 0 -71 0";
+        let of = |head: &str, flags: u32, threads: u32| {
+            activity_of(
+                format!("7 ({head} 1 7 7 34816 -1 {flags} {rest} {threads} 0 81").as_bytes(),
+            )
+        };
+        let (runs, ends) =
+            (Activity { runnable: true, ending: false }, Activity { runnable: true, ending: true });
+        assert_eq!(of("a) Z 1) R", 4_194_304, 1), runs);
+        // PF_SIGNALED | PF_DUMPCORE | PF_FORKNOEXEC.
+        assert_eq!(of("a b) R", 1_600, 3), ends);
+        let (exiting, asleep) = (4_194_308, Activity { runnable: false, ..ends });
+        assert_eq!(of("a) D", exiting, 1), asleep);
+        // Its other threads go on.
+        assert_eq!(of("a) Z", exiting, 2), Activity::default());
+        assert_eq!(activity_of(b"7 (a) R 1"), runs);
+        assert_eq!(activity_of(b"7 (a"), Activity::default());
     }
 
     #[test]

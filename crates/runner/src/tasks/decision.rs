@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use hemiola_bus::{Channel, Handle, Readiness, Receiver, Sender, open_receiver, open_sender};
 use hemiola_rt::sys;
+use hemiola_rt::sys::process::Activity;
 use hemiola_scenario::{Release, Unit};
 use hemiola_simplex::{Answer, Decided, Decision, SLOTS, Usage, policy_for};
 use hemiola_simplex::{Command, DecodeError, Event, Events, Request, Sensors};
@@ -434,8 +435,12 @@ impl Slot {
     /// answer.
     fn usage(&self) -> Usage {
         let Some(pid) = self.pid else { return Usage::default() };
-        let Ok(cpu) = sys::cpu_clock::process(pid) else { return Usage::default() };
-        Usage { used: cpu - self.cpu, runnable: sys::process::is_runnable(pid) }
+        // Without a clock there is no such process any more.
+        let Ok(cpu) = sys::cpu_clock::process(pid) else {
+            return Usage { ending: true, ..Usage::default() };
+        };
+        let Activity { runnable, ending } = sys::process::activity(pid);
+        Usage { used: cpu - self.cpu, runnable, ending }
     }
 
     /// Takes what the unit wrote since the last time. The core judges whether a command is stale.

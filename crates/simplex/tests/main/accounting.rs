@@ -1,8 +1,8 @@
 //! How the decision module counts silence, blame, late samples and previous units.
 
 use hemiola_simplex::{
-    Answer, CLIP_VOLTS, Command, CommandSource, Decided, Decision, Event, Fault, Model, Request,
-    Role, SLOTS, Sensors, Settings, UnitId, UnitState, Usage,
+    Answer, CLIP_VOLTS, Command, CommandSource, Decided, Decision, Event, Fault, Model, Reason,
+    Request, Role, SLOTS, Sensors, Settings, UnitId, UnitState, Usage,
 };
 use hemiola_units::{Instant, Span};
 
@@ -87,7 +87,7 @@ fn a_starting_unit_that_waits_for_the_processor_is_not_silent() {
     let after = |cycles: u32, used: Span, runnable: bool| {
         let mut unit = Loop::new(&[(0, Role::Active)]);
         for _ in 0..cycles {
-            unit.decision.meter([Usage { used, runnable }; SLOTS]);
+            unit.decision.meter([Usage { used, runnable, ending: false }; SLOTS]);
             unit.answer(&[]);
         }
         unit.state(0)
@@ -100,6 +100,48 @@ fn a_starting_unit_that_waits_for_the_processor_is_not_silent() {
     let slow = Span::from_micros(300);
     assert_eq!(after(limit * 4 - 1, slow, true), starting);
     assert_eq!(after(limit * 4, slow, true), failed);
+}
+
+#[test]
+fn a_unit_whose_process_ends_is_not_over_budget() {
+    // The budget is 1 ms. Whatever dying costs, the end is the cause, and it is told once.
+    for (used, runnable) in [(0, false), (300, true), (5_000, true), (5_000, false)] {
+        let used = Span::from_micros(used);
+        let mut pair = Loop::new(&[(0, Role::Active), (1, Role::Shadow)]);
+        pair.answer(&[(0, 0.01), (1, 0.01)]);
+        let usage = |slot| match slot {
+            0 => Usage { used, runnable, ending: true },
+            _ => Usage::default(),
+        };
+        pair.decision.meter(std::array::from_fn(usage));
+        let decided = pair.answer(&[(1, 0.01)]);
+        assert_eq!(decided.source, CommandSource::Safety);
+        let expected = Event::Fault { slot: Some(0), fault: Fault::Exited };
+        let is_fault = |event: &&Event| matches!(event, Event::Fault { .. });
+        assert_eq!(decided.events.iter().filter(is_fault).collect::<Vec<_>>(), [&expected]);
+        let reason = Reason::Fault(Fault::Exited);
+        let (from, to) = (CommandSource::Unit(0), CommandSource::Safety);
+        assert!(decided.events.contains(&Event::Switch { from, to, reason }));
+        pair.decision.meter(std::array::from_fn(usage));
+        assert!(!fault(&pair.answer(&[(1, 0.01)]), Some(0), Fault::Exited));
+        // The runner has noticed it too.
+        let unit = UnitId { slot: 0, generation: 1 };
+        pair.decision.request(Request::Exited { unit }).unwrap();
+        assert!(!fault(&pair.answer(&[(1, 0.01)]), Some(0), Fault::Exited));
+        assert_eq!((pair.state(0), pair.state(1)), (UnitState::Failed, UnitState::Shadow));
+    }
+}
+
+#[test]
+fn an_answer_of_a_unit_that_then_ends_still_counts() {
+    let mut pair = Loop::new(&[(0, Role::Active), (1, Role::Shadow)]);
+    pair.answer(&[(0, 0.01), (1, 0.01)]);
+    let ending = Usage { used: Span::from_micros(300), runnable: false, ending: true };
+    let usage = |slot| if slot == 0 { ending } else { Usage::default() };
+    pair.decision.meter(std::array::from_fn(usage));
+    let decided = pair.answer(&[(0, 0.01)]);
+    assert_eq!(decided.source, CommandSource::Unit(0));
+    assert!(!fault(&decided, Some(0), Fault::Exited));
 }
 
 #[test]

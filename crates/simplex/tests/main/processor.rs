@@ -137,7 +137,7 @@ impl<P: Program> Processor<P> {
             let Some(task) = self.tasks.get_mut(slot) else { return Default::default() };
             let used = Span::from_micros(std::mem::take(&mut task.used));
             let runnable = task.work.is_some_and(|(_, left)| left > 0);
-            (Usage { used, runnable }, task.published.take())
+            (Usage { used, runnable, ending: false }, task.published.take())
         })
     }
 
