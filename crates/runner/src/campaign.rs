@@ -16,7 +16,7 @@ use hemiola_simplex::fault::FaultKind;
 use hemiola_simplex::simulate::Outcome;
 use hemiola_simplex::{Fault, Gain, REASONS};
 use hemiola_trace::event::source;
-use hemiola_trace::result::{FaultFigures, FaultRecord, Role, RunRecord};
+use hemiola_trace::result::{FaultFigures, FaultRecord, KernelRun, Role, RunRecord};
 use hemiola_trace::{Entry, EventKind, perfetto};
 use hemiola_units::Span;
 
@@ -93,7 +93,7 @@ fn simulate(
     };
     let without = count(false)?;
     let with = count(true)?;
-    Ok(FaultRecord { kind: kind.name().to_owned(), process: false, with, without })
+    Ok(FaultRecord { kind: kind.name().to_owned(), process: false, with, without, kernel: None })
 }
 
 fn inject(
@@ -103,6 +103,7 @@ fn inject(
     progress: &mut dyn Progress,
 ) -> Result<FaultRecord, RunError> {
     let variant = |name: &Option<String>| name.as_ref().and_then(|name| context.plan.variant(name));
+    let mut kernel: Option<KernelRun> = None;
     let mut count =
         |variant: Option<&Variant>, part: f64| -> Result<Option<FaultFigures>, RunError> {
             let Some(variant) = variant else { return Ok(None) };
@@ -122,12 +123,13 @@ fn inject(
                     return Err(error);
                 }
                 tally.add(context, variant, &record, after)?;
+                kernel = kernel.into_iter().chain(record.kernel).reduce(KernelRun::and);
             }
             Ok(Some(tally.figures()))
         };
     let without = count(variant(&faults.without), 0.0)?;
     let with = count(variant(&faults.with), 0.5)?;
-    Ok(FaultRecord { kind: kind.name().to_owned(), process: true, with, without })
+    Ok(FaultRecord { kind: kind.name().to_owned(), process: true, with, without, kernel })
 }
 
 /// The progress of one run among several of a kind.

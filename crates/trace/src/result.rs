@@ -80,6 +80,18 @@ pub struct KernelRun {
     pub gaps: u64,
 }
 
+impl KernelRun {
+    /// The record of both runs.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self {
+            events: self.events + other.events,
+            lost: self.lost + other.lost,
+            gaps: self.gaps + other.gaps,
+        }
+    }
+}
+
 /// Conditions that figures depend on besides the program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Conditions {
@@ -341,6 +353,9 @@ pub struct FaultRecord {
     pub with: Option<FaultFigures>,
     /// Without it.
     pub without: Option<FaultFigures>,
+    /// The kernel's record in the traces of all these runs; `None` when there is none.
+    #[serde(default)]
+    pub kernel: Option<KernelRun>,
 }
 
 /// The outcome of many runs with the same fault kind.

@@ -8,7 +8,7 @@ use hemiola_stats::{Spread, histogram, median, paired_difference};
 use hemiola_trace::Recording;
 use hemiola_trace::perfetto::Names;
 use hemiola_trace::result::{
-    FederationRecord, Floor, MixedRecord, Role, RunFolder, RunRecord, VariantRecord,
+    FederationRecord, Floor, KernelRun, MixedRecord, Role, RunFolder, RunRecord, VariantRecord,
 };
 use hemiola_units::{Profile, Span};
 
@@ -206,17 +206,19 @@ fn bare_timers<E: Display>(
 }
 
 fn kernel(folder: &RunFolder) -> KernelFigures {
-    let runs =
-        || folder.variants.iter().flat_map(|variant| &variant.runs).filter_map(|run| run.kernel);
+    let of_runs =
+        folder.variants.iter().flat_map(|variant| &variant.runs).filter_map(|run| run.kernel);
+    let of_faults = folder.faults.iter().filter_map(|fault| fault.kernel);
+    let all = of_runs.chain(of_faults).fold(KernelRun::default(), KernelRun::and);
     let readings = &folder.kernel.price_readings_ns;
     let without: Vec<f64> =
         readings.as_chunks::<4>().0.iter().flat_map(|round| [round[0], round[3]]).collect();
     KernelFigures {
         interface: folder.kernel.interface.clone(),
         refused: folder.kernel.refused.clone(),
-        events: runs().map(|run| run.events).sum(),
-        lost_events: runs().map(|run| run.lost).sum(),
-        gaps: runs().map(|run| run.gaps).sum(),
+        events: all.events,
+        lost_events: all.lost,
+        gaps: all.gaps,
         hand_over_ns: median(&without),
         price_ns: paired_difference(readings),
     }
@@ -366,7 +368,9 @@ fn compare_to_first(variants: &mut [VariantSummary]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cycles::report::terminal;
     use crate::cycles::synthetic::{ladder, ladder_analysis};
+    use hemiola_report::table::Detail;
 
     #[test]
     fn floors_and_ratios_follow_from_the_hand_overs() {
@@ -408,6 +412,38 @@ mod tests {
         );
         assert_eq!(summary.variants[0].combined.observations, 38);
         assert_eq!(summary.variants[0].runs[0].figures.cycle_ns, None);
+    }
+
+    #[test]
+    fn the_events_of_a_campaign_are_those_of_its_faults() {
+        let (mut folder, _) = ladder(1, 40);
+        folder.variants.clear();
+        folder.kernel.interface = Some("bpf".into());
+        folder.faults[1].kernel = Some(KernelRun { events: 1_200, lost: 3, gaps: 1 });
+        let summary = analyze(&folder, |_| Err::<Vec<u8>, _>("no trace")).summary;
+        let kernel = &summary.kernel;
+        assert_eq!((kernel.events, kernel.lost_events, kernel.gaps), (1_200, 3, 1));
+        let shown = terminal::render(&summary, Detail::Full);
+        assert!(shown.contains("recorded by bpf: 1\u{a0}200 events, 3 lost, 1 gap"), "{shown}");
+    }
+
+    #[test]
+    fn too_few_readings_of_what_recording_costs_are_said() {
+        let (mut folder, _) = ladder(1, 40);
+        folder.kernel.interface = Some("bpf".into());
+        folder.kernel.price_readings_ns = vec![900.0, 1_000.0, 1_010.0, 905.0];
+        let shown = |folder: &RunFolder| {
+            let summary = analyze(folder, |_| Err::<Vec<u8>, _>("no trace")).summary;
+            terminal::render(&summary, Detail::Full)
+        };
+        let few = shown(&folder);
+        assert!(few.contains("was read too few times for an interval"), "{few}");
+        folder.kernel.price_readings_ns = folder.kernel.price_readings_ns.repeat(6);
+        let enough = shown(&folder);
+        assert!(
+            !enough.contains("too few times") && enough.contains("in turns A B B A"),
+            "{enough}"
+        );
     }
 
     #[test]

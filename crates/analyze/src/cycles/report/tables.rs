@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use hemiola_report::conditions::machine_conditions;
 use hemiola_report::table::{Alignment, Detail, Table};
-use hemiola_report::text::{NONE, count, duration, micros, percent, ratio};
+use hemiola_report::text::{NONE, count, counted, duration, micros, percent, ratio};
 use hemiola_stats::{OutlierClasses, Spread};
 use hemiola_trace::result::FaultFigures;
 use hemiola_units::Refusal;
@@ -476,12 +476,19 @@ fn kernel_side(kernel: &KernelFigures) -> Option<String> {
             duration(price.high),
             duration(without)
         ),
+        (None, Some(_)) => {
+            "; what it adds to a hand-over was read too few times for an interval".to_owned()
+        }
         _ => String::new(),
     };
-    let some = |number: u64, word: &str| match number {
+    let lost = match kernel.lost_events {
         0 => String::new(),
-        number => format!(", {} {word}", count(number)),
+        lost => format!(", {} lost", count(lost)),
     };
-    let (lost, gaps) = (some(kernel.lost_events, "lost"), some(kernel.gaps, "gaps"));
-    Some(format!("recorded by {interface}: {} events{lost}{gaps}{price}", count(kernel.events)))
+    let gaps = match kernel.gaps {
+        0 => String::new(),
+        gaps => format!(", {}", counted(gaps, "gap")),
+    };
+    let events = counted(kernel.events, "event");
+    Some(format!("recorded by {interface}: {events}{lost}{gaps}{price}"))
 }
