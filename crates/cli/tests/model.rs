@@ -175,6 +175,18 @@ fn a_model_is_compared_with_the_jobs_and_threads_of_a_recording() {
     assert!(ended.stderr.contains("did you mean \"threads.audio.execution\"?"), "{}", ended.stderr);
     let ended = machine.hemiola(&["model", "check", ".", "--model", "."]).with_code(2);
     assert!(ended.stderr.contains("give a recording"), "{}", ended.stderr);
+    let ended = machine.hemiola(&["model", "check", "run.pftrace"]).with_code(2);
+    assert!(ended.stderr.contains("hint: to compare a recording with a model"), "{}", ended.stderr);
+
+    // A model that names nothing of the recording passes no gate.
+    let own = "title = \"t\"\n[chains.c]\ncalls = [{ name = \"s\", cost = \"3 ms\" }]\n";
+    machine.write("model.toml", own);
+    let unnamed = "nothing was compared: the model names no figure of run.pftrace";
+    let ended = machine.hemiola(&check[..5]).with_code(0);
+    let words: Vec<&str> = ended.stdout.split_whitespace().collect();
+    assert!(words.join(" ").contains(unnamed), "{}", ended.stdout);
+    let ended = machine.hemiola(&check).with_code(1);
+    assert!(ended.stderr.contains(&format!("gate: {unnamed}")), "{}", ended.stderr);
 }
 
 #[test]

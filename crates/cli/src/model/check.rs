@@ -1,6 +1,7 @@
 //! `hemiola model check`: compares the predicted cost of a run on this machine with the measured cost, or a model with
 //! a recording.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -10,6 +11,7 @@ use hemiola_measure::identity;
 use hemiola_model::file::Measurements;
 use hemiola_model::machine::FILE_NAME;
 use hemiola_model::predict::{self, tables};
+use hemiola_model::summary::Summary;
 use hemiola_report::json::pretty;
 use hemiola_report::terminal;
 use hemiola_scenario::Plan;
@@ -47,6 +49,7 @@ fn recording(args: &Check, model: &Path) -> Result<ExitCode, Failure> {
     let problems = opened.problems(&report);
     let of = args.path.display().to_string();
     let mut found = Measurements::of_recording(of, sched::figures(recording, &report));
+    let recorded: BTreeSet<String> = found.names().map(str::to_owned).collect();
     if let Some(machine) = &args.machine {
         found = found.and(super::measurements(machine)?);
     }
@@ -54,11 +57,34 @@ fn recording(args: &Check, model: &Path) -> Result<ExitCode, Failure> {
     // Nobody knows what the missing part would have shown.
     summary.failures.extend(problems.sentences());
     summary.problems.extend(problems.sentences());
+    if !names_any(&summary, &recorded) {
+        let text = format!(
+            "nothing was compared: the model names no figure of {}, such as jobs.TASK.response",
+            args.path.display()
+        );
+        summary.problems.push(text.clone());
+        summary.failures.push(text);
+    }
     Ok(super::print(&summary, args.json, args.gate))
+}
+
+/// Whether a model names a figure of a recording.
+fn names_any(summary: &Summary, recorded: &BTreeSet<String>) -> bool {
+    let held = summary.chains.iter().flat_map(|chain| &chain.budget.held);
+    let measured = held.filter_map(|held| held.taken_from.as_ref());
+    let inputs = summary.inputs.iter().filter_map(|input| input.taken_from.as_ref());
+    measured.chain(inputs).any(|name| recorded.contains(name))
 }
 
 /// Compares a run with its prediction.
 fn run(args: &Check) -> Result<ExitCode, Failure> {
+    if args.path.is_file() {
+        return Err(Failure::bad_input(format!(
+            "error: {} is a file, not the result folder of a run\nhint: to compare a recording with a model, name the \
+             model with --model",
+            args.path.display()
+        )));
+    }
     let summary = crate::report::make(&args.path)?.summary;
     let plan = args.path.join(PLAN);
     let cannot = |error: &dyn std::fmt::Display| {
