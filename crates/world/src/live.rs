@@ -394,12 +394,12 @@ impl Desk {
         }
     }
 
-    /// What a redefinition was predicted to take.
+    /// What writing the columns of a redefinition was predicted to take: the part of the delay that grows with rows.
     fn predicted(&self, cost: Cost) -> String {
         let Some(rates) = &self.rates else { return String::new() };
         let Cost { rows, bytes, .. } = cost;
         let time = micros(rates.time(cost));
-        format!("; predicted: {time} for {bytes} bytes in columns of {rows} rows")
+        format!("; of that, predicted for writing columns: {time} for {bytes} bytes of {rows} rows")
     }
 
     /// The answer to the oldest request without one, from the outcome of its order, which the next step waited for that

@@ -358,15 +358,16 @@ impl Report {
             "ended monitors",
             "check µs",
             "bytes",
-            "predicted µs",
+            "writing them, predicted µs",
             "delay µs",
             "steps of the plan",
         ];
         let rows = self.redefinitions.iter().map(row).collect();
         Table::new("Redefinitions", heads, rows).with_prose(&[1, 3, 8]).with_note(
             "ended monitors: the definition does not have their properties or constraint; check: reading the texts, \
-             before the first step; bytes: written in columns; delay: what the next step waits for, as it was predicted \
-             from the plan and the numbers of rows, and as it was.",
+             before the first step; bytes: written in columns; predicted: the time for them, from the plan and the \
+             numbers of rows; delay: what the next step waited for. It includes the exchange of the definition, whose \
+             time depends on the texts and monitors and is not predicted.",
         )
     }
 
