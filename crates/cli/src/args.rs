@@ -286,7 +286,18 @@ pub(crate) enum Measuring {
     /// Measure the network to another host, or answer one that measures
     Link(Link),
     /// Compare two machines: result folders of `measure`, or their machine.toml files
-    Compare(Compare),
+    Compare(CompareMachines),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct CompareMachines {
+    /// The baseline
+    pub(crate) a: PathBuf,
+    /// The machine to compare with the baseline
+    pub(crate) b: PathBuf,
+    /// Print JSON instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, clap::Args)]
@@ -754,7 +765,8 @@ pub(crate) struct RtiServe {
     /// Accept TCP connections at this address. Repeatable [default: 127.0.0.1:15164]
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) listen: Vec<String>,
-    /// The name under which local federates connect, as shm:NAME [default: the port of the first address]
+    /// The name under which local federates connect, as shm:NAME [default: the port of the first address, or pid-N
+    /// for port 0]
     #[arg(long, value_name = "NAME", value_parser = local_name)]
     pub(crate) local: Option<String>,
     /// Serve Prometheus metrics over HTTP at this address
@@ -962,7 +974,7 @@ pub(crate) struct RtiStatus {
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct Trace {
     /// Record this process with its threads and children until it ends or Ctrl-C
-    #[arg(short, long, value_name = "PID")]
+    #[arg(short, long, value_name = "PID", value_parser = pid)]
     pub(crate) pid: Option<u32>,
     /// Record the whole system until Ctrl-C
     #[arg(long)]
@@ -1006,6 +1018,12 @@ pub(crate) struct Trace {
     pub(crate) program: Vec<OsString>,
     #[command(subcommand)]
     pub(crate) action: Option<Tracing>,
+}
+
+/// Parses the number of a process.
+fn pid(text: &str) -> Result<u32, String> {
+    let expected = "expected the number of a process, such as the output of `pidof PROGRAM`";
+    text.parse().ok().filter(|pid| *pid > 0).ok_or_else(|| expected.to_owned())
 }
 
 /// The parser of the place of a control socket.
@@ -1125,6 +1143,16 @@ mod tests {
     #[test]
     fn the_command_line_is_well_formed() {
         Args::command().debug_assert();
+    }
+
+    #[test]
+    fn a_process_is_named_by_its_number() {
+        for number in ["abc", "0", "-1", "4294967296"] {
+            let words = ["hemiola", "trace", &format!("--pid={number}")];
+            let error = Args::try_parse_from(words).unwrap_err().to_string();
+            assert!(error.contains("expected the number of a process"), "{error}");
+        }
+        assert!(Args::try_parse_from(["hemiola", "trace", "-p", "1"]).is_ok());
     }
 
     #[test]

@@ -22,13 +22,14 @@ use hemiola_probe::{FigureOfMerit, Load, Peers, Setting};
 use hemiola_record::{Folder, FolderError, conditions};
 use hemiola_report::json::pretty;
 use hemiola_report::terminal;
+use hemiola_report::text::counted;
 use hemiola_rt::clock::{Calibration, MonotonicClock};
 use hemiola_rt::sys::cpu;
 use hemiola_runner::subcommand;
 use hemiola_trace::result::Conditions;
 use hemiola_units::{Policy, Priority};
 
-use crate::args::{self, Compare, Measure, Measuring, Set};
+use crate::args::{self, CompareMachines, Measure, Measuring, Set};
 use crate::diagnostics::{Failure, gate};
 use crate::progress::Progress;
 use crate::report::{PAGE, SUMMARY};
@@ -96,7 +97,8 @@ fn read(
 ) -> Result<Vec<Series>, Failure> {
     let budget = if is_quick { Budget::QUICK } else { Budget::FULL };
     let mut progress = Progress::new();
-    progress.print(&format!("{} figures, at most about {}", figures.len(), budget.time));
+    let figures_counted = counted(figures.len() as u64, "figure");
+    progress.print(&format!("{figures_counted}, at most about {}", budget.time));
     let series = hemiola_measure::measure(
         figures,
         source,
@@ -188,7 +190,7 @@ fn experiment(
     Ok(report)
 }
 
-fn compare(args: &Compare) -> Result<ExitCode, Failure> {
+fn compare(args: &CompareMachines) -> Result<ExitCode, Failure> {
     let (a, b) = (read_machine(&args.a)?, read_machine(&args.b)?);
     let names = [args.a.display().to_string(), args.b.display().to_string()];
     let comparison = hemiola_measure::compare([&names[0], &names[1]], &a, &b);
@@ -240,17 +242,24 @@ fn setting(cpu: Option<u16>, calibration: Calibration) -> Result<Setting, Failur
 /// Creates the requested folder, or one named by date and time, before anything is measured.
 fn folder(output: Option<&Path>, name: &str) -> Result<Folder, Failure> {
     if let Some(path) = output {
-        return Folder::create(path).map_err(|error| match error {
-            FolderError::InUse(_) => Failure::bad_input(format!("error: {error}")),
-            error => Failure::failed(error),
-        });
+        return Folder::create(path).map_err(|error| unusable(&error));
     }
     loop {
         match Folder::create(&default_folder(name)) {
             // Another measurement took this name in the same second.
             Err(FolderError::InUse(_)) => {}
-            outcome => return outcome.map_err(Failure::failed),
+            outcome => return outcome.map_err(|error| unusable(&error)),
         }
+    }
+}
+
+/// The failure of a command that cannot have its result folder: it has done nothing yet.
+pub(crate) fn unusable(error: &FolderError) -> Failure {
+    match error {
+        FolderError::InUse(_) | FolderError::Refused { .. } => {
+            Failure::bad_input(format!("error: {error}"))
+        }
+        error => Failure::failed(error),
     }
 }
 
@@ -265,7 +274,8 @@ pub(crate) fn read_machine(given: &Path) -> Result<Machine, Failure> {
         .map_err(|error| Failure::unreadable(&path, error, MAKE_MACHINE_FILE))?;
     Machine::read(&text).map_err(|error| match error {
         MachineError::Text { at: Some(at), message } => {
-            Failure::bad_input(render(&[Problem::new(at, message)], &text, &shown))
+            let hint = format!("give a machine.toml; {MAKE_MACHINE_FILE}");
+            Failure::bad_input(render(&[Problem::new(at, message).hint(hint)], &text, &shown))
         }
         error => Failure::bad_input(format!("error: {shown}: {error}")),
     })

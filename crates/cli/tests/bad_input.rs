@@ -245,7 +245,7 @@ fn a_result_folder_that_cannot_be_made_is_refused_before_anything_starts() {
     machine.write("file", "mine");
     for folder in ["file/below", "/proc/result"] {
         let ended = machine.hemiola(&["run", "scenario.toml", "--output", folder]);
-        let text = error_text(&machine, ended, 1);
+        let text = error_text(&machine, ended, 2);
         assert!(
             text.starts_with(&format!("error: the result folder {folder} cannot be ")),
             "{text}"
@@ -255,7 +255,7 @@ fn a_result_folder_that_cannot_be_made_is_refused_before_anything_starts() {
     fs::create_dir(machine.folder().join("used")).unwrap();
     machine.write("used/file", "mine");
     let text =
-        error_text(&machine, machine.hemiola(&["run", "scenario.toml", "--output", "used"]), 1);
+        error_text(&machine, machine.hemiola(&["run", "scenario.toml", "--output", "used"]), 2);
     insta::assert_snapshot!(
         text,
         @"error: the result folder used is not empty; name a new one with --output, or remove it"

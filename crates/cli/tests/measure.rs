@@ -357,8 +357,13 @@ fn invalid_requests_are_refused_with_a_hint() {
     fs::create_dir(machine.folder().join("full")).unwrap();
     machine.write("full/x", "x");
     wrong(&["--quick", "--output", "full"], "the result folder full is not empty", 2);
-    wrong(&["--quick", "--output", "full/x/y"], "cannot be written", 1);
+    wrong(&["--quick", "--output", "full/x/y"], "cannot be written", 2);
     wrong(&["experiment", "nowhere"], "nowhere cannot be read", 2);
+    let other = machine.write("other.toml", "title = \"a scenario\"\n");
+    let other = other.to_str().unwrap();
+    wrong(&["compare", other, other], "hint: give a machine.toml", 2);
+    wrong(&["link", "127.0.0.1:99999"], "the port 99999 is not a number from 1 to 65535", 2);
+    wrong(&["compare", other, other, "--strict"], "unexpected argument '--strict'", 2);
 }
 
 #[test]

@@ -61,7 +61,12 @@ fn measure(args: &args::Link, host: &str) -> Result<ExitCode, Failure> {
         .map_err(|error| Failure::bad_input(format!("error: {error}")))?;
     let interrupted = interruption()?;
     let _alone = Alone::on_this_machine().map_err(Failure::failed)?;
-    let mut link = connect(host).map_err(Failure::failed)?;
+    let mut link = connect(host).map_err(|error| match error {
+        LinkError::Port { .. } | LinkError::Name { .. } => {
+            Failure::bad_input(format!("error: {error}"))
+        }
+        error => Failure::failed(error),
+    })?;
     let folder = folder(args.output.as_deref(), "link")?;
     let mut known = read_conditions(Calibration::measure());
     let started = now_unix_s();

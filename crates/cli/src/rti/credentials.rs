@@ -49,8 +49,8 @@ pub(super) fn read(path: &Path) -> Result<Authority, Failure> {
     let text = std::io::read_to_string(file).map_err(unreadable)?;
     if mode & 0o077 != 0 {
         let (own, mode) = ("chmod 600", mode & 0o777);
-        return Err(Failure::failed(format!(
-            "{shown} has the mode {mode:o}, so that other users can read passwords or change them\n\
+        return Err(Failure::bad_input(format!(
+            "error: {shown} has the mode {mode:o}, so that other users can read passwords or change them\n\
              hint: {own} {shown}"
         )));
     }

@@ -77,7 +77,7 @@ fn files_that_others_can_read_or_that_have_problems_are_refused() {
     let start = || machine.hemiola(&["rti", "--listen", "127.0.0.1:0", "--credentials", path]);
     assert!(start().with_code(2).stderr.contains("cannot be read: No such file"));
     write(&file, PERMITS, 0o640);
-    assert!(start().with_code(1).stderr.contains(&format!("hint: chmod 600 {path}")));
+    assert!(start().with_code(2).stderr.contains(&format!("hint: chmod 600 {path}")));
     write(&file, "[[permit]]\npassword = \"\"\n", 0o600);
     assert!(start().with_code(2).stderr.contains("an empty password protects nothing"));
     fs::remove_file(&file).unwrap();

@@ -84,6 +84,14 @@ pub enum LinkError {
     /// The other host does not follow the protocol.
     #[error("the other host {0}; its figures cannot be trusted")]
     Wrong(String),
+    /// There is no such port.
+    #[error(
+        "the port {port} is not a number from 1 to 65535\nhint: give HOST or HOST:PORT, such as 10.0.0.1:{PORT}"
+    )]
+    Port {
+        /// The port as written.
+        port: String,
+    },
     /// The name of the other host is unknown.
     #[error(
         "no host is called {name}: {source}\nhint: give HOST or HOST:PORT, an IPv6 address with a port as [::1]:15168"
@@ -139,10 +147,16 @@ pub struct Link {
 /// The address of a host that is written as `HOST` or `HOST:PORT`.
 ///
 /// # Errors
-/// [`LinkError::Name`].
+/// [`LinkError::Name`] or [`LinkError::Port`].
 pub fn resolve(name: &str) -> Result<SocketAddr, LinkError> {
     let bare: Option<IpAddr> = name.parse().ok();
-    let has_port = bare.is_none() && name.rsplit_once(':').is_some();
+    let port = name.rsplit_once(':').filter(|_| bare.is_none()).map(|(_, port)| port);
+    if let Some(port) = port
+        && port.parse::<u16>().ok().is_none_or(|number| number == 0)
+    {
+        return Err(LinkError::Port { port: port.into() });
+    }
+    let has_port = port.is_some();
     let found = match (bare, has_port) {
         (Some(address), _) => return Ok(SocketAddr::new(address, PORT)),
         (None, true) => name.to_socket_addrs(),
