@@ -500,46 +500,46 @@ fn the_tables_have_the_papers_columns() {
     without the time others had its processor in them, where the kernel was recorded.
 
     Cycles of all federates, ms
-    ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-    Mode                               Federate     Hz  Cycles     Min     Max    Mean    Std  Median     p99   p99.9  Response  Overruns  Lost  RTI, µs
-    ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-    RT, low priority                   dynamics-1  100      27   8.320  11.680  10.000  0.466  10.000  11.680  11.680     2.700         1     0     30.0
-    RT, low priority                   dynamics-2  100      27   8.320  11.680  10.000  0.466  10.000  11.680  11.680     2.600         1     0     30.0
-    TM, high priority, own processors  dynamics-1  100      27  10.000  10.000  10.000  0.000  10.000  10.000  10.000     2.700         0     0     30.0
-    TM, high priority, own processors  dynamics-2  100      27  10.000  10.000  10.000  0.000  10.000  10.000  10.000     2.600         0     0     30.0
-    ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+    ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+    Mode                                            Federate     Hz  Cycles     Min     Max    Mean    Std  Median     p99   p99.9  Response  Overruns  Lost  RTI, µs
+    ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+    interaction, low priority                       dynamics-1  100      27   8.320  11.680  10.000  0.466  10.000  11.680  11.680     2.700         1     0     30.0
+    interaction, low priority                       dynamics-2  100      27   8.320  11.680  10.000  0.466  10.000  11.680  11.680     2.600         1     0     30.0
+    time-management, high priority, own processors  dynamics-1  100      27  10.000  10.000  10.000  0.000  10.000  10.000  10.000     2.700         0     0     30.0
+    time-management, high priority, own processors  dynamics-2  100      27  10.000  10.000  10.000  0.000  10.000  10.000  10.000     2.600         0     0     30.0
+    ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
     Response: median from the moment a cycle was due to its end. RTI: median of what it worked within
     the cycle.
 
     Federates that made others late
-    ─────────────────────────────────────────────────────────────────────────────────
-    Mode              Late        Because of               Cycles  Mean, µs  Max, µs
-    ─────────────────────────────────────────────────────────────────────────────────
-    RT, low priority  dynamics-1  dynamics-2, not running       1      9000     9000
-    RT, low priority  dynamics-2  dynamics-2, not running       1      9000     9000
-    ─────────────────────────────────────────────────────────────────────────────────
+    ──────────────────────────────────────────────────────────────────────────────────────────
+    Mode                       Late        Because of               Cycles  Mean, µs  Max, µs
+    ──────────────────────────────────────────────────────────────────────────────────────────
+    interaction, low priority  dynamics-1  dynamics-2, not running       1      9000     9000
+    interaction, low priority  dynamics-2  dynamics-2, not running       1      9000     9000
+    ──────────────────────────────────────────────────────────────────────────────────────────
     Cycles that took longer than the federate's usually do by more than a twentieth of its period, from
     when they were due or could begin. A wait is followed to the federate that asked the RTI last, and
     on from there; who had the processor is by the kernel's record.
 
     The latest cycles, explained
-    ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-    Mode              Federate    Cycle  Explanation
-    ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-    RT, low priority  dynamics-1      7  9.00 ms longer than usual: it waited 9.08 ms in mid-cycle (usually 80.0 µs)
-                                         for dynamics-2, which took 11.5 ms instead of 2.53 ms, not computing: the
-                                         kernel's switches were not recorded
-    RT, low priority  dynamics-2      7  9.00 ms longer than usual: it took 11.5 ms instead of 2.53 ms, not
-                                         computing: the kernel's switches were not recorded
-    ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+    ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+    Mode                       Federate    Cycle  Explanation
+    ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+    interaction, low priority  dynamics-1      7  9.00 ms longer than usual: it waited 9.08 ms in mid-cycle (usually 80.0 µs)
+                                                  for dynamics-2, which took 11.5 ms instead of 2.53 ms, not computing: the
+                                                  kernel's switches were not recorded
+    interaction, low priority  dynamics-2      7  9.00 ms longer than usual: it took 11.5 ms instead of 2.53 ms, not
+                                                  computing: the kernel's switches were not recorded
+    ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     Exchange between the federates
-    ─────────────────────────────────────────────────────────────────────────────────────────────
-    Mode                               Sent  Received  Lost  States  Deviation, m       Apart, m
-    ─────────────────────────────────────────────────────────────────────────────────────────────
-    RT, low priority                    100        98     0     100        2.0e-9  100.0 … 200.0
-    TM, high priority, own processors   100        98     0     100        2.0e-9  100.0 … 200.0
-    ─────────────────────────────────────────────────────────────────────────────────────────────
+    ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+    Mode                                            Sent  Received  Lost  States  Deviation, m       Apart, m
+    ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+    interaction, low priority                        100        98     0     100        2.0e-9  100.0 … 200.0
+    time-management, high priority, own processors   100        98     0     100        2.0e-9  100.0 … 200.0
+    ──────────────────────────────────────────────────────────────────────────────────────────────────────────
     Attribute updates of all federates. States: positions of both satellites that went through the
     federation, held against the closed form of their motion (Clohessy and Wiltshire); the greatest
     deviation of their distance, and how far apart they were.

@@ -37,14 +37,10 @@ fn words(mode: &ModeFigures) -> [String; 3] {
     [mode.sync.word(), mode.priority.word(), affinity].map(String::from)
 }
 
-/// The mode in a few letters, as the paper's figures name them.
+/// The mode in the words of the first table.
 fn short(mode: &ModeFigures) -> String {
-    let sync = match mode.sync {
-        Synchronization::Interaction => "RT",
-        Synchronization::TimeManagement => "TM",
-    };
     let own = if mode.affinity { ", own processors" } else { "" };
-    format!("{sync}, {} priority{own}", mode.priority.word())
+    format!("{}, {} priority{own}", mode.sync.word(), mode.priority.word())
 }
 
 fn masters(summary: &Summary) -> impl Iterator<Item = (&ModeFigures, &FederateFigures)> {
