@@ -285,7 +285,10 @@ pub(crate) fn refuse_processors(
         hemiola_units::CpuSet::from_cpus(asked.iter().filter(|cpu| !online.contains(*cpu)));
     let (because, remedy) = match (missing, error) {
         (Some(missing), _) => (
-            format!("processor {missing} is not online; online are {online}"),
+            match missing.iter().count() {
+                1 => format!("processor {missing} is not online"),
+                _ => format!("processors {missing} are not online"),
+            },
             format!("choose among {online}"),
         ),
         (None, Some(error)) => (
@@ -299,7 +302,8 @@ pub(crate) fn refuse_processors(
                 .into(),
         ),
     };
-    Refusal { asked: format!("processors {asked}"), because, remedy }
+    let word = if asked.iter().count() == 1 { "processor" } else { "processors" };
+    Refusal { asked: format!("{word} {asked}"), because, remedy }
 }
 
 #[cfg(test)]
