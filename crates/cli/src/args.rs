@@ -684,7 +684,12 @@ pub(crate) struct UniverseRun {
     #[arg(long, value_name = "ELEMENT=FILE")]
     pub(crate) module: Vec<String>,
     /// The maximum number of entities: a universe that starts with more is refused, and births beyond it do not happen
-    #[arg(long, value_name = "N", default_value_t = BIRTHS_UP_TO as u32, value_parser = clap::value_parser!(u32).range(1..=ENTITIES_MAX as i64))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = BIRTHS_UP_TO as u32,
+        value_parser = clap::value_parser!(u32).range(1..=ENTITIES_MAX as i64),
+    )]
     pub(crate) entities_max: u32,
     /// Threads that carry out each step together; the results do not depend on it
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=WORKERS_MAX))]

@@ -269,7 +269,7 @@ impl Expressions {
         (text + "}\n", ends)
     }
 
-    /// The error of the short text whose expression is wrong, in place of one about the text that [`Self::written`] made.
+    /// The error of the short text whose expression is wrong, in place of one about the text of [`Self::written`].
     fn attributed(&self, error: SetupError, ends: &[usize]) -> SetupError {
         let SetupError::Problems { problems, sources } = &error else { return error };
         let Some(problem) = problems.first() else { return error };

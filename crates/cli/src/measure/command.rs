@@ -38,7 +38,7 @@ pub(super) fn command(args: &Commands) -> Result<ExitCode, Failure> {
             "there is nothing to measure\nhint: hemiola measure command -- gzip --keep --force FILE".into(),
         ));
     }
-    // Whatever could make the measurement worthless is looked at before it.
+    // Names and files are checked first: a mistake in them would make the measurement worthless.
     let others = imported.iter().flat_map(|read| &read.results).map(|result| &result.command);
     let names: Vec<&String> = subjects.iter().map(|subject| &subject.name).chain(others).collect();
     let baseline = baseline(args.baseline.as_deref(), &names)?;
@@ -67,7 +67,7 @@ fn unwritable(path: &Path, error: &io::Error) -> String {
     format!("{} cannot be written: {error}", path.display())
 }
 
-/// Checks that a file can be written, and leaves it as it is. A pipe or a device is not opened, because that has effects.
+/// Checks that a file can be written, and leaves it as it is. A pipe or a device is not opened: that has effects.
 fn writable(path: &Path) -> io::Result<()> {
     match fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => Err(ErrorKind::IsADirectory.into()),

@@ -104,7 +104,7 @@ fn a_starting_unit_that_waits_for_the_processor_is_not_silent() {
 
 #[test]
 fn a_unit_whose_process_ends_is_not_over_budget() {
-    // The budget is 1 ms. Whatever dying costs, the end is the cause, and it is told once.
+    // The budget is 1 ms. The end is the cause, however long dying takes, and it is told once.
     for (used, runnable) in [(0, false), (300, true), (5_000, true), (5_000, false)] {
         let used = Span::from_micros(used);
         let mut pair = Loop::new(&[(0, Role::Active), (1, Role::Shadow)]);
