@@ -41,7 +41,9 @@ fn a_full_disk_leaves_no_part_of_a_file_and_a_hint() {
     assert!(ended.stderr.contains("\nhint: "), "{}", ended.stderr);
     let is_whole = |file: &Path| {
         let text = fs::read_to_string(file).unwrap();
-        !file.ends_with(".new") && text.contains(".SH NAME") && text.ends_with('\n')
+        file.extension().is_some_and(|end| end == "1")
+            && text.contains(".SH NAME")
+            && text.ends_with('\n')
     };
     let files: Vec<_> = fs::read_dir(folder.join("man")).unwrap().flatten().collect();
     assert!(!files.is_empty() && files.iter().all(|file| is_whole(&file.path())), "{files:?}");

@@ -523,8 +523,8 @@ const IN_PART_MIN: f64 = 0.01;
 /// Tasks and threads named in the note on partial jobs.
 const IN_PART_NAMED_MAX: usize = 3;
 
-/// Says whose jobs were seen in part only, beyond those that the ends of the recording cut: tasks, then threads. The note
-/// on gaps counts the jobs of threads if there is one.
+/// Names the tasks, then the threads, with jobs that were seen in part only, beyond those that the ends of a recording
+/// cut. The note on gaps counts the jobs of threads if there is one.
 fn in_part(report: &Report, with_threads: bool) -> Option<String> {
     let tasks =
         report.tasks.iter().map(|task| (task.incomplete, task.jobs, task.name.as_str(), task.tid));

@@ -86,9 +86,9 @@ impl Finder {
         self.count < kept || self.count % AGAIN >= AGAIN - kept
     }
 
-    /// Looks once more if that is wanted, and frees the wake-ups, because no more follow. `reserved` is the period of the
-    /// thread's reservation under `SCHED_DEADLINE`, which is the thread's own unless its wake-ups show another one or
-    /// none.
+    /// Looks once more if that is wanted, and frees the wake-ups, because no more follow. `reserved` is the period of
+    /// the thread's reservation under `SCHED_DEADLINE`, which is the thread's own unless its wake-ups show another one
+    /// or none.
     pub(super) fn finish(&mut self, reserved: Option<u64>) {
         if !self.is_for_next {
             self.look();

@@ -113,7 +113,7 @@ impl Permission {
     }
 }
 
-/// Whose process is to be recorded.
+/// The owner of the process to record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Owner {
     This,
