@@ -244,10 +244,8 @@ impl Decision {
         if present.generation != unit.generation || !present.state.is_live() {
             return Ok(());
         }
-        // The decision module may have seen the end before the runner reported it.
-        if present.last_fault != Some(Fault::Exited) {
-            events.push(Event::Fault { slot: Some(slot), fault: Fault::Exited });
-        }
+        // Also if the decision module has seen the end before: here the unit fails for it.
+        events.push(Event::Fault { slot: Some(slot), fault: Fault::Exited });
         self.leave(slot, Happening::Failed, Reason::Fault(Fault::Exited), events);
         if let Some(unit) = self.units[usize::from(slot)].as_mut() {
             unit.last_fault = Some(Fault::Exited);
