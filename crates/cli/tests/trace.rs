@@ -516,7 +516,11 @@ fn invalid_requests_are_refused_with_a_hint_and_leave_nothing() {
 fn a_second_recording_into_a_file_is_refused_while_the_first_one_writes_it() {
     let machine = Machine::take("trace-twice");
     let running = machine.start(&["trace", "--", "sleep", "600"]);
-    wait_for(&machine.folder().join("sleep.trace"));
+    let limit = Instant::now() + PATIENCE;
+    while fs::metadata(machine.folder().join("sleep.trace")).map_or(0, |meta| meta.len()) == 0 {
+        assert!(Instant::now() < limit, "the first recording does not begin");
+        sleep(Duration::from_millis(10));
+    }
     let words = ["trace", "-o", "sleep.trace", "--", "touch", "started"];
     let refused = machine.hemiola(&words).with_code(1);
     let said = "error: sleep.trace is being written by another recording\nhint: choose another file with -o FILE";
