@@ -222,8 +222,11 @@ impl Predicted {
     }
 
     /// Whether the mean is at most `limit` for any systematic offset, and the greatest mean over the offsets.
+    ///
+    /// A sample without a valid value has no mean, so the mean is then not known to be kept.
     #[must_use]
     pub fn verdict_on_mean(&self, limit: f64) -> (Verdict, f64) {
+        let has_undefined = self.ends()[1].undefined() > 0;
         let greatest = self.ends()[1].sorted();
         let Some((mean, std)) = mean_and_std(greatest) else {
             return (Verdict::Missed, f64::INFINITY);
@@ -235,7 +238,7 @@ impl Predicted {
         let slack = self.search.as_ref().map_or(0.0, |search| search.slack);
         let verdict = match self.bounds {
             Some(bounds) if bounds.high <= limit => Verdict::Kept,
-            _ if mean + open + slack <= limit => Verdict::Kept,
+            _ if mean + open + slack <= limit && !has_undefined => Verdict::Kept,
             _ if mean - open > limit => Verdict::Missed,
             _ => Verdict::Undecided,
         };

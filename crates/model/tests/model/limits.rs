@@ -459,3 +459,24 @@ fn a_limit_of_the_mean_is_missed_by_the_mean_even_if_nearly_all_runs_keep_it() {
     assert_eq!(line(&model(&uncertain)).verdict, Some(Missed));
     assert_eq!(each.chains[0].costs[0].limit.unwrap().verdict, Missed);
 }
+
+#[test]
+fn a_mean_is_not_known_if_some_samples_have_no_value() {
+    // In 1.3 % of the samples the queue never empties; the mean of the others is far below the deadline.
+    let source = |high: &str| {
+        in_the_mean("mm1(rate, service)", "of_mean = true")
+            .replace("\"60 ms\"", "\"1000 s\"")
+            .replace(
+                "service = { value = \"10 ms\"",
+                &format!("service = {{ low = \"5 ms\", high = \"{high}\""),
+            )
+    };
+    let found = |high: &str, deadline: &str| {
+        line(&model(&source(high).replace("1000 s", deadline))).verdict
+    };
+    assert_eq!(found("12.6 ms", "1000 s"), Some(Undecided));
+    assert_eq!(found("12.6 ms", "5 ms"), Some(Missed));
+    assert_eq!(found("12.4 ms", "1000 s"), Some(Kept));
+    // 4 % of the samples.
+    assert_eq!(found("12.8 ms", "1000 s"), Some(Missed));
+}
