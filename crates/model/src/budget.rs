@@ -37,6 +37,8 @@ pub struct BudgetLine {
     /// The parts of which only the mean is known, if the verdict of the prediction depends on them: measured means,
     /// queues and caches.
     pub means: Vec<String>,
+    /// The figures that may differ from call to call, if the verdict of the prediction depends on that.
+    pub differ: Vec<String>,
     /// By how much the mean exceeds an allotment of the mean that enough of the samples keep, ns.
     #[serde(skip)]
     pub mean_exceeds_by_ns: Option<f64>,
@@ -289,6 +291,7 @@ impl Part<'_> {
             expected_margin,
             verdict,
             means: rest.map_or_else(Vec::new, |rest| rest.means.clone()),
+            differ: rest.map_or_else(Vec::new, |rest| rest.differ.clone()),
             mean_exceeds_by_ns: rest.and_then(|rest| rest.mean_exceeds_by).map(ns),
         }
     }
@@ -355,7 +358,7 @@ fn verdict(place: Place, share_below: f64, factor: f64) -> String {
 
 fn remarks(chain: &Chain, lines: &[BudgetLine], tree: &[TreeNode]) -> Vec<String> {
     let mut remarks = Vec::new();
-    remarks.extend(lines.iter().filter_map(|line| overrun(line, chain.probability)));
+    remarks.extend(lines.iter().filter_map(|line| overrun(line, chain)));
     // An allotment inside another one is part of it.
     let allotted = |name: &str| {
         lines.iter().skip(1).rfind(|line| line.name == name).and_then(|line| line.allotted_ns)
@@ -393,7 +396,8 @@ fn remarks(chain: &Chain, lines: &[BudgetLine], tree: &[TreeNode]) -> Vec<String
 }
 
 /// The sentence about an allotment that is not kept, or not known to be.
-fn overrun(line: &BudgetLine, required: f64) -> Option<String> {
+fn overrun(line: &BudgetLine, chain: &Chain) -> Option<String> {
+    let required = chain.probability;
     let (verdict, name) = (line.verdict?, &line.name);
     let (allotted, margin) = (time(line.allotted_ns?), line.expected_margin?);
     let text = match (verdict, margin.verdict) {
@@ -403,6 +407,19 @@ fn overrun(line: &BudgetLine, required: f64) -> Option<String> {
              if the limit is one of the mean",
             of_mean(margin.mean, &line.means)
         ),
+        (Verdict::Undecided, _) if !line.differ.is_empty() => {
+            let Chance { value, low, high } = margin.probability;
+            let [value, low, high, required] = [value, low, high, required].map(percent);
+            let range = match chain.of_mean {
+                true => "but the mean may be greater if they differ".to_owned(),
+                false => format!("and {low} to {high} of the runs if they differ"),
+            };
+            format!(
+                "{}: {value} of the samples keep it, {range}, where {required} is required; state what is the same in \
+                 all calls as systematic, or the time of all calls as one figure",
+                of_calls(&line.differ)
+            )
+        }
         (Verdict::Undecided, Verdict::Kept) => {
             "it is predicted to, but a measured time does not tell".to_owned()
         }
@@ -441,7 +458,8 @@ fn overrun(line: &BudgetLine, required: f64) -> Option<String> {
     };
     Some(match verdict {
         Verdict::Undecided => {
-            format!("whether each run of {name} keeps its {allotted} is undecided: {text}")
+            let runs = if chain.of_mean { "the mean" } else { "each run" };
+            format!("whether {runs} of {name} keeps its {allotted} is undecided: {text}")
         }
         _ => format!("{name} takes more than its {allotted}: {text}"),
     })
@@ -455,6 +473,12 @@ pub(crate) fn of_mean(mean: Option<Verdict>, means: &[String]) -> String {
         Some(Verdict::Kept) => format!("the mean is kept, but only the mean of {means} is known"),
         _ => format!("only the mean of {means} is known, and the mean is not known to be kept"),
     }
+}
+
+/// The reason why a limit is undecided: values may differ from call to call.
+pub(crate) fn of_calls(differ: &[String]) -> String {
+    let (differ, have) = (differ.join(", "), if differ.len() == 1 { "has" } else { "have" });
+    format!("{differ} {have} one value in all calls of a sample, but may differ from call to call")
 }
 
 /// Nanoseconds as text with a unit.

@@ -8,6 +8,7 @@ use crate::file::{Chain, Model};
 use crate::uncertain::{Chance, Contribution, Estimate, Network, Predicted, Verdict};
 
 mod amount;
+mod calls;
 pub(crate) mod capacity;
 pub(crate) mod costs;
 pub(crate) mod definitions;
@@ -78,6 +79,9 @@ pub struct Margin {
     /// The verdict on the mean, if it depends on parts of which only the mean is known. [`Self::verdict`] is then
     /// undecided if the limit is one of each run, and this one else.
     pub mean: Option<Verdict>,
+    /// The verdict if each figure has one value in all calls, where [`Self::verdict`] is undecided because values may
+    /// differ from call to call.
+    pub equal: Option<Verdict>,
 }
 
 /// The share of a time that rounding can change: a time that equals its limit keeps it.
@@ -92,6 +96,7 @@ impl Margin {
             margin_ns: is_told.then(|| ns(rest.margin)),
             verdict: rest.verdict,
             mean: rest.mean,
+            equal: rest.equal,
         }
     }
 }

@@ -353,6 +353,9 @@ fn failures(chain: &ChainSummary, model: &Model) -> Vec<String> {
                 let mean = line.expected_margin?.mean;
                 format!("is undecided: {}", budget::of_mean(mean, &line.means))
             }
+            Verdict::Undecided if !line.differ.is_empty() => {
+                format!("is undecided: {}", budget::of_calls(&line.differ))
+            }
             Verdict::Undecided if line.expected_margin?.verdict == Verdict::Kept => {
                 "is undecided: a measured time does not tell whether it is kept".to_owned()
             }

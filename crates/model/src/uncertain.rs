@@ -51,6 +51,7 @@ mod network;
 mod offsets;
 mod predicted;
 mod program;
+mod repeats;
 mod search;
 
 pub use correlation::{Correlation, CorrelationError};
@@ -61,6 +62,7 @@ pub use network::{
 };
 pub(crate) use predicted::CONFIDENCE;
 pub use predicted::{Chance, Predicted, Samples, Verdict};
+pub(crate) use repeats::Repeats;
 
 #[cfg(test)]
 mod tests;

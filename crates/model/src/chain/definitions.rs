@@ -76,7 +76,7 @@ pub(crate) fn definitions<'m>(
         let ratio = if std > 0.0 { ratio.varying(Distribution::Normal { std }) } else { ratio };
         let chunks = f64::from(cache.geometry().chunks_per_request);
         inputs.push(ratio);
-        inputs.push(Input::exact(format!("{name}.chunks"), Quantity::number(chunks)));
+        inputs.push(Input::exact(format!("{name}{CHUNKS}"), Quantity::number(chunks)));
         cache_pieces(cache, &mut pieces);
         own_pieces(&request_name(cache), "", true, &cache.resources, &cache.at, model, &mut pieces);
     }
@@ -134,6 +134,9 @@ pub(crate) fn works<'m>(model: &'m Model, path: &[&'m WhatIf]) -> BTreeMap<&'m s
 pub(crate) fn hit_ratio_name(cache: &Cache) -> String {
     format!("{}.hit_ratio", cache.name)
 }
+
+/// After the name of a cache, in the name of the number of chunks that a request fetches.
+pub(crate) const CHUNKS: &str = ".chunks";
 
 /// The name of the cost of a request to a cache in the network.
 pub(crate) fn request_name(cache: &Cache) -> String {

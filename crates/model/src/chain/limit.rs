@@ -2,15 +2,19 @@
 //!
 //! A limit that is uncertain is sampled with what it limits: a figure in both has one value in each sample, and one
 //! systematic offset. A figure, a queue or a cache of which only the mean is known says nothing about each run, so the
-//! verdict on a time is about the mean.
+//! verdict on a time is about the mean. A figure that varies in several calls has one value in a sample, so the verdict
+//! must hold however they differ.
 
 use hemiola_stats::share_interval;
 
 use super::NETWORK;
+use super::calls::Calls;
 use super::definitions::{beyond_name, counted_by, hit_ratio_name, request_name};
 use crate::expression::Interval;
 use crate::file::{Jobs, Model, Observation};
-use crate::uncertain::{CONFIDENCE, Chance, Distribution, Input, Network, Predicted, Verdict};
+use crate::uncertain::{
+    CONFIDENCE, Chance, Distribution, Input, Network, Predicted, Repeats, Verdict,
+};
 use hemiola_quantity::Dimension;
 
 use super::ROUNDING;
@@ -27,6 +31,8 @@ pub(crate) struct Limit<'n> {
     required: f64,
     /// Whether it limits each run, and not the mean of many.
     of_each: bool,
+    /// The figures that can differ from call to call.
+    calls: Calls,
 }
 
 /// The rest of a limit, in base units.
@@ -45,6 +51,10 @@ pub(crate) struct Rest {
     pub(crate) mean: Option<Verdict>,
     /// By how much the mean exceeds a limit of the mean that enough of the samples keep.
     pub(crate) mean_exceeds_by: Option<f64>,
+    /// The verdict for figures that have one value in all calls, if another one is possible where they differ.
+    pub(crate) equal: Option<Verdict>,
+    /// These figures.
+    pub(crate) differ: Vec<String>,
     /// Warnings about the samples of an uncertain limit.
     pub(crate) warnings: Vec<String>,
 }
@@ -68,7 +78,10 @@ impl<'n> Limit<'n> {
         required: f64,
         of_each: bool,
     ) -> Self {
-        Self { network, model, value, name, required, of_each }
+        // Other costs are averages, and add up.
+        let is_time = network.dimension(&value).expect(NETWORK) == Dimension::TIME;
+        let calls = if is_time { Calls::of(network, &value, &name) } else { Calls::EQUAL };
+        Self { network, model, value, name, required, of_each, calls }
     }
 
     /// The limit at the nominal values of the figures in it.
@@ -88,7 +101,12 @@ impl<'n> Limit<'n> {
 
     /// Whether more samples of the limited value are needed. An uncertain limit has samples of its own.
     pub(crate) fn is_short(&self, value: &Predicted) -> bool {
-        self.is_certain() && value.is_short(self.rounded(), self.required)
+        self.is_certain() && self.is_open(value, self.rounded())
+    }
+
+    fn is_open(&self, found: &Predicted, limit: f64) -> bool {
+        found.is_short(limit, self.required)
+            || self.of_each && found.is_short_of(limit, self.required, &self.calls.repeats)
     }
 
     /// The rest of it, by the samples of the limited value or, if it is uncertain, of their difference.
@@ -96,7 +114,7 @@ impl<'n> Limit<'n> {
         if self.is_certain() {
             return self.by_evidence(value, [self.nominal(), self.rounded()], Vec::new());
         }
-        let is_short = |beyond: &Predicted| beyond.is_short(0.0, self.required);
+        let is_short = |beyond: &Predicted| self.is_open(beyond, 0.0);
         let (name, &Model { samples, seed, .. }) = (beyond_name(&self.value), self.model);
         let found = self.network.predict_until(&name, samples, seed, &is_short);
         let (beyond, warnings) = found.expect(NETWORK);
@@ -112,38 +130,34 @@ impl<'n> Limit<'n> {
         warnings: Vec<String>,
     ) -> Rest {
         let required = self.required;
-        let mut rest = Rest {
-            limit: self.nominal(),
-            probability: found.at_most(rounded),
-            margin: limit - found.limit(required),
-            verdict: found.verdict(rounded, required),
-            means: Vec::new(),
-            mean: None,
-            mean_exceeds_by: None,
-            warnings,
-        };
+        let repeats = &self.calls.repeats;
         let evidence = Evidence::of(self.network, self.model, &[&self.value, &self.name]);
-        if let Some(jobs) = evidence.jobs {
-            let Chance { value, low, high } = rest.probability;
-            let of =
-                |share: f64| share_interval((share * jobs as f64).round() as u64, jobs, CONFIDENCE);
-            rest.probability =
-                Chance { value, low: of(low)[0].min(low), high: of(high)[1].max(high) };
-            rest.verdict = match rest.verdict {
-                Verdict::Kept if rest.probability.low < required => Verdict::Undecided,
-                Verdict::Missed if of(low)[1] >= required => Verdict::Undecided,
-                verdict => verdict,
-            };
-        }
+        let [equal, differing] = [&Repeats::NONE, repeats].map(|repeats| {
+            let found = Shares { found, limit: rounded, required, jobs: evidence.jobs };
+            found.judged(repeats)
+        });
         // Of nearly all runs that keep the limit, the others may take so long that the mean does not.
-        let (on_mean, most) = found.verdict_on_mean(rounded);
-        let of_mean = rest.verdict.worse(on_mean);
+        let (on_mean, most) = found.verdict_on_mean(rounded, repeats);
+        let of_samples = if repeats.has_same_mean { equal.1 } else { differing.1 };
+        let of_mean = of_samples.worse(on_mean);
         // Samples without a valid value, such as those of an overloaded queue, keep no limit.
         let is_beyond = found.verdict(f64::MAX, required) == Verdict::Missed;
         // Few long runs can also raise the mean of a queue or a cache above a limit that nearly all runs keep.
-        let is_of_mean = match rest.verdict {
+        let is_of_mean = match equal.1 {
             Verdict::Kept => !(evidence.means.is_empty() && evidence.computed.is_empty()),
             Verdict::Missed | Verdict::Undecided => !evidence.computed.is_empty() && !is_beyond,
+        };
+        let mut rest = Rest {
+            limit: self.nominal(),
+            probability: equal.0,
+            margin: limit - found.limit(required),
+            verdict: equal.1,
+            means: Vec::new(),
+            mean: None,
+            mean_exceeds_by: None,
+            equal: None,
+            differ: Vec::new(),
+            warnings,
         };
         if is_of_mean {
             rest.mean = Some(of_mean);
@@ -156,6 +170,17 @@ impl<'n> Limit<'n> {
             rest.margin = rest.margin.min(limit - most);
         } else if is_of_mean {
             rest.verdict = Verdict::Undecided;
+        } else {
+            (rest.probability, rest.verdict) = differing;
+            if rest.verdict == Verdict::Kept {
+                rest.margin = (limit - found.limit_of(required, repeats)).max(0.0);
+            }
+        }
+        let decided =
+            if self.of_each { equal.1 } else { equal.1.worse(on_mean_of_equal(found, rounded)) };
+        if !is_of_mean && rest.verdict == Verdict::Undecided && decided != Verdict::Undecided {
+            rest.equal = Some(decided);
+            rest.differ.clone_from(&self.calls.figures);
         }
         rest
     }
@@ -196,6 +221,42 @@ impl<'n> Limit<'n> {
             (false, false) => Verdict::Kept,
         };
         Objection { time, margin: least - time, verdict }
+    }
+}
+
+/// The verdict on the mean if each figure has one value in all calls.
+fn on_mean_of_equal(found: &Predicted, limit: f64) -> Verdict {
+    found.verdict_on_mean(limit, &Repeats::NONE).0
+}
+
+/// The share of the samples that keep a limit.
+struct Shares<'p> {
+    found: &'p Predicted,
+    limit: f64,
+    required: f64,
+    /// The fewest recorded jobs behind a figure.
+    jobs: Option<u64>,
+}
+
+impl Shares<'_> {
+    /// The probability of keeping the limit, and the verdict, however calls differ.
+    fn judged(&self, repeats: &Repeats) -> (Chance, Verdict) {
+        let &Self { found, limit, required, jobs } = self;
+        let Some(jobs) = jobs else {
+            let verdict = found.verdict_of(limit, required, repeats);
+            return (found.at_most_of(limit, repeats), verdict);
+        };
+        let Chance { value, low, high } = found.at_most(limit);
+        let of =
+            |share: f64| share_interval((share * jobs as f64).round() as u64, jobs, CONFIDENCE);
+        let least = repeats.least(of(low)[0].min(low));
+        let greatest = |share: f64| repeats.greatest(of(share)[1].max(share));
+        let verdict = match found.verdict(limit, required) {
+            Verdict::Kept if least >= required => Verdict::Kept,
+            Verdict::Missed if greatest(low) < required => Verdict::Missed,
+            _ => Verdict::Undecided,
+        };
+        (Chance { value, low: least, high: greatest(high) }, verdict)
     }
 }
 

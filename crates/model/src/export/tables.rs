@@ -93,12 +93,15 @@ fn word(verdict: Verdict) -> &'static str {
 
 /// The verdict of a margin.
 fn of_margin(margin: Option<&Margin>) -> String {
-    outcome(margin.map(|margin| margin.verdict), margin.and_then(|margin| margin.mean))
+    outcome(margin.map(|margin| margin.verdict), margin)
 }
 
-/// A verdict on a time, with the verdict on the mean if nothing else is known.
-fn outcome(verdict: Option<Verdict>, mean: Option<Verdict>) -> String {
-    match (verdict, mean) {
+/// A verdict on a time, with the verdict on the mean if nothing else is known, and the reason if calls may differ.
+fn outcome(verdict: Option<Verdict>, margin: Option<&Margin>) -> String {
+    if verdict == Some(Verdict::Undecided) && margin.is_some_and(|margin| margin.equal.is_some()) {
+        return format!("{}: calls may differ", word(Verdict::Undecided));
+    }
+    match (verdict, margin.and_then(|margin| margin.mean)) {
         (Some(Verdict::Kept), Some(Verdict::Kept)) => "the mean is kept".to_owned(),
         (Some(Verdict::Undecided), Some(Verdict::Kept)) => {
             format!("{}: the mean is kept", word(Verdict::Undecided))
@@ -402,7 +405,7 @@ fn budget(chain: &ChainSummary) -> Table {
             optional(line.measured_ns),
             rest(line.margin_ns, line.verdict),
             probability(line.expected_margin.as_ref()),
-            outcome(line.verdict, line.expected_margin.and_then(|margin| margin.mean)),
+            outcome(line.verdict, line.expected_margin.as_ref()),
         ]
     };
     let heads = ["Part", "Allotted", "Mean", "95 %", "Measured", "Margin", "Kept with", "Verdict"];

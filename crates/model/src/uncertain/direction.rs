@@ -61,6 +61,28 @@ pub(super) fn effects(
     (0..unknowns.count()).map(effect).collect()
 }
 
+/// Whether the program's value never falls (or, with `is_down`, never grows) when this input grows, whatever the values
+/// of all inputs, and no growth makes a value valid (or invalid). Inputs are at most so many standard scores from their
+/// medians.
+pub(super) fn is_monotone(
+    network: &Network,
+    program: &Program,
+    input: usize,
+    is_down: bool,
+    score: f64,
+) -> bool {
+    let registers: Vec<Change> = program.run(|index| Change {
+        values: network.inputs()[index].at_scores(score),
+        quotient: if index == input { Interval::constant(1.0) } else { ZERO },
+    });
+    let value = registers[program.result].quotient;
+    let mut conditions = conditions(network, program, &registers);
+    match is_down {
+        true => value.high <= 0.0 && conditions.all(|condition| condition.low >= 0.0),
+        false => value.low >= 0.0 && conditions.all(|condition| condition.high <= 0.0),
+    }
+}
+
 /// The range of every value that the program can have, over all offsets and the whole range of each input; `None` if a
 /// sample may have no valid value.
 pub(super) fn bounds(network: &Network, program: &Program) -> Option<Interval> {

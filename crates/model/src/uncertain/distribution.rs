@@ -252,6 +252,15 @@ impl Input {
         Interval { low: within(low - self.systematic), high: within(high + self.systematic) }
     }
 
+    /// The values up to this score from the median, with the systematic part.
+    pub(super) fn at_scores(&self, score: f64) -> Interval {
+        let Interval { low, high } = self.support();
+        let low = low.max(self.at_score(-score)) - self.systematic;
+        let high = high.min(self.at_score(score)) + self.systematic;
+        let Interval { low: least, high: most } = self.bounds;
+        Interval { low: low.clamp(least, most), high: high.clamp(least, most) }
+    }
+
     /// Every value that it can have without the systematic part.
     pub(super) fn support(&self) -> Interval {
         let Interval { low, high } = self.distribution.support(self.nominal.value);

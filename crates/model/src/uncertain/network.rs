@@ -7,6 +7,7 @@ use hemiola_units::Random;
 use thiserror::Error;
 
 use super::correlation::Correlated;
+use super::direction::is_monotone;
 use super::monte_carlo::Sampling;
 use super::program::Program;
 use super::{Correlation, CorrelationError, Distribution, Estimate, Input, Predicted, Propagation};
@@ -22,6 +23,9 @@ pub const SAMPLES_MAX: usize = 20_000_000;
 
 /// The most samples that are drawn when those asked for are too few for a verdict: a few seconds of work.
 pub const SAMPLES_MORE: usize = 2_000_000;
+
+/// The standard scores within which nearly all values lie: all but one of a million.
+const SCORE_GREATEST: f64 = 5.0;
 
 /// How many times as many samples are drawn next.
 const SAMPLES_FACTOR: usize = 4;
@@ -270,6 +274,42 @@ impl Network {
     pub fn interval(&self, name: &str) -> Result<Interval, PropagateError> {
         let program = Program::of(self, self.find(name)?);
         Ok(program.value(|input| self.inputs[input].worst_case()))
+    }
+
+    /// The greatest value with every input at most five standard scores from its median: of all but one of a million
+    /// samples.
+    ///
+    /// # Errors
+    /// See above.
+    pub(crate) fn greatest(&self, name: &str) -> Result<f64, PropagateError> {
+        let program = Program::of(self, self.find(name)?);
+        let range = |index: usize| self.inputs[index].at_scores(SCORE_GREATEST);
+        Ok(program.value(range).high)
+    }
+
+    /// The definition of this name, and whether it is one that [`Network::never_negative`] marked; `None` for an input.
+    pub(crate) fn definition(&self, name: &str) -> Option<(&Definition, bool)> {
+        let at = self.index(name)?.checked_sub(self.inputs.len())?;
+        Some((&self.definitions[at], self.physical[at]))
+    }
+
+    /// Whether each of these values grows with an input, or each of them falls with it, within five standard scores.
+    ///
+    /// # Errors
+    /// See above.
+    pub(crate) fn is_one_way(&self, names: &[&str], input: &str) -> Result<bool, PropagateError> {
+        let input = self.find(input)?;
+        let program = |name: &&str| Ok(Program::of(self, self.find(name)?));
+        let programs: Vec<Program> = names.iter().map(program).collect::<Result<_, _>>()?;
+        let is = |is_down| {
+            programs.iter().all(|one| is_monotone(self, one, input, is_down, SCORE_GREATEST))
+        };
+        Ok(is(false) || is(true))
+    }
+
+    /// Whether this input varies together with others.
+    pub(crate) fn is_correlated(&self, input: &str) -> bool {
+        self.index(input).is_some_and(|at| self.correlated.members.contains(&at))
     }
 
     /// The uncertainty by samples. Each input has its own generator, numbered by its place, so a changed

@@ -3,6 +3,8 @@
 use hemiola_stats::{mean_and_std, share_interval};
 use serde::Serialize;
 
+use super::network::SAMPLES_MORE;
+use super::repeats::{Repeats, Side};
 use crate::expression::Interval;
 
 /// The confidence of the range that a finite number of samples leaves open. A verdict that is decided at 95 % is wrong
@@ -10,7 +12,7 @@ use crate::expression::Interval;
 pub(crate) const CONFIDENCE: f64 = 0.999;
 
 /// Standard errors on each side of the mean of the samples that contain the true mean with [`CONFIDENCE`].
-const MEAN_SCORE: f64 = 3.29;
+pub(super) const MEAN_SCORE: f64 = 3.29;
 
 /// The distribution of a value as sorted samples. Samples without a valid value (a division by zero, a negative
 /// duration) count as beyond every limit.
@@ -147,6 +149,16 @@ impl Samples {
         self.sorted.partition_point(|value| *value <= limit)
     }
 
+    /// The mean of the samples beyond this share of them; infinite if one has no valid value.
+    fn mean_beyond(&self, share: f64) -> f64 {
+        if self.undefined > 0 {
+            return f64::INFINITY;
+        }
+        let from = ((share * self.count() as f64).floor() as usize).min(self.count() - 1);
+        let beyond = &self.sorted[from..];
+        beyond.iter().sum::<f64>() / beyond.len() as f64
+    }
+
     /// The interval of the share up to `limit` that the number of samples leaves open.
     fn interval(&self, limit: f64) -> [f64; 2] {
         share_interval(self.counted(limit) as u64, self.count() as u64, CONFIDENCE)
@@ -202,16 +214,26 @@ impl Predicted {
     /// The probability of at most `limit`.
     #[must_use]
     pub fn at_most(&self, limit: f64) -> Chance {
+        self.at_most_of(limit, &Repeats::NONE)
+    }
+
+    /// The probability of at most `limit`, with the range that contains it however calls differ.
+    pub(crate) fn at_most_of(&self, limit: f64, repeats: &Repeats) -> Chance {
         let slack = self.search.as_ref().map_or(0.0, |search| search.slack);
-        let [best, worst] = self.shares(limit, slack);
+        let [best, worst] = self.shares(limit, slack, repeats);
         Chance { value: self.central.at_most(limit), low: worst[0], high: best[1] }
     }
 
     /// Whether `limit` is kept with this probability for any systematic offset.
     #[must_use]
     pub fn verdict(&self, limit: f64, probability: f64) -> Verdict {
+        self.verdict_of(limit, probability, &Repeats::NONE)
+    }
+
+    /// Whether `limit` is kept with this probability for any systematic offset, however calls differ.
+    pub(crate) fn verdict_of(&self, limit: f64, probability: f64, repeats: &Repeats) -> Verdict {
         let slack = self.search.as_ref().map_or(0.0, |search| search.slack(probability));
-        let [_, [low, high]] = self.shares(limit, slack);
+        let [_, [low, high]] = self.shares(limit, slack, repeats);
         if low >= probability {
             Verdict::Kept
         } else if high < probability {
@@ -221,11 +243,28 @@ impl Predicted {
         }
     }
 
+    /// A time that is kept with this probability for any systematic offset, however calls differ; infinite if none is
+    /// known.
+    pub(crate) fn limit_of(&self, probability: f64, repeats: &Repeats) -> f64 {
+        let plain = self.limit(probability);
+        if repeats.is_none() {
+            return plain;
+        }
+        let greatest = self.ends()[1];
+        let mut kept = match repeats.choices.is_finite() {
+            true => greatest.quantile(repeats.needed(probability)),
+            false => f64::INFINITY,
+        };
+        if repeats.is_at_most_as_long {
+            kept = kept.min(greatest.mean_beyond(probability));
+        }
+        kept.min(self.bounds.map_or(f64::INFINITY, |bounds| bounds.high)).max(plain)
+    }
+
     /// Whether the mean is at most `limit` for any systematic offset, and the greatest mean over the offsets.
     ///
     /// A sample without a valid value has no mean, so the mean is then not known to be kept.
-    #[must_use]
-    pub fn verdict_on_mean(&self, limit: f64) -> (Verdict, f64) {
+    pub(crate) fn verdict_on_mean(&self, limit: f64, repeats: &Repeats) -> (Verdict, f64) {
         let has_undefined = self.ends()[1].undefined() > 0;
         let greatest = self.ends()[1].sorted();
         let Some((mean, std)) = mean_and_std(greatest) else {
@@ -236,10 +275,12 @@ impl Predicted {
             false => 0.0,
         };
         let slack = self.search.as_ref().map_or(0.0, |search| search.slack);
+        let is_at_most = repeats.has_same_mean || repeats.is_at_most_as_long;
         let verdict = match self.bounds {
             Some(bounds) if bounds.high <= limit => Verdict::Kept,
-            _ if mean + open + slack <= limit && !has_undefined => Verdict::Kept,
-            _ if mean - open > limit => Verdict::Missed,
+            Some(bounds) if bounds.low > limit => Verdict::Missed,
+            _ if mean + open + slack <= limit && is_at_most && !has_undefined => Verdict::Kept,
+            _ if mean - open > limit && repeats.has_same_mean => Verdict::Missed,
             _ => Verdict::Undecided,
         };
         (verdict, mean)
@@ -248,15 +289,41 @@ impl Predicted {
     /// Whether more samples could decide if `limit` is kept with this probability.
     #[must_use]
     pub fn is_short(&self, limit: f64, probability: f64) -> bool {
-        let worst = self.ends()[1];
-        let [low, high] = worst.interval(limit);
-        let is_open = low < probability && probability <= high;
-        is_open && self.verdict(limit, probability) == Verdict::Undecided
+        self.is_short_of(limit, probability, &Repeats::NONE)
+    }
+
+    /// Whether more samples could decide it, however calls differ.
+    pub(crate) fn is_short_of(&self, limit: f64, probability: f64, repeats: &Repeats) -> bool {
+        let greatest = self.ends()[1];
+        let [low, high] = greatest.interval(limit);
+        let needed = repeats.needed(probability);
+        let is_open = low < needed && needed <= high;
+        // If no sample may be beyond the limit, there must be enough of them to prove that.
+        let can_tell = repeats.is_none() || {
+            let most = SAMPLES_MORE as u64;
+            share_interval(most, most, CONFIDENCE)[0] >= needed
+        };
+        if self.verdict_of(limit, probability, repeats) != Verdict::Undecided {
+            return false;
+        }
+        is_open && can_tell || self.has_few_for(limit, probability, repeats)
+    }
+
+    /// Whether calls that follow each other are only not known to keep a limit because more samples may have other
+    /// values.
+    fn has_few_for(&self, limit: f64, probability: f64, repeats: &Repeats) -> bool {
+        if repeats.is_none() || !repeats.is_at_most_as_long {
+            return false;
+        }
+        let most = SAMPLES_MORE as u64;
+        let unseen = repeats.choices * (1.0 - share_interval(most, most, CONFIDENCE)[0]);
+        let seen = self.beyond(self.ends()[1], limit, repeats, 0.0);
+        unseen + seen < 1.0 - probability
     }
 
     /// The intervals of the share up to `limit` at the best and at the worst systematic offset. A search may have
     /// missed one that is better or worse by the slack.
-    fn shares(&self, limit: f64, slack: f64) -> [[f64; 2]; 2] {
+    fn shares(&self, limit: f64, slack: f64, repeats: &Repeats) -> [[f64; 2]; 2] {
         match self.bounds {
             Some(bounds) if bounds.high <= limit => return [[1.0; 2]; 2],
             Some(bounds) if bounds.low > limit => return [[0.0; 2]; 2],
@@ -267,9 +334,48 @@ impl Predicted {
             false => [samples.at_most(limit); 2],
         };
         let [least, greatest] = self.ends();
-        let ends = |samples: &Samples, [low, high]: [f64; 2]| {
-            [interval(samples, low)[0], interval(samples, high)[1]]
+        let low = |samples: &Samples, limit: f64| {
+            let by_choices = repeats.least(interval(samples, limit)[0]);
+            match repeats.is_at_most_as_long && !repeats.is_none() {
+                true => by_choices.max(1.0 - self.most_beyond(samples, limit, repeats)),
+                false => by_choices,
+            }
         };
-        [ends(least, [limit, limit + slack]), ends(greatest, [limit - slack, limit])]
+        // The samples at one offset.
+        let high = |samples: &Samples, limit: f64, at_one: &Samples| {
+            let mut by_choices = repeats.greatest(interval(samples, limit)[1]);
+            if repeats.choices.is_finite() {
+                // More calls do not make a value valid.
+                by_choices = by_choices.min(interval(samples, f64::MAX)[1]);
+            }
+            match repeats.is_at_most_as_short && !repeats.is_none() {
+                true => by_choices.min(self.most_within(at_one, limit, repeats)),
+                false => by_choices,
+            }
+        };
+        // Without a search, the greatest sample of each rank is at the same offset.
+        let at_worst = if self.search.is_some() { &self.central } else { greatest };
+        [
+            [low(least, limit), high(least, limit + slack, least)],
+            [low(greatest, limit - slack), high(greatest, limit, at_worst)],
+        ]
+    }
+
+    /// The greatest probability of more than `limit` for calls that follow each other.
+    fn most_beyond(&self, samples: &Samples, limit: f64, repeats: &Repeats) -> f64 {
+        self.beyond(samples, limit, repeats, 1.0 - samples.interval(f64::MAX)[0])
+    }
+
+    /// The same if values beyond the samples have this probability.
+    fn beyond(&self, samples: &Samples, limit: f64, repeats: &Repeats, unseen: f64) -> f64 {
+        let end = self.bounds.map(|bounds| bounds.high).filter(|end| end.is_finite());
+        Side { samples, limit, sign: 1.0, end, unseen, choices: repeats.choices }.most()
+    }
+
+    /// The greatest probability of at most `limit` for calls that follow each other.
+    fn most_within(&self, samples: &Samples, limit: f64, repeats: &Repeats) -> f64 {
+        let end = self.bounds.map(|bounds| bounds.low).filter(|end| end.is_finite());
+        let unseen = samples.interval(f64::NEG_INFINITY)[1];
+        Side { samples, limit, sign: -1.0, end, unseen, choices: repeats.choices }.most()
     }
 }

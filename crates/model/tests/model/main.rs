@@ -1,5 +1,6 @@
 //! Models as users write them, from the text to the results.
 
+mod calls;
 mod inputs;
 mod limits;
 mod margins;

@@ -1,0 +1,310 @@
+//! The calls of a value's formulas, and what is known if figures differ from call to call.
+//!
+//! A sample holds one value of each figure. In reality, a figure that varies can have another value in each call of an
+//! operation or a step, and in each number of calls. The formulas of the file are the *parts* of a value: their
+//! figures have one value for each call of the part. The formulas made of calls only add parts up, multiply them by
+//! numbers of calls, and take the longest of calls at the same time. Decision 0076 has the rules and their proofs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::NETWORK;
+use super::definitions::CHUNKS;
+use crate::expression::{Expression, Function, OPERANDS, Operation, Value};
+use crate::uncertain::{Definition, Distribution, Network, Repeats};
+use hemiola_quantity::Dimension;
+
+/// The figures of a value that vary in more than one call, and what is known if they differ.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Calls {
+    pub(super) figures: Vec<String>,
+    pub(super) repeats: Repeats,
+}
+
+impl Calls {
+    /// Each figure has one value.
+    pub(super) const EQUAL: Self = Self { figures: Vec::new(), repeats: Repeats::NONE };
+
+    /// Those behind the value of this name, with a limit of that name. Figures of the limit have one value.
+    pub(super) fn of(network: &Network, value: &str, limit: &str) -> Self {
+        let parts = parts(network, &[value], Depth::Formulas);
+        let repeated = repeated(&parts);
+        let nested = Nested::of(network, &parts);
+        let figures: BTreeSet<&str> = repeated.keys().chain(&nested.figures).copied().collect();
+        if figures.is_empty() {
+            return Self::EQUAL;
+        }
+        let repeats = repeats(network, &parts, &repeated, &nested, &varying(network, limit));
+        Self { figures: figures.into_iter().map(str::to_owned).collect(), repeats }
+    }
+}
+
+/// A formula of the model, or a figure that is called by its name.
+#[derive(Debug, Default)]
+struct Part<'n> {
+    /// The greatest number of its calls.
+    calls: f64,
+    /// Whether it is called beside others.
+    is_beside: bool,
+    /// Whether it is a number of calls.
+    is_count: bool,
+    /// The numbers that its calls are multiplied by.
+    counts: BTreeSet<&'n str>,
+    /// Its figures that vary.
+    figures: BTreeSet<&'n str>,
+}
+
+/// The names of the figures that vary behind a value.
+fn varying<'n>(network: &'n Network, name: &str) -> BTreeSet<&'n str> {
+    if network.definition(name).is_none() {
+        let inputs = network.inputs().iter().filter(|input| input.name == name);
+        let varies = inputs.filter(|input| input.distribution != Distribution::Exact);
+        return varies.map(|input| input.name.as_str()).collect();
+    }
+    let inputs = network.inputs_of(name).expect(NETWORK).into_iter();
+    let varies = inputs.filter(|input| input.distribution != Distribution::Exact);
+    varies.map(|input| input.name.as_str()).collect()
+}
+
+/// How far a value is taken apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Depth {
+    /// Down to the formulas of the model.
+    Formulas,
+    /// Down to the figures, each of which has one value in a formula.
+    Figures,
+}
+
+/// Whether the formula is one of the model, and not made of them.
+fn is_written(network: &Network, definition: &Definition) -> bool {
+    network.definition(&definition.name).expect(NETWORK).1
+}
+
+/// The parts of some values with figures that vary, by their names.
+fn parts<'n>(
+    network: &'n Network,
+    values: &[&'n str],
+    depth: Depth,
+) -> BTreeMap<&'n str, Part<'n>> {
+    let mut parts: BTreeMap<&str, Part<'_>> = BTreeMap::new();
+    for value in values {
+        parts.entry(value).or_default().calls = 1.0;
+    }
+    let uses_of = |definition: &'n Definition| {
+        let formula = &definition.expression;
+        // A figure has one value in a formula of the model, but sums of operations are sums of calls.
+        let is_of_calls = !is_written(network, definition)
+            || formula.names().all(|(name, _)| network.definition(name).is_some());
+        let uses = uses(network, formula).filter(|_| is_of_calls);
+        match depth {
+            Depth::Formulas => uses,
+            Depth::Figures => uses.or_else(|| Some(names(network, definition))),
+        }
+    };
+    // Each definition is behind those that it depends on.
+    for definition in network.definitions().iter().rev() {
+        let name = definition.name.as_str();
+        if !parts.contains_key(name) {
+            continue;
+        }
+        let Some(uses) = uses_of(definition) else { continue };
+        let caller = parts.remove(name).expect("it was found");
+        for used in uses {
+            let part = parts.entry(used.name).or_default();
+            part.calls += caller.calls * used.times;
+            part.is_beside |= caller.is_beside || used.is_beside;
+            part.is_count |= caller.is_count || used.is_count;
+            part.counts.extend(caller.counts.iter().chain(&used.counts));
+        }
+    }
+    for (name, part) in &mut parts {
+        part.figures = varying(network, name);
+    }
+    parts.retain(|_, part| part.calls > 0.0 && !part.figures.is_empty());
+    parts
+}
+
+/// The names in a formula, each of which has one value there. A request to a cache is one for each chunk.
+fn names<'n>(network: &'n Network, definition: &'n Definition) -> Vec<Use<'n>> {
+    let names: BTreeSet<&str> = definition.expression.names().map(|(name, _)| name).collect();
+    let is_chunks = |name: &&&str| !is_written(network, definition) && name.ends_with(CHUNKS);
+    let chunks =
+        names.iter().find(is_chunks).map(|chunks| network.greatest(chunks).expect(NETWORK));
+    let times = chunks.map_or(1.0, whole);
+    names.into_iter().map(|name| Use { times, ..Use::once(name) }).collect()
+}
+
+/// A name in a formula made of calls.
+struct Use<'n> {
+    name: &'n str,
+    /// The greatest number of calls, rounded up: the last one may be a part of a call.
+    times: f64,
+    is_beside: bool,
+    is_count: bool,
+    counts: Vec<&'n str>,
+}
+
+impl<'n> Use<'n> {
+    fn once(name: &'n str) -> Self {
+        Self { name, times: 1.0, is_beside: false, is_count: false, counts: Vec::new() }
+    }
+}
+
+/// The names in a formula of sums, products with a number of calls, and maxima; `None` if it is another one.
+fn uses<'n>(network: &'n Network, formula: &'n Expression) -> Option<Vec<Use<'n>>> {
+    /// An operand: its names, and its value if it is a constant.
+    struct Operand<'n>(Vec<Use<'n>>, Option<f64>);
+    let mut stack: Vec<Operand<'_>> = Vec::new();
+    for step in formula.steps() {
+        let operand = match &step.operation {
+            Operation::Constant(constant) => Operand(Vec::new(), Some(constant.value)),
+            Operation::Name(name) => Operand(vec![Use::once(name)], None),
+            Operation::Phase => return None,
+            Operation::Apply(function) if !function.is_binary() => return None,
+            Operation::Apply(function) => {
+                let Operand(mut b, of_b) = stack.pop().expect(OPERANDS);
+                let Operand(mut a, of_a) = stack.pop().expect(OPERANDS);
+                match function {
+                    Function::Add => {}
+                    Function::Multiply => {
+                        let (count, of_count, called) = match of_b {
+                            Some(_) => (&mut b, of_b, &mut a),
+                            None => (&mut a, of_a, &mut b),
+                        };
+                        let times = match (of_count, count.as_mut_slice()) {
+                            (Some(times), _) => times,
+                            (None, [count]) if is_number(network, count.name) => {
+                                count.is_count = true;
+                                called.iter_mut().for_each(|used| used.counts.push(count.name));
+                                network.greatest(count.name).expect(NETWORK)
+                            }
+                            _ => return None,
+                        };
+                        called.iter_mut().for_each(|used| used.times *= whole(times));
+                    }
+                    // No time is less than 0.
+                    Function::Maximum if of_a == Some(0.0) || of_b == Some(0.0) => {}
+                    Function::Maximum => {
+                        a.iter_mut().chain(&mut b).for_each(|used| used.is_beside = true);
+                    }
+                    _ => return None,
+                }
+                a.append(&mut b);
+                let of_both = of_a.zip(of_b).map(|(a, b)| f64::apply(*function, &a, &b));
+                Operand(a, of_both)
+            }
+        };
+        stack.push(operand);
+    }
+    stack.pop().map(|Operand(uses, _)| uses)
+}
+
+fn is_number(network: &Network, name: &str) -> bool {
+    network.dimension(name).expect(NETWORK) == Dimension::NONE
+}
+
+/// The number of calls of which the last one may be a part.
+fn whole(times: f64) -> f64 {
+    const ROUNDED: f64 = 1e-9;
+    if times.is_nan() { f64::INFINITY } else { (times - times.abs() * ROUNDED).ceil().max(0.0) }
+}
+
+/// The figures that vary in more than one call, each with the number of these calls.
+fn repeated<'n>(parts: &BTreeMap<&'n str, Part<'n>>) -> BTreeMap<&'n str, f64> {
+    let mut calls: BTreeMap<&str, f64> = BTreeMap::new();
+    for part in parts.values() {
+        for figure in &part.figures {
+            *calls.entry(figure).or_default() += part.calls;
+        }
+    }
+    calls.retain(|_, calls| *calls > 1.0);
+    calls
+}
+
+/// The bounds that hold if these figures differ from call to call.
+fn repeats(
+    network: &Network,
+    parts: &BTreeMap<&str, Part<'_>>,
+    repeated: &BTreeMap<&str, f64>,
+    nested: &Nested<'_>,
+    of_limit: &BTreeSet<&str>,
+) -> Repeats {
+    let is_beside = parts.values().any(|part| {
+        part.is_beside && part.figures.iter().any(|figure| repeated.contains_key(figure))
+    });
+    let linked = linked(network, parts, of_limit);
+    let is_linked = linked && repeated.keys().any(|figure| network.is_correlated(figure));
+    let mut is_known = nested.figures.is_empty()
+        && !is_linked
+        && repeated.keys().all(|figure| !of_limit.contains(figure));
+    let mut is_product = false;
+    let mut choices = 1.0;
+    let mut shared: BTreeSet<&str> = BTreeSet::new();
+    for (figure, calls) in repeated {
+        let with: Vec<&str> = parts
+            .iter()
+            .filter(|(_, part)| part.figures.contains(figure))
+            .map(|(name, _)| *name)
+            .collect();
+        if with.len() == 1 {
+            continue;
+        }
+        shared.insert(figure);
+        choices *= calls;
+        is_product |= with.iter().any(|name| {
+            let counts = &parts[name].counts;
+            counts.iter().any(|count| varying(network, count).contains(figure))
+        });
+        is_known = is_known && network.is_one_way(&with, figure).expect(NETWORK);
+    }
+    // Calls of one part, of which each sample has the figures together. Where they add up, those of several parts need
+    // no more choices than the steps between their shares of a whole.
+    let mut steps = 1.0;
+    for part in parts.values().filter(|part| part.calls > 1.0) {
+        if part.figures.iter().all(|figure| shared.contains(figure)) {
+            continue;
+        }
+        match part.is_beside || part.is_count {
+            true => choices *= part.calls,
+            false => steps += part.calls - 1.0,
+        }
+    }
+    Repeats {
+        choices: if is_known { choices * steps } else { f64::INFINITY },
+        is_at_most_as_long: is_known && !is_beside,
+        is_at_most_as_short: is_known && !is_beside && !is_product,
+        has_same_mean: !is_beside && !is_product && !nested.is_written && !is_linked,
+    }
+}
+
+/// Whether figures that vary together are in more than one part, or in the limit.
+fn linked(network: &Network, parts: &BTreeMap<&str, Part<'_>>, of_limit: &BTreeSet<&str>) -> bool {
+    let has_any =
+        |figures: &BTreeSet<&str>| figures.iter().any(|figure| network.is_correlated(figure));
+    let places = parts.values().filter(|part| has_any(&part.figures)).count();
+    places + usize::from(has_any(of_limit)) > 1
+}
+
+/// The figures that vary in more than one call of the operations that formulas of parts name. They have one value in
+/// a sample, and the formula can have any form.
+struct Nested<'n> {
+    figures: BTreeSet<&'n str>,
+    /// Whether such a formula is one of the model. That of a request to a cache is linear in its times.
+    is_written: bool,
+}
+
+impl<'n> Nested<'n> {
+    fn of(network: &'n Network, parts_: &BTreeMap<&'n str, Part<'n>>) -> Self {
+        let mut nested = Self { figures: BTreeSet::new(), is_written: false };
+        for (definition, written) in parts_.keys().filter_map(|part| network.definition(part)) {
+            let uses = names(network, definition);
+            if uses.iter().all(|used| network.definition(used.name).is_none()) {
+                continue;
+            }
+            let inner = parts(network, &[&definition.name], Depth::Figures);
+            let inner = repeated(&inner);
+            nested.is_written |= written && !inner.is_empty();
+            nested.figures.extend(inner.into_keys());
+        }
+        nested
+    }
+}
