@@ -320,7 +320,7 @@ pub(super) fn period(state: &State, intervals: &Stream) -> Option<u64> {
 
 /// Greatest − least of the intervals that last one period.
 fn jitter(intervals: &Stream, period: u64) -> Option<u64> {
-    let (least, greatest) = intervals.ends_between(0, period + period / 2)?;
+    let (least, greatest) = intervals.ends_between(0, period.saturating_add(period / 2))?;
     Some(greatest - least)
 }
 

@@ -48,6 +48,12 @@ pub struct Measured {
     pub distance_ns: Option<u64>,
     /// The number of these distances.
     pub distances: u64,
+    /// The shortest distance of two wake-ups that released jobs, if any is known.
+    #[serde(skip)]
+    pub(super) shortest_ns: Option<u64>,
+    /// For a marked task: whether the thread's wake-ups show its period too, and with it how punctual the releases are.
+    #[serde(skip)]
+    pub(super) is_seen_waking: bool,
     #[serde(skip)]
     pub(super) is_marked: bool,
 }
@@ -304,6 +310,8 @@ pub(super) fn sporadic(thread: &ThreadReport, length: u64) -> Measured {
         unfinished_ns: 0,
         distance_ns: None,
         distances: 0,
+        shortest_ns: nearest,
+        is_seen_waking: false,
         is_marked: false,
     }
 }
@@ -366,6 +374,8 @@ fn of_thread(thread: &ThreadReport) -> Option<Measured> {
         unfinished_ns: thread.unfinished_ns,
         distance_ns: thread.interval_ns.as_ref().map(|interval| interval.mean as u64),
         distances: thread.interval_ns.as_ref().map_or(0, |interval| interval.count),
+        shortest_ns: thread.interval_ns.as_ref().map(|interval| interval.min),
+        is_seen_waking: true,
         is_marked: false,
     })
 }
@@ -399,6 +409,8 @@ fn of_task(task: &TaskReport, thread: &ThreadReport, alone: bool) -> Option<Meas
         unfinished_ns: 0,
         distance_ns: None,
         distances: 0,
+        shortest_ns: thread.interval_ns.as_ref().filter(|_| one_each).map(|interval| interval.min),
+        is_seen_waking: one_each,
         is_marked: true,
     })
 }

@@ -12,9 +12,10 @@
 //!
 //! Releases at least n·P apart find the whole budget: the last period that the job before used is over. A release that
 //! comes up to ε earlier, because the one before was late, keeps what is left of the budget and its deadline, and waits
-//! for the rest of the period, so R is longer by ε. If D = P it gets a new period at once, unless next to nothing of
-//! the budget was left: the server's rule for wake-ups asks whether q / ε > Q / P. If n·P > T, a job may find any rest
-//! of the budget and of the jobs before, and there is no bound here; jobs that take C·P > Q·T are late in the end.
+//! for the rest of the period, so R is longer by ε. The server's rule for wake-ups, which may give it a new period at
+//! once, does not help: a thread that is still busy then does not wake up. If n·P > T, a job may find any rest of the
+//! budget and of the jobs before, and there is no bound here; jobs that take C·P > Q·T are late in the end. Nor does the
+//! bound know of sleeps and of mutexes within a job.
 //!
 //! The servers keep their deadlines if the demand of the budgets fits: on one processor by the processor-demand test,
 //! on several by the density test for global earliest deadline first ([`bounds::density`]). The same tests with the
@@ -53,18 +54,19 @@ pub struct ReservationsVerdict {
 /// A task with a reservation; times are in nanoseconds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ReservedTask {
-    /// The measured task. Its B, J and priority play no part.
+    /// The measured task. Its priority plays no part.
     #[serde(flatten)]
     pub measured: Measured,
     /// Q, D and P.
     pub reservation: Reservation,
     /// How often it was throttled within a job.
     pub throttles: u64,
-    /// Its wake-ups show a period, or it was given, marked, or is that of the reservation. Without one, the period here
-    /// is the shortest distance of its wake-ups, and nobody knows when its jobs are due.
+    /// Its wake-ups show a period, or it was given, or is that of the reservation. Without one, the period here is that
+    /// of the marks or the shortest distance of its wake-ups, and nobody knows when its jobs come.
     pub has_period: bool,
-    /// R: the longest response time if all servers keep their deadlines; `None` if none is known, because a job may
-    /// come before the periods of the server are over that the one before needed.
+    /// R: the longest response time if all servers keep their deadlines and releases that are early by less than a
+    /// hundredth of T are punctual; `None` if none is known, because a job may come before the periods of the server
+    /// are over that the one before needed.
     pub bound_ns: Option<u64>,
     /// Whether its jobs keep their deadlines if all servers do.
     pub answer: Answer,
@@ -83,7 +85,11 @@ const PUNCTUAL: u64 = 100;
 
 impl ReservedTask {
     fn new(measured: Measured, thread: &ThreadReport, reservation: Reservation) -> Self {
-        let has_period = measured.jobs == 0 || thread.period_ns.is_some() || measured.is_marked;
+        let has_period = match measured.is_marked {
+            // The median of marked releases alone says nothing about the shortest distance between two.
+            true => measured.is_seen_waking,
+            false => measured.jobs == 0 || thread.period_ns.is_some(),
+        };
         let mut task = Self {
             reservation,
             throttles: thread.throttles,
@@ -95,13 +101,16 @@ impl ReservedTask {
             measured,
         };
         let Reservation { deadline_ns, period_ns, .. } = reservation;
-        let needed = task.servings().saturating_mul(period_ns);
-        if needed <= task.longest_period() {
+        let needed = task.servings().checked_mul(period_ns);
+        // A period that is only a little shorter lets the delays of jobs add up.
+        if let Some(needed) = needed.filter(|needed| *needed <= task.measured.period_ns) {
             task.lag_ns = task.lag(needed);
-            task.bound_ns = Some(needed - period_ns + deadline_ns + task.lag_ns);
+            let bound = (needed - period_ns).saturating_add(deadline_ns);
+            task.bound_ns = Some(bound.saturating_add(task.lag_ns));
         }
         task.answer = match task.bound_ns {
             _ if !task.has_period => Answer::Open,
+            _ if task.has_waited() || task.is_contradicted() => Answer::Open,
             Some(bound) if bound <= task.measured.deadline_ns => Answer::Yes,
             _ if task.has_doubtful_releases() => Answer::Open,
             _ if task.is_overload() || task.least() > task.measured.deadline_ns => Answer::No,
@@ -121,16 +130,31 @@ impl ReservedTask {
         period.saturating_add(if self.has_period { period / OFF } else { 0 })
     }
 
+    /// How much earlier than T after the release before it a job may come.
+    fn earliness(&self) -> u64 {
+        let Measured { period_ns, jitter_ns, shortest_ns, .. } = self.measured;
+        let seen = shortest_ns.map_or(0, |shortest| period_ns.saturating_sub(shortest));
+        jitter_ns.max(seen)
+    }
+
     /// ε: for how long a job may wait for the rest of the last period that the job before used, which needs `needed`.
     fn lag(&self, needed: u64) -> u64 {
-        let Measured { execution_ns, period_ns, jitter_ns, .. } = self.measured;
-        let Reservation { runtime_ns, deadline_ns, period_ns: of_server } = self.reservation;
-        let early = needed.saturating_add(jitter_ns).saturating_sub(period_ns);
-        let budgets = u128::from(needed / of_server) * u128::from(runtime_ns);
-        let left = budgets - u128::from(execution_ns).min(budgets);
-        let is_renewed = deadline_ns == of_server
-            && left * u128::from(of_server) > u128::from(early) * u128::from(runtime_ns);
-        if !self.has_period || is_renewed || early <= period_ns / PUNCTUAL { 0 } else { early }
+        let period_ns = self.measured.period_ns;
+        let early = needed.saturating_add(self.earliness()).saturating_sub(period_ns);
+        if !self.has_period || early <= period_ns / PUNCTUAL { 0 } else { early }
+    }
+
+    /// Whether its jobs waited for something else than the processor: the bound does not know of that.
+    pub(super) fn has_waited(&self) -> bool {
+        let Measured { period_ns, suspension_ns, blocking_ns, .. } = self.measured;
+        suspension_ns.saturating_add(blocking_ns) > period_ns / PUNCTUAL
+    }
+
+    /// Whether a job took longer than its bound, with a hundredth of T for releases that count as punctual.
+    pub(super) fn is_contradicted(&self) -> bool {
+        let Measured { period_ns, response_ns, .. } = self.measured;
+        let seen = self.bound_ns.zip(response_ns);
+        seen.is_some_and(|(bound, seen)| seen > bound.saturating_add(period_ns / PUNCTUAL))
     }
 
     /// Jobs that all take C need more than Q in each P.
@@ -152,8 +176,9 @@ impl ReservedTask {
     /// Whether its releases are others than its figures say. Those that come less often than the reservation allows are
     /// no reason to doubt it.
     pub(super) fn has_other_releases(&self) -> bool {
-        let Measured { period_ns, distance_ns, .. } = self.measured;
-        let is_rarer = distance_ns.is_some_and(|distance| distance >= period_ns);
+        let Measured { period_ns, shortest_ns, .. } = self.measured;
+        let is_rarer =
+            shortest_ns.is_some_and(|shortest| shortest >= period_ns - period_ns / PUNCTUAL);
         let is_reserved = period_ns == self.reservation.period_ns;
         self.has_period && self.measured.has_other_releases() && !(is_rarer && is_reserved)
     }
@@ -168,18 +193,19 @@ impl ReservedTask {
 
     /// Whether there is certainly no more than one job in each period of the reservation.
     fn is_single(&self) -> bool {
-        let Measured { jobs, period_ns, jitter_ns, .. } = self.measured;
-        let of_server = self.reservation.period_ns;
-        let shortest = period_ns.saturating_sub(jitter_ns);
-        let is_punctual = jitter_ns <= period_ns / PUNCTUAL && of_server <= self.longest_period();
+        let Measured { jobs, period_ns, .. } = self.measured;
+        let (of_server, early) = (self.reservation.period_ns, self.earliness());
+        let shortest = period_ns.saturating_sub(early);
+        let is_punctual = early <= period_ns / PUNCTUAL && of_server <= self.longest_period();
         jobs > 0 && self.has_period && (is_punctual || of_server <= shortest)
     }
 
-    /// Whether it uses its reservation in every period, and for single jobs.
+    /// Whether it uses its reservation in every period, and for single jobs that are due when the reservation is.
     fn is_steady(&self) -> bool {
-        let is_rarer =
-            self.measured.period_ns > self.reservation.period_ns + self.reservation.period_ns / OFF;
-        self.is_single() && !is_rarer
+        let Measured { period_ns, deadline_ns, .. } = self.measured;
+        let of_server = self.reservation.period_ns;
+        let is_rarer = period_ns > of_server.saturating_add(of_server / OFF);
+        self.is_single() && !is_rarer && deadline_ns <= self.reservation.deadline_ns
     }
 
     /// The processor time that it takes in each period of its reservation at most.
@@ -206,10 +232,11 @@ impl ReservedTask {
 
     /// Its demand is only known to be no more than its reservation.
     pub(super) fn is_rough(&self) -> bool {
-        let Measured { jobs, execution_ns, .. } = self.measured;
+        let Measured { jobs, execution_ns, jitter_ns, .. } = self.measured;
         let Reservation { runtime_ns, period_ns, .. } = self.reservation;
         let is_rare = period_ns <= self.longest_period();
-        jobs == 0 || !self.has_period || !is_rare || execution_ns > runtime_ns
+        let is_early = self.earliness() > jitter_ns + self.measured.period_ns / PUNCTUAL;
+        jobs == 0 || !self.has_period || !is_rare || is_early || execution_ns > runtime_ns
     }
 
     /// As a task of its server.
@@ -273,6 +300,8 @@ fn unfinished(thread: &ThreadReport, reservation: Reservation) -> Measured {
         unfinished_ns: thread.unfinished_ns,
         distance_ns: None,
         distances: 0,
+        shortest_ns: None,
+        is_seen_waking: false,
         is_marked: false,
     }
 }
@@ -311,7 +340,8 @@ fn judge(cpus: Vec<u16>, tasks: Vec<ReservedTask>) -> ReservationsVerdict {
         .collect();
     let is_kept = tests.iter().any(|test| test.answer == Answer::Yes);
     // Too much demand is none for certain if the budgets are not used in every period.
-    let is_refuted = tests.iter().all(|test| test.answer == Answer::No)
+    let is_refuted = !tests.is_empty()
+        && tests.iter().all(|test| test.answer == Answer::No)
         && tasks.iter().all(ReservedTask::is_steady);
     let mut doubts = words::reserved_doubts(&tasks, is_kept);
     let answer = match doubts.is_empty() {

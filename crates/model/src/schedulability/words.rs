@@ -250,15 +250,15 @@ fn jitter(tasks: &[TaskVerdict]) -> Option<String> {
 
 fn contradictions<'t>(tasks: impl IntoIterator<Item = &'t TaskVerdict>) -> Vec<String> {
     let contradicted = tasks.into_iter().filter(|task| task.is_contradicted());
-    contradicted
-        .map(|task| {
-            format!(
-                "{} once took {}, longer than its bound: something not in the figures delayed it.",
-                task.measured.name,
-                time(task.measured.response_ns.unwrap_or(0))
-            )
-        })
-        .collect()
+    contradicted.map(|task| longer_than_its_bound(&task.measured)).collect()
+}
+
+fn longer_than_its_bound(measured: &Measured) -> String {
+    format!(
+        "{} once took {}, longer than its bound: something not in the figures delayed it.",
+        measured.name,
+        time(measured.response_ns.unwrap_or(0))
+    )
 }
 
 /// The verdict on the threads under `SCHED_DEADLINE` of some processors.
@@ -301,6 +301,12 @@ fn processors_text(cpus: &[String]) -> String {
 fn exceeded(task: &ReservedTask) -> String {
     let ReservedTask { measured, reservation, .. } = task;
     let (name, execution) = (&measured.name, time(measured.execution_ns));
+    if measured.execution_ns <= reservation.runtime_ns && !task.is_overload() {
+        return format!(
+            "A job of {name} took {execution} of processor time, and is due {} after its release.",
+            time(measured.deadline_ns)
+        );
+    }
     if measured.execution_ns <= reservation.runtime_ns {
         return format!(
             "A job of {name} took {execution} of processor time, and one comes every {}: its reservation of {} in each {} \
@@ -340,8 +346,16 @@ pub(super) fn reserved_doubts(tasks: &[ReservedTask], is_kept: bool) -> Vec<Stri
     let others = tasks.iter().filter(|task| task.has_other_releases());
     doubts.extend(others.map(|task| other_releases(&task.measured)));
     doubts.extend(measured().filter(|of| of.has_doubtful_jobs()).map(doubtful_jobs));
+    let has_waited = |task: &&ReservedTask| task.has_waited() && !task.measured.has_doubtful_jobs();
+    doubts.extend(tasks.iter().filter(has_waited).map(waited));
+    let is_contradicted = |task: &&ReservedTask| task.is_contradicted();
+    let contradicted = tasks.iter().filter(is_contradicted);
+    doubts.extend(contradicted.map(|task| longer_than_its_bound(&task.measured)));
     doubts.extend(measured().filter(|of| of.is_period_doubtful).map(doubtful_period));
-    doubts.extend(tasks.iter().filter(|task| task.answer == Answer::Open).map(unserved));
+    let is_unserved = |task: &&ReservedTask| {
+        task.answer == Answer::Open && !task.has_waited() && !task.is_contradicted()
+    };
+    doubts.extend(tasks.iter().filter(is_unserved).map(unserved));
     let is_shared = |(index, task): (usize, &ReservedTask)| {
         let same = |other: &ReservedTask| other.measured.tid == task.measured.tid;
         tasks[..index].iter().any(same).then(|| task.measured.name.clone())
@@ -359,6 +373,14 @@ pub(super) fn reserved_doubts(tasks: &[ReservedTask], is_kept: bool) -> Vec<Stri
     doubts
 }
 
+fn waited(task: &ReservedTask) -> String {
+    let Measured { ref name, suspension_ns, blocking_ns, .. } = task.measured;
+    format!(
+        "{name} slept or waited for other threads within its jobs, once for {}: its reservation does not bound that.",
+        time(suspension_ns.max(blocking_ns))
+    )
+}
+
 /// Why nobody can tell whether the jobs of a thread keep their deadlines under its reservation.
 fn unserved(task: &ReservedTask) -> String {
     let ReservedTask { measured, reservation, bound_ns, .. } = task;
@@ -370,6 +392,10 @@ fn unserved(task: &ReservedTask) -> String {
         time(reservation.runtime_ns)
     );
     match bound_ns {
+        _ if !task.has_period && measured.is_marked => format!(
+            "The wake-ups of the thread of {name} do not show the period of its marks, so it is unknown how early a job \
+             may come."
+        ),
         _ if !task.has_period => format!(
             "The wake-ups of {name} show no period, so it is unknown when its jobs are due. Give it (--period {name}=T)."
         ),

@@ -686,9 +686,98 @@ fn a_job_that_comes_early_may_have_to_wait_for_its_budget() {
     };
     assert_eq!(judge(4, 10, 0), (Answer::Yes, Some(100)));
     assert_eq!(judge(4, 10, 5), (Answer::Open, Some(105)));
-    // So much of the budget is left that the server begins a new period.
-    assert_eq!(judge(3, 10, 5), (Answer::Yes, Some(100)));
+    // Also if budget is left: a thread that is still busy does not wake up, so its server begins no new period.
+    assert_eq!(judge(3, 10, 5), (Answer::Open, Some(105)));
     assert_eq!(judge(3, 9, 5), (Answer::Open, Some(95)));
     // Less than a hundredth of the period.
     assert_eq!(judge(3, 9, 1), (Answer::Yes, Some(90)));
+}
+
+#[test]
+fn what_a_reservation_does_not_bound_is_never_schedulable() {
+    use PeriodFrom::Given;
+    let video = |c: u64, t: u64, reservation: (u64, u64, u64)| {
+        let video = with_reservation(thread("video", 1, None, c, t), reservation);
+        ThreadReport { period_ns: Some(t * MS), period_from: Some(Given), ..video }
+    };
+    let judge = |video: ThreadReport| {
+        let found = verdict(&report([video]), Some(Span::ZERO)).reservations.remove(0);
+        (found.answer, found.tasks[0].bound_ns.map(|bound| bound / MS), found.verdict)
+    };
+    let intervals = |min: u64, mean: u64| {
+        Some(Distribution {
+            min: min * MS,
+            mean: (mean * MS) as f64,
+            ..distribution(mean * MS).unwrap()
+        })
+    };
+    assert_eq!(judge(video(6, 24, (3, 10, 10))).0, Answer::Yes);
+    // One release that is early, which half of the spread does not show.
+    let early = ThreadReport { interval_ns: intervals(14, 24), ..video(6, 24, (3, 10, 10)) };
+    let (answer, bound, _) = judge(early);
+    assert_eq!((answer, bound), (Answer::Open, Some(26)));
+    // Bursts of two jobs, rarer on average than the reservation allows.
+    let bursts = with_reservation(thread("video", 1, None, 2, 10), (3, 10, 10));
+    let bursts = ThreadReport { interval_ns: intervals(6, 45), ..bursts };
+    assert_eq!(judge(bursts).0, Answer::Open);
+    // A period that is a little shorter than two of the reservation: delays add up.
+    assert_eq!(judge(video(6, 20, (3, 9, 10))).0, Answer::Yes);
+    let shorter = ThreadReport { period_ns: Some(20 * MS - 50_000), ..video(6, 20, (3, 9, 10)) };
+    assert_eq!(judge(shorter).0, Answer::Open);
+    // It waits for another thread within its jobs; and one took longer than its bound.
+    let waits = ThreadReport { blocking_ns: distribution(8 * MS), ..video(2, 20, (3, 10, 10)) };
+    let (answer, _, words) = judge(waits);
+    assert!(answer == Answer::Open && words.contains("once for 8.00 ms"), "{words}");
+    let longer = ThreadReport { response_ns: distribution(11 * MS), ..video(2, 20, (3, 10, 10)) };
+    let (answer, _, words) = judge(longer);
+    assert!(answer == Answer::Open && words.contains("longer than its bound"), "{words}");
+}
+
+#[test]
+fn a_marked_period_that_wake_ups_do_not_show_bounds_nothing() {
+    let judge = |shown: bool| {
+        let video = with_reservation(thread("video", 1, None, 3, 20), (3, 10, 10));
+        let period_ns = shown.then_some(20 * MS);
+        let video = ThreadReport { period_ns, period_from: None, ..video };
+        let task = TaskReport {
+            name: "frame".into(),
+            tid: 1,
+            jobs: 1000,
+            execution_ns: distribution(3 * MS),
+            period_ns: Some(20 * MS),
+            deadline_ns: Some(10 * MS),
+            response_ns: distribution(3 * MS),
+            ..TaskReport::default()
+        };
+        let report = Report { tasks: vec![task], ..report([video]) };
+        verdict(&report, Some(Span::ZERO)).reservations.remove(0)
+    };
+    assert_eq!(judge(true).answer, Answer::Yes);
+    let unknown = judge(false);
+    assert_eq!(unknown.answer, Answer::Open);
+    assert!(unknown.verdict.contains("how early a job may come"), "{}", unknown.verdict);
+}
+
+#[test]
+fn demand_within_the_deadlines_of_reservations_does_not_refute_later_ones_of_jobs() {
+    let two = [1, 2].map(|tid| {
+        let name = format!("video {tid}");
+        let video = with_reservation(thread(&name, tid, None, 6, 20), (6, 6, 20));
+        ThreadReport { period_from: Some(PeriodFrom::Given), ..video }
+    });
+    let found = verdict(&report(two), Some(Span::ZERO)).reservations.remove(0);
+    assert_eq!(found.answer, Answer::Open, "{found:?}");
+}
+
+#[test]
+fn reservations_of_any_size_are_judged_without_overflow() {
+    for (q, d, p) in [(1, 2, u64::MAX), (u64::MAX, u64::MAX, u64::MAX), (1, u64::MAX, u64::MAX)] {
+        for period_ns in [None, Some(1), Some(20 * MS), Some(u64::MAX)] {
+            let reservation = Reservation { runtime_ns: q, deadline_ns: d, period_ns: p };
+            let video = with_reservation(thread("video", 1, None, 3, 20), (3, 10, 10));
+            let video = ThreadReport { reservation: Some(reservation), period_ns, ..video };
+            let found = verdict(&report([video]), Some(Span::ZERO)).reservations.remove(0);
+            assert_ne!(found.answer, Answer::Yes, "{found:?}");
+        }
+    }
 }
