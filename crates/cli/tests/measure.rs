@@ -362,7 +362,7 @@ fn invalid_requests_are_refused_with_a_hint() {
     let other = machine.write("other.toml", "title = \"a scenario\"\n");
     let other = other.to_str().unwrap();
     wrong(&["compare", other, other], "hint: give a machine.toml", 2);
-    wrong(&["link", "127.0.0.1:99999"], "the port 99999 is not a number from 1 to 65535", 2);
+    wrong(&["link", "127.0.0.1:99999"], "the port `99999` is not a number from 1 to 65535", 2);
     wrong(&["compare", other, other, "--strict"], "unexpected argument '--strict'", 2);
 }
 

@@ -86,7 +86,7 @@ pub enum LinkError {
     Wrong(String),
     /// There is no such port.
     #[error(
-        "the port {port} is not a number from 1 to 65535\nhint: give HOST or HOST:PORT, such as 10.0.0.1:{PORT}"
+        "the port `{port}` is not a number from 1 to 65535\nhint: give HOST or HOST:PORT, such as 10.0.0.1:{PORT}"
     )]
     Port {
         /// The port as written.
