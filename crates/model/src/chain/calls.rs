@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::NETWORK;
 use super::definitions::CHUNKS;
-use crate::expression::{Expression, Function, OPERANDS, Operation, Value};
+use crate::expression::{Expression, Function, Interval, OPERANDS, Operation, Value};
 use crate::uncertain::{Definition, Distribution, Network, Repeats};
 use hemiola_quantity::Dimension;
 
@@ -24,11 +24,13 @@ impl Calls {
     /// Each figure has one value.
     pub(super) const EQUAL: Self = Self { figures: Vec::new(), repeats: Repeats::NONE };
 
-    /// Those behind the value of this name, with a limit of that name. Figures of the limit have one value.
+    /// Those behind a time of this name, with a limit of that name. Nothing is known if a figure of the limit varies in
+    /// more than one call there.
     pub(super) fn of(network: &Network, value: &str, limit: &str) -> Self {
         let parts = parts(network, &[value], Depth::Formulas);
         let repeated = repeated(&parts);
-        let nested = Nested::of(network, &parts);
+        let mut nested = Nested::of(network, &parts);
+        nested.add_limit(network, limit);
         let figures: BTreeSet<&str> = repeated.keys().chain(&nested.figures).copied().collect();
         if figures.is_empty() {
             return Self::EQUAL;
@@ -110,7 +112,9 @@ fn parts<'n>(
         let caller = parts.remove(name).expect("it was found");
         for used in uses {
             let part = parts.entry(used.name).or_default();
-            part.calls += caller.calls * used.times;
+            if caller.calls > 0.0 && used.times > 0.0 {
+                part.calls += caller.calls * used.times;
+            }
             part.is_beside |= caller.is_beside || used.is_beside;
             part.is_count |= caller.is_count || used.is_count;
             part.counts.extend(caller.counts.iter().chain(&used.counts));
@@ -123,14 +127,90 @@ fn parts<'n>(
     parts
 }
 
-/// The names in a formula, each of which has one value there. A request to a cache is one for each chunk.
+/// The names in a formula of which a figure has one value there. A request to a cache is one for each chunk.
 fn names<'n>(network: &'n Network, definition: &'n Definition) -> Vec<Use<'n>> {
-    let names: BTreeSet<&str> = definition.expression.names().map(|(name, _)| name).collect();
-    let is_chunks = |name: &&&str| !is_written(network, definition) && name.ends_with(CHUNKS);
-    let chunks =
-        names.iter().find(is_chunks).map(|chunks| network.greatest(chunks).expect(NETWORK));
-    let times = chunks.map_or(1.0, whole);
+    let formula = &definition.expression;
+    if is_written(network, definition) {
+        let is_call = |name: &str| network.definition(name).is_some();
+        let is_of_calls = formula.names().any(|(name, _)| is_call(name));
+        let found = if is_of_calls { uses(network, formula) } else { None };
+        let mut names: Vec<Use<'_>> = Vec::new();
+        for used in found.unwrap_or_else(|| other_uses(network, formula)) {
+            match names.iter_mut().find(|one| one.name == used.name) {
+                Some(figure) if !is_call(used.name) => {
+                    figure.is_beside |= used.is_beside;
+                    figure.is_count |= used.is_count;
+                    figure.counts.extend(used.counts);
+                }
+                None if !is_call(used.name) => names.push(Use { times: 1.0, ..used }),
+                _ => names.push(used),
+            }
+        }
+        return names;
+    }
+    let names: BTreeSet<&str> = formula.names().map(|(name, _)| name).collect();
+    let chunks = names.iter().find(|name| name.ends_with(CHUNKS));
+    let times = chunks.map_or(1.0, |chunks| whole(network.greatest(chunks).expect(NETWORK)));
     names.into_iter().map(|name| Use { times, ..Use::once(name) }).collect()
+}
+
+/// The names in a formula of any form. A factor of an operation can be a number of its calls, and operations in other
+/// functions than sums, extremes, absolute and rounded values can have any number of calls.
+fn other_uses<'n>(network: &'n Network, formula: &'n Expression) -> Vec<Use<'n>> {
+    /// An operand: its operations, each with its factor, and its range.
+    struct Operand<'n>(Vec<(&'n str, f64)>, Interval);
+    let greatest = |range: Interval| range.low.abs().max(range.high.abs());
+    let mut uses = Vec::new();
+    let mut stack: Vec<Operand<'_>> = Vec::new();
+    for step in formula.steps() {
+        let operand = match &step.operation {
+            Operation::Constant(constant) => {
+                Operand(Vec::new(), Interval::constant(constant.value))
+            }
+            Operation::Phase => Operand(Vec::new(), Interval { low: 0.0, high: 1.0 }),
+            Operation::Name(name) => {
+                let range = network.range(name).expect(NETWORK);
+                if network.definition(name).is_some() {
+                    Operand(vec![(name, 1.0)], range)
+                } else {
+                    uses.push(Use::once(name));
+                    Operand(Vec::new(), range)
+                }
+            }
+            Operation::Apply(function) => {
+                let b = stack.pop().expect(OPERANDS);
+                let no_operand = Operand(Vec::new(), b.1);
+                let a =
+                    if function.is_binary() { stack.pop().expect(OPERANDS) } else { no_operand };
+                let range = Interval::apply(*function, &a.1, &b.1);
+                let factor = match function {
+                    Function::Multiply if a.0.is_empty() => greatest(a.1),
+                    Function::Multiply if b.0.is_empty() => greatest(b.1),
+                    Function::Divide if b.0.is_empty() => {
+                        let one = Interval::constant(1.0);
+                        greatest(Interval::apply(*function, &one, &b.1))
+                    }
+                    Function::Add
+                    | Function::Subtract
+                    | Function::Minimum
+                    | Function::Maximum
+                    | Function::Negate
+                    | Function::Absolute
+                    | Function::Ceiling
+                    | Function::Floor
+                    | Function::Round => 1.0,
+                    _ => f64::INFINITY,
+                };
+                let called = a.0.into_iter().chain(b.0);
+                Operand(called.map(|(name, times)| (name, times * factor)).collect(), range)
+            }
+        };
+        stack.push(operand);
+    }
+    let called = stack.pop().map_or_else(Vec::new, |Operand(called, _)| called);
+    let use_of = |(name, times)| Use { times: whole(times), is_beside: true, ..Use::once(name) };
+    uses.extend(called.into_iter().map(use_of));
+    uses
 }
 
 /// A name in a formula made of calls.
@@ -151,33 +231,36 @@ impl<'n> Use<'n> {
 
 /// The names in a formula of sums, products with a number of calls, and maxima; `None` if it is another one.
 fn uses<'n>(network: &'n Network, formula: &'n Expression) -> Option<Vec<Use<'n>>> {
-    /// An operand: its names, and its value if it is a constant.
-    struct Operand<'n>(Vec<Use<'n>>, Option<f64>);
+    /// An operand: its names, its value if it is a constant, and the number if it is one without anything else.
+    struct Operand<'n>(Vec<Use<'n>>, Option<f64>, Option<&'n str>);
     let mut stack: Vec<Operand<'_>> = Vec::new();
     for step in formula.steps() {
         let operand = match &step.operation {
-            Operation::Constant(constant) => Operand(Vec::new(), Some(constant.value)),
-            Operation::Name(name) => Operand(vec![Use::once(name)], None),
+            Operation::Constant(constant) => Operand(Vec::new(), Some(constant.value), None),
+            Operation::Name(name) => {
+                Operand(vec![Use::once(name)], None, is_number(network, name).then_some(name))
+            }
             Operation::Phase => return None,
             Operation::Apply(function) if !function.is_binary() => return None,
             Operation::Apply(function) => {
-                let Operand(mut b, of_b) = stack.pop().expect(OPERANDS);
-                let Operand(mut a, of_a) = stack.pop().expect(OPERANDS);
+                let Operand(mut b, of_b, number_b) = stack.pop().expect(OPERANDS);
+                let Operand(mut a, of_a, number_a) = stack.pop().expect(OPERANDS);
                 match function {
                     Function::Add => {}
                     Function::Multiply => {
-                        let (count, of_count, called) = match of_b {
-                            Some(_) => (&mut b, of_b, &mut a),
-                            None => (&mut a, of_a, &mut b),
+                        let is_b = of_b.is_some() || of_a.is_none() && number_a.is_none();
+                        let (count, of_count, number, called) = match is_b {
+                            true => (&mut b, of_b, number_b, &mut a),
+                            false => (&mut a, of_a, number_a, &mut b),
                         };
-                        let times = match (of_count, count.as_mut_slice()) {
+                        let times = match (of_count, number) {
                             (Some(times), _) => times,
-                            (None, [count]) if is_number(network, count.name) => {
-                                count.is_count = true;
-                                called.iter_mut().for_each(|used| used.counts.push(count.name));
-                                network.greatest(count.name).expect(NETWORK)
+                            (None, Some(number)) => {
+                                count.iter_mut().for_each(|count| count.is_count = true);
+                                called.iter_mut().for_each(|used| used.counts.push(number));
+                                network.greatest(number).expect(NETWORK)
                             }
-                            _ => return None,
+                            (None, None) => return None,
                         };
                         called.iter_mut().for_each(|used| used.times *= whole(times));
                     }
@@ -190,22 +273,22 @@ fn uses<'n>(network: &'n Network, formula: &'n Expression) -> Option<Vec<Use<'n>
                 }
                 a.append(&mut b);
                 let of_both = of_a.zip(of_b).map(|(a, b)| f64::apply(*function, &a, &b));
-                Operand(a, of_both)
+                Operand(a, of_both, None)
             }
         };
         stack.push(operand);
     }
-    stack.pop().map(|Operand(uses, _)| uses)
+    stack.pop().map(|Operand(uses, ..)| uses)
 }
 
 fn is_number(network: &Network, name: &str) -> bool {
     network.dimension(name).expect(NETWORK) == Dimension::NONE
 }
 
-/// The number of calls of which the last one may be a part.
+/// The number of calls of which the last one may be a part; infinite if it has no bound.
 fn whole(times: f64) -> f64 {
     const ROUNDED: f64 = 1e-9;
-    if times.is_nan() { f64::INFINITY } else { (times - times.abs() * ROUNDED).ceil().max(0.0) }
+    if times.is_finite() { (times - times.abs() * ROUNDED).ceil().max(0.0) } else { f64::INFINITY }
 }
 
 /// The figures that vary in more than one call, each with the number of these calls.
@@ -235,7 +318,7 @@ fn repeats(
     let is_linked = linked && repeated.keys().any(|figure| network.is_correlated(figure));
     let mut is_known = nested.figures.is_empty()
         && !is_linked
-        && repeated.keys().all(|figure| !of_limit.contains(figure));
+        && repeated.iter().all(|(figure, calls)| calls.is_finite() && !of_limit.contains(figure));
     let mut is_product = false;
     let mut choices = 1.0;
     let mut shared: BTreeSet<&str> = BTreeSet::new();
@@ -272,7 +355,7 @@ fn repeats(
         choices: if is_known { choices * steps } else { f64::INFINITY },
         is_at_most_as_long: is_known && !is_beside,
         is_at_most_as_short: is_known && !is_beside && !is_product,
-        has_same_mean: !is_beside && !is_product && !nested.is_written && !is_linked,
+        has_same_mean: !is_beside && !is_product && !nested.has_other_mean && !is_linked,
     }
 }
 
@@ -288,23 +371,38 @@ fn linked(network: &Network, parts: &BTreeMap<&str, Part<'_>>, of_limit: &BTreeS
 /// a sample, and the formula can have any form.
 struct Nested<'n> {
     figures: BTreeSet<&'n str>,
-    /// Whether such a formula is one of the model. That of a request to a cache is linear in its times.
-    is_written: bool,
+    /// Whether the mean depends on how these calls differ. A request to a cache is linear in its times, so its mean
+    /// does not if they are sums of calls.
+    has_other_mean: bool,
 }
 
 impl<'n> Nested<'n> {
     fn of(network: &'n Network, parts_: &BTreeMap<&'n str, Part<'n>>) -> Self {
-        let mut nested = Self { figures: BTreeSet::new(), is_written: false };
+        let mut nested = Self { figures: BTreeSet::new(), has_other_mean: false };
         for (definition, written) in parts_.keys().filter_map(|part| network.definition(part)) {
-            let uses = names(network, definition);
-            if uses.iter().all(|used| network.definition(used.name).is_none()) {
+            if definition.expression.names().all(|(name, _)| network.definition(name).is_none()) {
                 continue;
             }
             let inner = parts(network, &[&definition.name], Depth::Figures);
-            let inner = repeated(&inner);
-            nested.is_written |= written && !inner.is_empty();
-            nested.figures.extend(inner.into_keys());
+            let of_inner = repeated(&inner);
+            let has_other_mean = |part: &Part<'_>| {
+                let figures = || part.figures.iter().filter(|one| of_inner.contains_key(*one));
+                let of_counts = |figure| {
+                    part.counts.iter().any(|count| varying(network, count).contains(figure))
+                };
+                figures().any(|figure| part.is_beside || of_counts(figure))
+            };
+            nested.has_other_mean |=
+                if written { !of_inner.is_empty() } else { inner.values().any(has_other_mean) };
+            nested.figures.extend(of_inner.into_keys());
         }
         nested
+    }
+
+    /// Adds the figures of a limit that vary in more than one call there.
+    fn add_limit(&mut self, network: &'n Network, limit: &'n str) {
+        let repeated = repeated(&parts(network, &[limit], Depth::Figures));
+        self.has_other_mean |= !repeated.is_empty();
+        self.figures.extend(repeated.into_keys());
     }
 }

@@ -56,7 +56,7 @@ pub(crate) fn costs(
         let limit = chain.limits.iter().find(|(of, _)| *of == kind.name);
         let limit = limit.map(|(of, _)| {
             let names = [name.clone(), limit_name(&chain.name, of)];
-            Limit::new(network, model, names, chain.probability, false)
+            Limit::of_average(network, model, names, chain.probability)
         });
         let is_short =
             |predicted: &Predicted| limit.as_ref().is_some_and(|limit| limit.is_short(predicted));

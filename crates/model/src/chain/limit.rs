@@ -70,7 +70,7 @@ pub(crate) struct Objection {
 }
 
 impl<'n> Limit<'n> {
-    /// The limit of this name on the value of that name.
+    /// The limit of this name on the time of that name.
     pub(crate) fn new(
         network: &'n Network,
         model: &'n Model,
@@ -78,10 +78,18 @@ impl<'n> Limit<'n> {
         required: f64,
         of_each: bool,
     ) -> Self {
-        // Other costs are averages, and add up.
-        let is_time = network.dimension(&value).expect(NETWORK) == Dimension::TIME;
-        let calls = if is_time { Calls::of(network, &value, &name) } else { Calls::EQUAL };
+        let calls = Calls::of(network, &value, &name);
         Self { network, model, value, name, required, of_each, calls }
+    }
+
+    /// The limit of this name on the cost of that name besides time. Such costs are averages, and add up.
+    pub(super) fn of_average(
+        network: &'n Network,
+        model: &'n Model,
+        [value, name]: [String; 2],
+        required: f64,
+    ) -> Self {
+        Self { network, model, value, name, required, of_each: false, calls: Calls::EQUAL }
     }
 
     /// The limit at the nominal values of the figures in it.
@@ -246,16 +254,17 @@ impl Shares<'_> {
             let verdict = found.verdict_of(limit, required, repeats);
             return (found.at_most_of(limit, repeats), verdict);
         };
-        let Chance { value, low, high } = found.at_most(limit);
+        let [[_, high], [low, at_worst]] = found.of_equal(limit, repeats);
         let of =
             |share: f64| share_interval((share * jobs as f64).round() as u64, jobs, CONFIDENCE);
         let least = repeats.least(of(low)[0].min(low));
         let greatest = |share: f64| repeats.greatest(of(share)[1].max(share));
         let verdict = match found.verdict(limit, required) {
             Verdict::Kept if least >= required => Verdict::Kept,
-            Verdict::Missed if greatest(low) < required => Verdict::Missed,
+            Verdict::Missed if greatest(at_worst) < required => Verdict::Missed,
             _ => Verdict::Undecided,
         };
+        let value = found.at_most(limit).value;
         (Chance { value, low: least, high: greatest(high) }, verdict)
     }
 }

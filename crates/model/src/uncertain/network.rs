@@ -282,9 +282,16 @@ impl Network {
     /// # Errors
     /// See above.
     pub(crate) fn greatest(&self, name: &str) -> Result<f64, PropagateError> {
+        Ok(self.range(name)?.high)
+    }
+
+    /// The values with every input at most five standard scores from its median.
+    ///
+    /// # Errors
+    /// See above.
+    pub(crate) fn range(&self, name: &str) -> Result<Interval, PropagateError> {
         let program = Program::of(self, self.find(name)?);
-        let range = |index: usize| self.inputs[index].at_scores(SCORE_GREATEST);
-        Ok(program.value(range).high)
+        Ok(program.value(|index| self.inputs[index].at_scores(SCORE_GREATEST)))
     }
 
     /// The definition of this name, and whether it is one that [`Network::never_negative`] marked; `None` for an input.

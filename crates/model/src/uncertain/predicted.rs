@@ -219,9 +219,22 @@ impl Predicted {
 
     /// The probability of at most `limit`, with the range that contains it however calls differ.
     pub(crate) fn at_most_of(&self, limit: f64, repeats: &Repeats) -> Chance {
-        let slack = self.search.as_ref().map_or(0.0, |search| search.slack);
-        let [best, worst] = self.shares(limit, slack, repeats);
+        let [best, worst] =
+            self.shares(limit, self.slack_of(repeats, |search| search.slack), repeats);
         Chance { value: self.central.at_most(limit), low: worst[0], high: best[1] }
+    }
+
+    /// The intervals of the probability of at most `limit`, with one value of each figure, at the best and at the worst
+    /// systematic offset, as bounds for calls that differ need them.
+    pub(crate) fn of_equal(&self, limit: f64, repeats: &Repeats) -> [[f64; 2]; 2] {
+        self.shares(limit, self.slack_of(repeats, |search| search.slack), &Repeats::NONE)
+    }
+
+    /// What a search may have missed. The bounds for calls that differ depend on values that are too rare for it.
+    fn slack_of(&self, repeats: &Repeats, of_equal: impl Fn(&Search) -> f64) -> f64 {
+        let slack =
+            |search: &Search| if repeats.is_none() { of_equal(search) } else { search.reach };
+        self.search.as_ref().map_or(0.0, slack)
     }
 
     /// Whether `limit` is kept with this probability for any systematic offset.
@@ -232,7 +245,7 @@ impl Predicted {
 
     /// Whether `limit` is kept with this probability for any systematic offset, however calls differ.
     pub(crate) fn verdict_of(&self, limit: f64, probability: f64, repeats: &Repeats) -> Verdict {
-        let slack = self.search.as_ref().map_or(0.0, |search| search.slack(probability));
+        let slack = self.slack_of(repeats, |search| search.slack(probability));
         let [_, [low, high]] = self.shares(limit, slack, repeats);
         if low >= probability {
             Verdict::Kept
@@ -258,6 +271,7 @@ impl Predicted {
         if repeats.is_at_most_as_long {
             kept = kept.min(greatest.mean_beyond(probability));
         }
+        kept += self.slack_of(repeats, |search| search.slack);
         kept.min(self.bounds.map_or(f64::INFINITY, |bounds| bounds.high)).max(plain)
     }
 

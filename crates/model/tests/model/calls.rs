@@ -206,6 +206,124 @@ fn figures_with_opposite_effects_in_several_calls_are_undecided() {
     assert_eq!(line(&model(&source(&pair[..1], &of_limit))).verdict, Some(Undecided));
 }
 
+#[test]
+fn numbers_of_calls_without_a_bound_are_not_known_to_be_kept() {
+    // A divisor that can be 0 within five standard scores.
+    let rate = [&RARE[..], &[("f", "value = 1, stochastic = 0.21")]].concat();
+    let calls = "{ name = \"x\", cost = \"m\", times = \"ceil(6 / f)\" }";
+    let summary = model(&source(&rate, &chain(calls, "20 ms")));
+    assert_eq!(line(&summary).verdict, Some(Undecided), "{:?}", line(&summary));
+    // Calls that never happen, of an operation with such a number of calls.
+    let never = "[components.s.operations]\nx = { cost = \"m\" }\n\
+                 y = { calls = [{ to = \"s.x\", times = \"ceil(6 / f)\" }] }\n";
+    let calls = "{ to = \"s.y\", times = 0 }, { to = \"s.x\" }";
+    let summary = model(&source(&rate, &format!("{never}{}", chain(calls, "20 ms"))));
+    assert_eq!(line(&summary).verdict, Some(Kept), "{:?}", line(&summary));
+}
+
+#[test]
+fn a_search_of_offsets_looks_at_the_quantile_that_many_calls_need() {
+    // At the upper end of d, five independent calls keep 100 ms in 0.992^5 = 96 % of the runs.
+    let mixture = |rare: &str, share: &str, rest: &str| {
+        format!(
+            "mixture = [{{ of = \"zero\", share = \"{rest} %\" }}, {{ of = \"{rare}\", share = \"{share} %\" }}]"
+        )
+    };
+    let (a, b) = (mixture("long", "0.4", "99.6"), mixture("short", "0.8", "99.2"));
+    let figures = [
+        ("zero", "value = \"0 ms\""),
+        ("long", "value = \"150 ms\""),
+        ("short", "value = \"130 ms\""),
+        ("a", &a),
+        ("b", &b),
+        ("d", "value = 0, systematic = 1"),
+    ];
+    let cost = "1 ms + (a + 1 ms) * max(0, -d) + b * max(0, d)";
+    let calls = format!("{{ name = \"x\", cost = \"{cost}\", times = 5 }}");
+    let summary = model(&source(&figures, &chain(&calls, "100 ms")));
+    assert_ne!(line(&summary).verdict, Some(Kept), "{:?}", line(&summary));
+}
+
+#[test]
+fn a_request_to_a_cache_has_the_mean_of_its_calls_only_if_they_add_up() {
+    let cache = |formula: &str, deadline: &str| {
+        let text = format!(
+            "[caches.near]\nalgorithm = \"lru\"\nsize = \"100 B\"\nobject = \"1 B\"\n\
+             hit = \"{formula}\"\nmiss = \"{formula}\"\nsimulate = 20000\n\
+             requests = {{ distribution = \"uniform\", objects = 200 }}\n[components.s.operations]\n\
+             x = {{ cost = \"m\" }}\ny = {{ cost = \"m\" }}\n[chains.c]\n\
+             calls = [{{ to = \"near.request\" }}]\ndeadline = \"{deadline}\"\nprobability = 0.5\n\
+             of_mean = true\n"
+        );
+        model(&source(&[("m", "low = \"1 ms\", high = \"2 ms\"")], &text))
+    };
+    // The longer one of two takes 1.67 ms on average.
+    let summary = cache("max(s.x, s.y)", "1.6 ms");
+    assert_eq!(line(&summary).verdict, Some(Undecided), "{:?}", line(&summary));
+    let summary = cache("s.x + s.y", "3.2 ms");
+    assert_eq!(line(&summary).verdict, Some(Kept), "{:?}", line(&summary));
+}
+
+#[test]
+fn operations_in_a_formula_with_figures_count_with_all_their_calls() {
+    let figures =
+        [&RARE[..], &[("k", "value = \"1 ms\""), ("c", "value = 6"), ("h", "value = 0.5")]]
+            .concat();
+    let found = |formula: &str| {
+        let text = format!(
+            "[components.s.operations]\nx = {{ cost = \"m\" }}\nz = {{ cost = \"{formula}\" }}\n{}",
+            chain("{ to = \"s.z\" }", "20 ms")
+        );
+        line(&model(&source(&figures, &text))).verdict
+    };
+    for formula in [
+        "s.x + s.x + s.x + s.x + s.x + s.x + k",
+        "12 * s.x + k",
+        "(2 * c) * s.x",
+        "(c + 6) * s.x",
+        "c * s.x",
+        "s.x * c",
+        "24 * s.x / 2",
+        "s.x / (1 - 5 / c)",
+        "12 * min(s.x, 30 * k)",
+        "max(s.x, s.x + 0 s, k)",
+    ] {
+        assert_eq!(found(formula), Some(Undecided), "{formula}");
+    }
+    for formula in ["s.x + k", "k + s.x / 2", "h * s.x + k", "(1 - h) * s.x + k", "abs(s.x - k)"] {
+        assert_eq!(found(formula), Some(Kept), "{formula}");
+    }
+}
+
+#[test]
+fn calls_behind_a_limit_can_differ() {
+    let rare = "mixture = [{ of = \"a\", share = \"2 %\" }, { of = \"b\", share = \"98 %\" }]";
+    // Twelve independent calls take 600 ms in 78 % of the runs.
+    let text = |times: u32| {
+        let old = format!("{{ name = \"o\", cost = \"m\", times = {times} }}");
+        let old = chain(&old, "700 ms").replace("chains.c", "chains.old");
+        let cost = format!("{{ name = \"x\", cost = \"{times} * 49 ms\" }}");
+        source(&[RARE[0], RARE[1], ("m", rare)], &format!("{}{old}", chain(&cost, "chain.old")))
+    };
+    let summary = model(&text(12));
+    assert_eq!(summary.chains[0].name, "c");
+    assert_eq!(line(&summary).verdict, Some(Undecided), "{:?}", line(&summary));
+    assert_eq!(line(&summary).differ, ["m"]);
+    let once = model(&text(1));
+    assert_eq!(line(&once).verdict, Some(Kept), "{:?}", line(&once));
+}
+
+#[test]
+fn costs_in_units_of_time_are_averages_like_other_costs() {
+    // 2 % of the calls cost 50 ms and the others 2 ms: 36 ms in twelve calls on average.
+    let text = "[costs]\ncpu = \"s\"\n[chains.c]\n\
+         calls = [{ name = \"x\", times = 12, costs = { cpu = \"max(m, 2 ms)\" } }]\n\
+                limits = { cpu = \"38 ms\" }\n";
+    let summary = model(&source(&RARE, text));
+    let cost = &summary.chains[0].costs[0];
+    assert_eq!(cost.limit.as_ref().unwrap().verdict, Kept, "{cost:?}");
+}
+
 /// A random chain, and how to simulate it.
 struct Case {
     text: String,

@@ -254,6 +254,22 @@ fn few_jobs_never_prove_that_a_deadline_is_kept() {
 }
 
 #[test]
+fn few_samples_of_jobs_never_prove_that_calls_miss_a_deadline() {
+    // Each of three calls can be the one whose time counts. A quarter of the jobs keep a third of the deadline: 33 % at
+    // most for so few jobs, and 36 % with the error of so few samples.
+    let jobs = jobs(400, 450.0, 0.75, 3);
+    let mut sorted = jobs.clone();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let found = |rank: usize| {
+        let text = work(&format!("{} us", 3.0 * sorted[rank]), "")
+            .replace("title", "samples = 2000\ntitle")
+            .replace("cost = \"d\"", "cost = \"d\", times = 3");
+        line(&with(&text, Some(&recorded(&jobs)))).verdict
+    };
+    assert_eq!((found(99), found(40)), (Some(Undecided), Some(Missed)));
+}
+
+#[test]
 fn a_mean_does_not_tell_about_single_runs() {
     let jobs = jobs(400, 450.0, 0.75, 3);
     let found = means(&jobs);
