@@ -101,16 +101,18 @@ impl Finder {
     fn beside(&self, reserved: u64) -> Option<u64> {
         let wakes = self.in_order();
         let few = self.count < NEEDED;
-        // A thread that is late in each fourth job wakes up three times in four periods. That is too rarely for a period
-        // of which nothing else is known.
-        let explained = || explained_by(&wakes, reserved).map(|period| near(period, reserved));
-        if few || explained() == Some(reserved) {
-            return Some(near(self.period.filter(|_| few).unwrap_or(reserved), reserved));
+        // A thread that is often late skips wake-ups, but all are multiples of its period apart. One that is late in
+        // each fourth job wakes up twice or three times in four periods, which looks like a period four times as long.
+        let single = || mean_single(&wakes, reserved).map(|period| near(period, reserved));
+        if !few && is_grid(&wakes, reserved) && single() == Some(reserved) {
+            return Some(reserved);
         }
         let Some(found) = self.period else {
-            // A thread that is often late skips wake-ups at random, but all are multiples of its period apart.
-            return is_grid(&wakes, reserved).then_some(reserved);
+            return (few || is_grid(&wakes, reserved)).then_some(reserved);
         };
+        if few {
+            return Some(near(found, reserved));
+        }
         // The mean is closer than the median under jitter.
         Some(near(mean_single(&wakes, found).unwrap_or(found), reserved))
     }
@@ -315,14 +317,17 @@ mod tests {
 
     #[test]
     fn a_thread_that_is_late_in_each_fourth_job_has_the_period_of_its_reservation() {
-        let wakes = (0..120).filter(|n| n % 4 != 0).map(|n| n * 20_000_000);
-        let mut finder = Finder::default();
-        wakes.for_each(|wake| finder.wake(wake, false));
-        let mut alone = finder.clone();
-        alone.finish(None);
-        finder.finish(Some(20_000_000));
-        assert_ne!(alone.period, Some(20_000_000));
-        assert_eq!(finder.period, Some(20_000_000));
+        // Without a rest of its budget, its next job is late, too.
+        for busy in [&[0][..], &[0, 1]] {
+            let wakes = (0..120).filter(|n| !busy.contains(&(n % 4))).map(|n| n * 20_000_000);
+            let mut finder = Finder::default();
+            wakes.for_each(|wake| finder.wake(wake, false));
+            let mut alone = finder.clone();
+            alone.finish(None);
+            finder.finish(Some(20_000_000));
+            assert_ne!(alone.period, Some(20_000_000));
+            assert_eq!(finder.period, Some(20_000_000));
+        }
         // Jobs of twice the period have their own.
         let mut finder = Finder::default();
         (0..60).for_each(|n| finder.wake(n * 40_000_000, false));

@@ -14,8 +14,8 @@
 //! comes up to ε earlier, because the one before was late, keeps what is left of the budget and its deadline, and waits
 //! for the rest of the period, so R is longer by ε. The server's rule for wake-ups, which may give it a new period at
 //! once, does not help: a thread that is still busy then does not wake up. If n·P > T, a job may find any rest of the
-//! budget and of the jobs before, and there is no bound here; jobs that take C·P > Q·T are late in the end. Nor does the
-//! bound know of sleeps and of mutexes within a job.
+//! budget and of the jobs before, and there is no bound here; jobs that take C·P > Q·T are late in the end. Nor does
+//! the bound know of sleeps and of mutexes within a job.
 //!
 //! The servers keep their deadlines if the demand of the budgets fits: on one processor by the processor-demand test,
 //! on several by the density test for global earliest deadline first ([`bounds::density`]). The same tests with the
