@@ -55,13 +55,15 @@ struct Part<'n> {
     figures: BTreeSet<&'n str>,
 }
 
+impl Part<'_> {
+    /// Whether a number of its calls varies with this figure.
+    fn is_counted_with(&self, network: &Network, figure: &str) -> bool {
+        self.counts.iter().any(|count| varying(network, count).contains(figure))
+    }
+}
+
 /// The names of the figures that vary behind a value.
 fn varying<'n>(network: &'n Network, name: &str) -> BTreeSet<&'n str> {
-    if network.definition(name).is_none() {
-        let inputs = network.inputs().iter().filter(|input| input.name == name);
-        let varies = inputs.filter(|input| input.distribution != Distribution::Exact);
-        return varies.map(|input| input.name.as_str()).collect();
-    }
     let inputs = network.inputs_of(name).expect(NETWORK).into_iter();
     let varies = inputs.filter(|input| input.distribution != Distribution::Exact);
     varies.map(|input| input.name.as_str()).collect()
@@ -333,10 +335,7 @@ fn repeats(
         }
         shared.insert(figure);
         choices *= calls;
-        is_product |= with.iter().any(|name| {
-            let counts = &parts[name].counts;
-            counts.iter().any(|count| varying(network, count).contains(figure))
-        });
+        is_product |= with.iter().any(|name| parts[name].is_counted_with(network, figure));
         is_known = is_known && network.is_one_way(&with, figure).expect(NETWORK);
     }
     // Calls of one part, of which each sample has the figures together. Where they add up, those of several parts need
@@ -386,11 +385,8 @@ impl<'n> Nested<'n> {
             let inner = parts(network, &[&definition.name], Depth::Figures);
             let of_inner = repeated(&inner);
             let has_other_mean = |part: &Part<'_>| {
-                let figures = || part.figures.iter().filter(|one| of_inner.contains_key(*one));
-                let of_counts = |figure| {
-                    part.counts.iter().any(|count| varying(network, count).contains(figure))
-                };
-                figures().any(|figure| part.is_beside || of_counts(figure))
+                let mut figures = part.figures.iter().filter(|one| of_inner.contains_key(*one));
+                figures.any(|figure| part.is_beside || part.is_counted_with(network, figure))
             };
             nested.has_other_mean |=
                 if written { !of_inner.is_empty() } else { inner.values().any(has_other_mean) };

@@ -144,10 +144,6 @@ impl<'n> Limit<'n> {
             let found = Shares { found, limit: rounded, required, jobs: evidence.jobs };
             found.judged(repeats)
         });
-        // Of nearly all runs that keep the limit, the others may take so long that the mean does not.
-        let (on_mean, most) = found.verdict_on_mean(rounded, repeats);
-        let of_samples = if repeats.has_same_mean { equal.1 } else { differing.1 };
-        let of_mean = of_samples.worse(on_mean);
         // Samples without a valid value, such as those of an overloaded queue, keep no limit.
         let is_beyond = found.verdict(f64::MAX, required) == Verdict::Missed;
         // Few long runs can also raise the mean of a queue or a cache above a limit that nearly all runs keep.
@@ -167,17 +163,24 @@ impl<'n> Limit<'n> {
             differ: Vec::new(),
             warnings,
         };
-        if is_of_mean {
-            rest.mean = Some(of_mean);
-            rest.means = evidence.all();
-        }
-        if !self.of_each {
-            rest.mean_exceeds_by = (rest.verdict == Verdict::Kept && on_mean == Verdict::Missed)
-                .then_some(most - limit);
-            rest.verdict = of_mean;
-            rest.margin = rest.margin.min(limit - most);
-        } else if is_of_mean {
-            rest.verdict = Verdict::Undecided;
+        if is_of_mean || !self.of_each {
+            // Of nearly all runs that keep the limit, the others may take so long that the mean does not.
+            let (on_mean, most) = found.verdict_on_mean(rounded, repeats);
+            let of_samples = if repeats.has_same_mean { equal.1 } else { differing.1 };
+            let of_mean = of_samples.worse(on_mean);
+            if is_of_mean {
+                rest.mean = Some(of_mean);
+                rest.means = evidence.all();
+            }
+            if self.of_each {
+                rest.verdict = Verdict::Undecided;
+            } else {
+                rest.mean_exceeds_by = (rest.verdict == Verdict::Kept
+                    && on_mean == Verdict::Missed)
+                    .then_some(most - limit);
+                rest.verdict = of_mean;
+                rest.margin = rest.margin.min(limit - most);
+            }
         } else {
             (rest.probability, rest.verdict) = differing;
             if rest.verdict == Verdict::Kept {

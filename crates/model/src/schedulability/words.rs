@@ -301,13 +301,13 @@ fn processors_text(cpus: &[String]) -> String {
 fn exceeded(task: &ReservedTask) -> String {
     let ReservedTask { measured, reservation, .. } = task;
     let (name, execution) = (&measured.name, time(measured.execution_ns));
-    if measured.execution_ns <= reservation.runtime_ns && !task.is_overload() {
-        return format!(
-            "A job of {name} took {execution} of processor time, and is due {} after its release.",
-            time(measured.deadline_ns)
-        );
-    }
     if measured.execution_ns <= reservation.runtime_ns {
+        if !task.is_overload() {
+            return format!(
+                "A job of {name} took {execution} of processor time, and is due {} after its release.",
+                time(measured.deadline_ns)
+            );
+        }
         return format!(
             "A job of {name} took {execution} of processor time, and one comes every {}: its reservation of {} in each {} \
              is too small, and its backlog grows.",
