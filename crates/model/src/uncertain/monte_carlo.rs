@@ -53,6 +53,7 @@ pub(super) fn sample(
         nominal,
         mean,
         std,
+        greatest_mean: central.mean(),
         central,
         extremes: None,
         systematic: 0.0,
@@ -142,6 +143,10 @@ impl Pass<'_> {
         for point in found.least.iter().chain(&found.greatest) {
             let offsets = unknowns.offsets(point);
             let samples = self.samples(&offsets, count);
+            let mean = samples.mean();
+            if mean.value > predicted.greatest_mean.value {
+                predicted.greatest_mean = mean;
+            }
             least.choose(&samples, f64::min);
             greatest.choose(&samples, f64::max);
             let undefined = samples.undefined();

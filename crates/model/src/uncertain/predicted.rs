@@ -71,6 +71,8 @@ pub struct Predicted {
     pub central: Samples,
     /// For each rank the least and the greatest sample of this rank over the systematic offsets, if there are any.
     pub extremes: Option<[Samples; 2]>,
+    /// The mean at the offset where it is greatest.
+    pub(super) greatest_mean: SampleMean,
     /// Half of the distance between the least and the greatest value over the systematic offsets, the stochastic parts
     /// at their nominal values.
     pub systematic: f64,
@@ -80,6 +82,15 @@ pub struct Predicted {
     pub(super) bounds: Option<Interval>,
     /// The search for the offsets at which a quantile is least or greatest, if one was needed.
     pub(super) search: Option<Search>,
+}
+
+/// The mean of the valid samples at one systematic offset.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct SampleMean {
+    /// Infinite without samples.
+    pub(super) value: f64,
+    std: f64,
+    count: usize,
 }
 
 /// A search that may have missed the worst systematic offset.
@@ -157,6 +168,13 @@ impl Samples {
         let from = ((share * self.count() as f64).floor() as usize).min(self.count() - 1);
         let beyond = &self.sorted[from..];
         beyond.iter().sum::<f64>() / beyond.len() as f64
+    }
+
+    /// The mean of the valid samples.
+    pub(super) fn mean(&self) -> SampleMean {
+        let count = self.sorted.len();
+        let (value, std) = mean_and_std(&self.sorted).unwrap_or((f64::INFINITY, 0.0));
+        SampleMean { value, std, count }
     }
 
     /// The interval of the share up to `limit` that the number of samples leaves open.
@@ -279,22 +297,24 @@ impl Predicted {
     ///
     /// A sample without a valid value has no mean, so the mean is then not known to be kept.
     pub(crate) fn verdict_on_mean(&self, limit: f64, repeats: &Repeats) -> (Verdict, f64) {
-        let has_undefined = self.ends()[1].undefined() > 0;
-        let greatest = self.ends()[1].sorted();
-        let Some((mean, std)) = mean_and_std(greatest) else {
+        let SampleMean { value: mean, std, count } = self.greatest_mean;
+        if count == 0 {
             return (Verdict::Missed, f64::INFINITY);
-        };
-        let open = match self.is_random {
-            true => MEAN_SCORE * std / (greatest.len() as f64).sqrt(),
+        }
+        let open = |count: usize| match self.is_random {
+            true => MEAN_SCORE * std / (count as f64).sqrt(),
             false => 0.0,
         };
-        let slack = self.search.as_ref().map_or(0.0, |search| search.slack);
+        // The fewer samples of a search may have shown another offset as the one with the greatest mean.
+        let unseen = self.search.as_ref().map(|search| open(search.pilot) + search.slack);
+        let most = mean + unseen.unwrap_or_else(|| open(count));
+        let has_undefined = self.ends()[1].undefined() > 0;
         let is_at_most = repeats.has_same_mean || repeats.is_at_most_as_long;
         let verdict = match self.bounds {
             Some(bounds) if bounds.high <= limit => Verdict::Kept,
             Some(bounds) if bounds.low > limit => Verdict::Missed,
-            _ if mean + open + slack <= limit && is_at_most && !has_undefined => Verdict::Kept,
-            _ if mean - open > limit && repeats.has_same_mean => Verdict::Missed,
+            _ if most <= limit && is_at_most && !has_undefined => Verdict::Kept,
+            _ if mean - open(count) > limit && repeats.has_same_mean => Verdict::Missed,
             _ => Verdict::Undecided,
         };
         (verdict, mean)

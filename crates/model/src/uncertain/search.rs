@@ -1,10 +1,11 @@
-//! The systematic offsets at which the quantiles of a value are least and greatest.
+//! The systematic offsets at which the quantiles of a value are least and greatest, and at which its mean is greatest.
 //!
-//! An offset that moves the value in one direction has its worst value at an end, for every quantile. Over the others,
-//! a few samples are computed at the points of a grid, and then around the best points for several quantiles. The
-//! search uses samples and not the nominal values, because an offset may matter in some samples only, as that of the
+//! An offset that moves the value in one direction has its worst value at an end, for every quantile and for the mean.
+//! Over the others, a few samples are computed at the points of a grid, and then around the best points. The search
+//! uses samples and not the nominal values, because an offset may matter in some samples only, as that of the
 //! shorter one of two parallel calls.
 
+use hemiola_stats::mean_and_std;
 use hemiola_units::Random;
 
 use super::direction::{Direction, Effect};
@@ -23,7 +24,7 @@ const HALVINGS: usize = 4;
 pub(super) struct Found {
     /// Where a quantile is least.
     pub(super) least: Vec<Point>,
-    /// Where a quantile is greatest.
+    /// Where a quantile or the mean is greatest.
     pub(super) greatest: Vec<Point>,
     /// The points that were tried to find them; 0 if no search was needed.
     pub(super) tried: usize,
@@ -96,7 +97,7 @@ struct Best<'s> {
     start: Point,
     free: &'s [usize],
     is_greatest: bool,
-    /// For each of [`SHARES`], its best quantile and the free unknowns there.
+    /// For each of [`SHARES`] its best quantile and the free unknowns there; of the greatest values, also the mean.
     found: Vec<(f64, Point)>,
 }
 
@@ -116,11 +117,16 @@ impl Best<'_> {
             let share = if self.is_greatest { 1.0 - share } else { share };
             values[((share * values.len() as f64) as usize).min(values.len() - 1)]
         };
-        let quantiles = SHARES.map(quantile);
+        let mean = || {
+            let valid = &values[..values.partition_point(|value| value.is_finite())];
+            mean_and_std(valid).map_or(f64::NEG_INFINITY, |(mean, _)| mean)
+        };
+        let figures: Vec<f64> =
+            SHARES.map(quantile).into_iter().chain(self.is_greatest.then(mean)).collect();
         if self.found.is_empty() {
-            self.found = quantiles.map(|value| (value, free.to_vec())).into();
+            self.found = figures.iter().map(|value| (*value, free.to_vec())).collect();
         }
-        for (best, value) in self.found.iter_mut().zip(quantiles) {
+        for (best, value) in self.found.iter_mut().zip(figures) {
             let is_better = if self.is_greatest { value > best.0 } else { value < best.0 };
             if is_better {
                 *best = (value, free.to_vec());

@@ -444,6 +444,36 @@ fn a_probability_has_the_uncertainty_of_its_samples_and_of_its_offsets() {
 }
 
 #[test]
+fn a_mean_is_judged_at_the_offset_where_it_is_greatest() {
+    let skewed = exact("z", "1").varying(Distribution::LogNormal { sigma: 1.0 });
+    let [mean, _] = skewed.moments();
+    let mut random = Random::from_seed(5);
+    let mut counts = [0_u32; 3];
+    for number in 0..60 {
+        // With the mean taken off, the offset mirrors the samples: each quantile moves, and the mean does not.
+        let (a, b) = match number {
+            0 => (0.0, 0.0),
+            _ => (random.uniform() - 0.5, random.uniform()),
+        };
+        let inputs = vec![skewed.clone(), exact("o", "0").offset_within(1.0)];
+        let text = format!("3 + o * (z - {mean}) + {a} * o - {b} * o ^ 2");
+        let found = network(inputs, &[("y", &text)]).predict("y", 20_000, number).unwrap();
+        let greatest = [-1.0, 1.0, if b > 0.0 { (a / (2.0 * b)).clamp(-1.0, 1.0) } else { 0.0 }]
+            .map(|o: f64| 3.0 + a * o - b * o * o)
+            .into_iter()
+            .fold(0.0, f64::max);
+        for off in [-2.0, -0.7, -0.3, -0.1, -0.05, 0.05, 0.1, 0.3, 0.7, 2.0] {
+            let (verdict, _) = found.verdict_on_mean(greatest + off, &Repeats::NONE);
+            let impossible = if off < 0.0 { Verdict::Kept } else { Verdict::Missed };
+            assert_ne!(verdict, impossible, "{number} {text} {off}: {greatest} {:?}", found.search);
+            counts[verdict as usize] += 1;
+        }
+    }
+    let [kept, missed, _] = counts;
+    assert!(kept > 30 && missed > 150, "{counts:?}");
+}
+
+#[test]
 fn samples_that_cannot_be_count_as_missed() {
     let inputs = vec![normal("load", "0.8", 0.2)];
     let definitions = [("cost", "1 / (1 - load)"), ("total", "cost + 1")];
