@@ -217,9 +217,7 @@ pub fn report_and_jobs(
     options: &Options,
     wanted: &Wanted,
 ) -> (Report, Vec<Job>) {
-    let (wanted, until, outside) = (Some(wanted), u64::MAX, None);
-    let pass = engine::Pass { recording, options, wanted, until, outside };
-    let mut engine = pass.run(None);
+    let mut engine = listing(recording, options, wanted);
     let jobs = std::mem::take(&mut engine.jobs);
     (assemble::report(&mut engine), jobs)
 }
@@ -227,7 +225,15 @@ pub fn report_and_jobs(
 /// The jobs of one thread or marked task in order, with their delays. Goes through the whole recording.
 #[must_use]
 pub fn jobs(recording: &Recording, options: &Options, wanted: &Wanted) -> Vec<Job> {
+    listing(recording, options, wanted).jobs
+}
+
+/// A pass over the whole recording that lists jobs.
+fn listing<'r>(
+    recording: &'r Recording,
+    options: &'r Options,
+    wanted: &'r Wanted,
+) -> engine::Engine<'r> {
     let (wanted, until, outside) = (Some(wanted), u64::MAX, None);
-    let pass = engine::Pass { recording, options, wanted, until, outside };
-    pass.run(None).jobs
+    engine::Pass { recording, options, wanted, until, outside }.run(None)
 }

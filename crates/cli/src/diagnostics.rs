@@ -4,6 +4,8 @@ use std::fmt::Display;
 use std::path::Path;
 use std::process::ExitCode;
 
+use hemiola_record::FolderError;
+
 /// Why a command failed.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -40,6 +42,16 @@ impl Failure {
     /// An input that cannot be read, and what to do: which file to give, or how to make it.
     pub(crate) fn unreadable(path: &Path, error: impl Display, hint: &str) -> Self {
         Self::bad_input(format!("error: {} cannot be read: {error}\nhint: {hint}", path.display()))
+    }
+
+    /// A command cannot have its result folder: it has done nothing yet.
+    pub(crate) fn unusable(error: &FolderError) -> Self {
+        match error {
+            FolderError::InUse(_) | FolderError::Refused { .. } => {
+                Self::bad_input(format!("error: {error}"))
+            }
+            error => Self::failed(error),
+        }
     }
 
     /// `text` is complete, including its `error:` lines.

@@ -242,24 +242,14 @@ fn setting(cpu: Option<u16>, calibration: Calibration) -> Result<Setting, Failur
 /// Creates the requested folder, or one named by date and time, before anything is measured.
 fn folder(output: Option<&Path>, name: &str) -> Result<Folder, Failure> {
     if let Some(path) = output {
-        return Folder::create(path).map_err(|error| unusable(&error));
+        return Folder::create(path).map_err(|error| Failure::unusable(&error));
     }
     loop {
         match Folder::create(&default_folder(name)) {
             // Another measurement took this name in the same second.
             Err(FolderError::InUse(_)) => {}
-            outcome => return outcome.map_err(|error| unusable(&error)),
+            outcome => return outcome.map_err(|error| Failure::unusable(&error)),
         }
-    }
-}
-
-/// The failure of a command that cannot have its result folder: it has done nothing yet.
-pub(crate) fn unusable(error: &FolderError) -> Failure {
-    match error {
-        FolderError::InUse(_) | FolderError::Refused { .. } => {
-            Failure::bad_input(format!("error: {error}"))
-        }
-        error => Failure::failed(error),
     }
 }
 

@@ -20,7 +20,7 @@ use hemiola_report::terminal;
 
 use crate::args::{Model, Modelling};
 use crate::diagnostics::{Failure, gate};
-use crate::measure::{MAKE_MACHINE_FILE, read_machine, unusable};
+use crate::measure::{MAKE_MACHINE_FILE, read_machine};
 use crate::report::{PAGE, SUMMARY};
 
 /// The model's file in a folder.
@@ -72,7 +72,7 @@ fn open(
 
 /// Writes a model, its results and its page into a new folder.
 fn write(output: &Path, text: &str, summary: &Summary) -> Result<PathBuf, Failure> {
-    let folder = Folder::create(output).map_err(|error| unusable(&error))?;
+    let folder = Folder::create(output).map_err(|error| Failure::unusable(&error))?;
     let subtitle = std::env::args().collect::<Vec<_>>().join(" ");
     let page = page::page(summary, &subtitle).render();
     folder.write(FILE_NAME, text.as_bytes()).map_err(Failure::failed)?;

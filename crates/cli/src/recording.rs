@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hemiola_analyze::sched::{Gap, Report};
-use hemiola_report::text::{count, counted};
+use hemiola_report::text::{count, counted, were};
 use hemiola_trace::source::OpenFile;
 use hemiola_trace::{EventKind, ReadError, Recording};
 
@@ -58,14 +58,10 @@ pub(crate) fn losses(recording: &Recording, report: &Report) -> Vec<String> {
         (0, Some(gaps)) => Some(format!("an unknown number of kernel events was lost {gaps}")),
         (lost, gaps) => {
             let gaps = gaps.map_or_else(String::new, |gaps| format!(" {gaps}"));
-            let were = if lost == 1 { "was" } else { "were" };
-            Some(format!("{} {were} lost{gaps}", counted(lost, "kernel event")))
+            Some(format!("{} lost{gaps}", were(lost, "kernel event")))
         }
     };
-    let marks = (marks > 0).then(|| {
-        let were = if marks == 1 { "was" } else { "were" };
-        format!("{} of programs {were} lost", counted(marks, "mark"))
-    });
+    let marks = (marks > 0).then(|| format!("{} lost", were(marks, "program mark")));
     events.into_iter().chain(marks).collect()
 }
 

@@ -22,7 +22,6 @@ use hemiola_scenario::{Facts, Overrides, Plan};
 
 use crate::args::Run;
 use crate::diagnostics::Failure;
-use crate::measure::unusable;
 use crate::progress::Progress;
 use crate::report;
 
@@ -69,7 +68,7 @@ pub(crate) fn run(args: &Run) -> Result<ExitCode, Failure> {
         RunError::Interrupted => {
             Failure::interrupted("interrupted before the first run began; nothing was kept")
         }
-        RunError::Folder(error) => unusable(&error),
+        RunError::Folder(error) => Failure::unusable(&error),
         error => Failure::failed(error),
     })?;
     if outcome.ended_early.is_some() {

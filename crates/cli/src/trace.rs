@@ -19,7 +19,7 @@ use std::thread::sleep;
 
 use hemiola_record::kernel::{Capture, CaptureError, Interface, Options, Target};
 use hemiola_record::{Marks, conditions};
-use hemiola_report::text::{counted, duration, size};
+use hemiola_report::text::{counted, duration, size, were};
 use hemiola_rt::clock::{Calibration, Clock, MonotonicClock, unix_ns};
 use hemiola_rt::sys::process::PidFd;
 use hemiola_runner::control as runs;
@@ -426,18 +426,12 @@ fn report(path: &Path, outcome: &Outcome, reason: Option<&str>, keep: Option<Spa
         );
     }
     let warn = |what: String| say(&format!("warning: {what}"));
-    match outcome.lost {
-        0 => {}
-        1 => warn("1 kernel event was lost; the trace marks the gap".into()),
-        _ => {
-            let lost = counted(outcome.lost, "kernel event");
-            warn(format!("{lost} were lost; the trace marks the gaps"));
-        }
+    if outcome.lost > 0 {
+        let gaps = if outcome.lost == 1 { "gap" } else { "gaps" };
+        warn(format!("{} lost; the trace marks the {gaps}", were(outcome.lost, "kernel event")));
     }
     if outcome.lost_marks > 0 {
-        let lost = counted(outcome.lost_marks, "program mark");
-        let were = if outcome.lost_marks == 1 { "was" } else { "were" };
-        warn(format!("{lost} {were} lost: they came too fast"));
+        warn(format!("{} lost: they came too fast", were(outcome.lost_marks, "program mark")));
     }
     for (missing, count) in &outcome.missing {
         warn(missing.sentence(*count).to_string());

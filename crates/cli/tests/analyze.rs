@@ -317,7 +317,7 @@ fn lost_events_are_problems_of_a_recording() {
         assert!(texts.iter().all(|text| ended.stderr.contains(text)), "{}", ended.stderr);
         texts
     };
-    let lost = ["12 kernel events were lost in one gap", "5 marks of programs were lost"];
+    let lost = ["12 kernel events were lost in one gap", "5 program marks were lost"];
     assert_eq!(problems("lost.trace", 1), lost);
     with_gap(&machine, "one.trace", &own, What::Lost(1));
     assert_eq!(problems("one.trace", 1), ["1 kernel event was lost in one gap"]);

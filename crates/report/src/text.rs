@@ -140,6 +140,19 @@ pub fn counted(value: u64, noun: &str) -> String {
     }
 }
 
+/// A number of things as the subject of a sentence in the past: [`counted`], and `was` or `were`.
+///
+/// ```
+/// # use hemiola_report::text::were;
+/// assert_eq!(were(1, "mark"), "1 mark was");
+/// assert_eq!(were(2, "mark"), "2 marks were");
+/// ```
+#[must_use]
+pub fn were(value: u64, noun: &str) -> String {
+    let verb = if value == 1 { "was" } else { "were" };
+    format!("{} {verb}", counted(value, noun))
+}
+
 /// A text that a stranger chose, safe to print in one line: control characters, line separators, and invisible
 /// characters that change the direction of text are written as escapes such as `\u{202e}`.
 #[must_use]

@@ -181,17 +181,15 @@ pub(crate) fn seconds(span: &Span) -> String {
 /// All refusals; several processes with the same refusal share a line, which has the figures of the first.
 fn refused(refusals: &[(String, Refusal)]) -> String {
     let mut text = String::from("the system grants less than the scenario asks for:");
-    let mut listed: Vec<&Refusal> = Vec::new();
-    for (_, refusal) in refusals {
-        if listed.iter().any(|known| known.is_like(refusal) && known.asked == refusal.asked) {
-            continue;
+    let mut listed: Vec<(&Refusal, Vec<&str>)> = Vec::new();
+    for (process, refusal) in refusals {
+        let is_same = |known: &Refusal| known.is_like(refusal) && known.asked == refusal.asked;
+        match listed.iter_mut().find(|(known, _)| is_same(known)) {
+            Some((_, processes)) => processes.push(process),
+            None => listed.push((refusal, vec![process])),
         }
-        listed.push(refusal);
-        let processes: Vec<&str> = refusals
-            .iter()
-            .filter(|(_, other)| other.is_like(refusal) && other.asked == refusal.asked)
-            .map(|(process, _)| process.as_str())
-            .collect();
+    }
+    for (refusal, processes) in listed {
         let _ = write!(text, "\n  {}: {refusal}", processes.join(", "));
     }
     text + "\nor set allow_less = true in the scenario: it then runs with less, and its figures say so"

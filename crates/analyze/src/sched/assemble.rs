@@ -22,7 +22,7 @@ use super::report::{
 use super::tally::{Code, Tally, Woken};
 use super::threads::State;
 use super::{Seen, Walk};
-use hemiola_report::text::{count, counted, duration, printable};
+use hemiola_report::text::{count, counted, duration, printable, were};
 use hemiola_stats::Stream;
 
 /// At least this share of the intervals between releases must be about one period for it to be reported.
@@ -448,11 +448,10 @@ fn notes(engine: &Engine<'_>, report: &Report) -> Vec<String> {
         };
         notes.push(format!(
             "{lost} {} of {} together: what happened there is in no figure, and greatest values are those of the \
-             rest; {} {} seen in part only",
+             rest; {} seen in part only",
             if lossy == 1 { "a gap".to_owned() } else { format!("{} gaps", count(lossy as u64)) },
             duration(length as f64),
-            counted(incomplete, "invocation"),
-            if incomplete == 1 { "was" } else { "were" },
+            were(incomplete, "invocation"),
         ));
     }
     notes.extend(in_part(report, lossy == 0));

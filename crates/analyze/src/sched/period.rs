@@ -103,18 +103,21 @@ impl Finder {
         let few = self.count < NEEDED;
         // A thread that is often late skips wake-ups, but all are multiples of its period apart. One that is late in
         // each fourth job wakes up twice or three times in four periods, which looks like a period four times as long.
-        let single = || mean_single(&wakes, reserved).map(|period| near(period, reserved));
-        if !few && is_grid(&wakes, reserved) && single() == Some(reserved) {
+        let by_reservation = releases(&wakes, reserved);
+        let is_grid = is_grid(&by_reservation, reserved);
+        let single = mean_single(&by_reservation, reserved).map(|period| near(period, reserved));
+        if !few && is_grid && single == Some(reserved) {
             return Some(reserved);
         }
         let Some(found) = self.period else {
-            return (few || is_grid(&wakes, reserved)).then_some(reserved);
+            return (few || is_grid).then_some(reserved);
         };
         if few {
             return Some(near(found, reserved));
         }
         // The mean is closer than the median under jitter.
-        Some(near(mean_single(&wakes, found).unwrap_or(found), reserved))
+        let mean = mean_single(&releases(&wakes, found), found);
+        Some(near(mean.unwrap_or(found), reserved))
     }
 
     fn look(&mut self) {
@@ -170,8 +173,7 @@ pub(super) fn near(period: u64, reserved: u64) -> u64 {
 }
 
 /// The mean of the distances of releases that are about one period.
-fn mean_single(wakes: &[u64], period: u64) -> Option<u64> {
-    let releases = releases(wakes, period);
+fn mean_single(releases: &[u64], period: u64) -> Option<u64> {
     let distances = releases.windows(2).map(|pair| pair[1] - pair[0]);
     let single: Vec<u64> = distances.filter(|distance| is_about(*distance, period)).collect();
     let sum: u64 = single.iter().sum();
@@ -179,13 +181,12 @@ fn mean_single(wakes: &[u64], period: u64) -> Option<u64> {
 }
 
 /// Whether the distances of releases are multiples of a period.
-fn is_grid(wakes: &[u64], period: u64) -> bool {
-    let releases = releases(wakes, period);
+fn is_grid(releases: &[u64], period: u64) -> bool {
     let off = |pair: &&[u64]| {
         let rest = (pair[1] - pair[0]) % period;
         rest.min(period - rest) as f64 <= TOLERANCE * period as f64
     };
-    let all = releases.len() - 1;
+    let all = releases.len().saturating_sub(1);
     let fitting = releases.windows(2).filter(off).count();
     all as u64 >= NEEDED / 2 && fitting as f64 >= EXPLAINED * all as f64
 }

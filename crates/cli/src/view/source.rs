@@ -211,20 +211,18 @@ impl Source {
 
     /// Whether the file is still being written.
     fn grows(&self) -> bool {
-        if recording::is_stream(&self.path) {
-            return false;
-        }
-        let changed = fs::metadata(&self.path).and_then(|metadata| metadata.modified()).ok();
-        let age = changed.and_then(|at| SystemTime::now().duration_since(at).ok());
-        age.is_some_and(|age| age < STILL)
+        self.of_file().is_some_and(|metadata| grows(&metadata))
+    }
+
+    /// `None` for a stream, and if there is no such file any more.
+    fn of_file(&self) -> Option<fs::Metadata> {
+        fs::metadata(&self.path).ok().filter(fs::Metadata::is_file)
     }
 
     /// Whether the file is still being written, and the version to show now. A file that grew is read again in the
     /// background, for at most a fifth of the time.
     pub(crate) fn state(self: &Arc<Self>) -> (bool, u64) {
-        let metadata = fs::metadata(&self.path).ok().filter(fs::Metadata::is_file);
-        let Some(metadata) = metadata else { return (false, self.held().version) };
-        let grows = self.grows();
+        let Some(metadata) = self.of_file() else { return (false, self.held().version) };
         let mut held = self.held();
         let due = held.loaded.as_ref().is_some_and(|loaded| {
             loaded.bytes != metadata.len() && loaded.at.elapsed() >= loaded.took * PAUSE_FACTOR
@@ -242,7 +240,7 @@ impl Source {
                 }
             });
         }
-        (grows, held.version)
+        (grows(&metadata), held.version)
     }
 }
 
@@ -327,6 +325,12 @@ fn traces_of(folder: &Path, options: &Arc<sched::Options>) -> Result<Vec<Source>
         .into_iter()
         .map(|path| Source::new(file_name(&path), path, report.clone(), options))
         .collect())
+}
+
+/// Whether a file is still being written.
+fn grows(metadata: &fs::Metadata) -> bool {
+    let age = metadata.modified().ok().and_then(|at| SystemTime::now().duration_since(at).ok());
+    age.is_some_and(|age| age < STILL)
 }
 
 fn file_name(path: &Path) -> String {
