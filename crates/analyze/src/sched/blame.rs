@@ -9,7 +9,10 @@ use super::report::DelayKind;
 use super::tally::Code;
 
 /// The delays of a thread that was ready, from how long each thread had its processor meanwhile.
-pub(crate) fn waiting(shares: &[(Code, u64)], is_started: bool) -> impl Iterator<Item = Taken> {
+pub(crate) fn waiting(
+    shares: &[(Code, u64)],
+    is_started: bool,
+) -> impl Iterator<Item = Taken> + Clone {
     let kind = if is_started { DelayKind::Preempted } else { DelayKind::BeforeStart };
     let shares = shares.iter().filter(|share| share.1 > 0);
     shares.map(move |&(code, ns)| Taken::once(code, kind, ns))

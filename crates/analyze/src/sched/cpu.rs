@@ -1,14 +1,14 @@
 //! The state of a processor: its current thread and its recent ones.
 
+use std::cmp::Reverse;
+
 use hemiola_trace::sched::Tid;
 
+use super::DELAYS_MAX;
 use super::tally::Code;
 
 /// The maximum number of remembered turns. When it is reached, waiting threads are brought up to date.
 pub(super) const REMEMBERED_MAX: usize = 4096;
-
-/// The maximum number of threads that are distinguished within one wait.
-const APART_MAX: usize = 32;
 
 #[derive(Clone, Debug)]
 pub(super) struct Cpu {
@@ -114,52 +114,101 @@ impl Lately {
     }
 }
 
-/// How long each thread had a processor within one wait, in the order in which they are added.
+/// How long each thread had a processor within one wait.
 #[derive(Clone, Debug)]
 pub(crate) struct Shares {
     all: Vec<(Code, u64)>,
-    /// A hash table with linear probing: one more than an index of `all`, 0 where there is none.
-    places: [u8; PLACES],
+    /// A hash table with linear probing. It is at most half full, so that a search ends.
+    places: Vec<Place>,
+    /// The number of the wait.
+    wait: u32,
 }
 
-/// A power of two, several times as much as [`APART_MAX`].
+/// A place of the table.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    /// The wait in which it was taken; it is free in any other one.
+    wait: u32,
+    /// The index of the share.
+    index: u32,
+}
+
+/// Of the table at first; a power of two.
 const PLACES: usize = 128;
 
 impl Default for Shares {
     fn default() -> Self {
-        Self { all: Vec::new(), places: [0; PLACES] }
+        Self { all: Vec::new(), places: vec![Place::default(); PLACES], wait: 1 }
     }
 }
 
 impl Shares {
+    /// Begins a wait.
     pub(crate) fn clear(&mut self) {
         self.all.clear();
-        self.places = [0; PLACES];
+        self.free();
     }
 
-    /// The threads and their times.
+    /// Frees all places.
+    fn free(&mut self) {
+        self.wait = self.wait.wrapping_add(1);
+        if self.wait == 0 {
+            self.places.fill(Place::default());
+            self.wait = 1;
+        }
+    }
+
+    /// The threads and their times, in the order in which they were added.
     pub(crate) fn all(&self) -> &[(Code, u64)] {
         &self.all
     }
 
-    /// Adds a time of a thread. Beyond [`APART_MAX`] threads, the others share the last entry.
+    /// The threads with the most time, as many as a job tells apart, and the sum of the others.
+    pub(crate) fn longest(&mut self) -> &[(Code, u64)] {
+        if self.all.len() > DELAYS_MAX {
+            self.all.select_nth_unstable_by_key(DELAYS_MAX - 1, |&(code, ns)| (Reverse(ns), code));
+            let others = self.all[DELAYS_MAX..].iter().map(|share| share.1).sum();
+            self.all.truncate(DELAYS_MAX);
+            self.all.push((Code::OTHERS, others));
+            // They have the former indices.
+            self.free();
+        }
+        &self.all
+    }
+
+    /// Adds a time of a thread.
     #[inline]
     pub(crate) fn add(&mut self, code: Code, ns: u64) {
-        let mut slot = code.hash() % PLACES;
-        while let Some(index) = self.places[slot].checked_sub(1) {
-            let share = &mut self.all[usize::from(index)];
+        let mut slot = self.first(code);
+        while self.places[slot].wait == self.wait {
+            let share = &mut self.all[self.places[slot].index as usize];
             if share.0 == code {
                 share.1 += ns;
                 return;
             }
-            slot = (slot + 1) % PLACES;
+            slot = (slot + 1) & (self.places.len() - 1);
         }
-        if self.all.len() < APART_MAX {
-            self.all.push((code, ns));
-            self.places[slot] = self.all.len() as u8;
-        } else {
-            let last = &mut self.all[APART_MAX - 1];
-            *last = (Code::OTHERS, last.1 + ns);
+        self.places[slot] = Place { wait: self.wait, index: self.all.len() as u32 };
+        self.all.push((code, ns));
+        if self.all.len() > self.places.len() / 2 {
+            self.grow();
+        }
+    }
+
+    #[inline]
+    fn first(&self, code: Code) -> usize {
+        code.hash() & (self.places.len() - 1)
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        self.places = vec![Place::default(); 2 * self.places.len()];
+        for (index, (code, _)) in self.all.iter().enumerate() {
+            let mut slot = self.first(*code);
+            while self.places[slot].wait == self.wait {
+                slot = (slot + 1) & (self.places.len() - 1);
+            }
+            self.places[slot] = Place { wait: self.wait, index: index as u32 };
         }
     }
 }
@@ -192,23 +241,22 @@ mod tests {
 
     /// Adds to a list that is searched from the front.
     fn add_searching(shares: &mut Vec<(Code, u64)>, code: Code, ns: u64) {
-        if let Some(share) = shares.iter_mut().find(|share| share.0 == code) {
-            share.1 += ns;
-        } else if shares.len() < APART_MAX {
-            shares.push((code, ns));
-        } else {
-            let last = &mut shares[APART_MAX - 1];
-            *last = (Code::OTHERS, last.1 + ns);
+        match shares.iter_mut().find(|share| share.0 == code) {
+            Some(share) => share.1 += ns,
+            None => shares.push((code, ns)),
         }
     }
 
     proptest! {
         #[test]
         fn shares_are_found_as_by_a_search(
-            parts in prop::collection::vec((0_usize..45, 0_u64..1000), 0..200),
+            parts in prop::collection::vec((0_usize..400, 0_u64..1000), 0..1000),
+            waits in 1..4,
         ) {
             let (mut shares, mut plain) = (Shares::default(), Vec::new());
-            for _ in 0..2 {
+            // The numbers of the waits end and begin anew.
+            shares.wait = u32::MAX - 1;
+            for _ in 0..waits {
                 shares.clear();
                 plain.clear();
                 for &(index, ns) in &parts {
@@ -216,13 +264,21 @@ mod tests {
                         0 => Code::IDLE,
                         1 => Code::UNKNOWN,
                         2 => Code::interrupt(Interrupt::Hard(24)),
-                        // Every other one collides.
+                        // Many collide.
                         index => Code::thread(index * (PLACES / 2)),
                     };
                     shares.add(code, ns);
                     add_searching(&mut plain, code, ns);
                 }
                 prop_assert_eq!(shares.all(), &plain);
+                plain.sort_by_key(|&(code, ns)| (Reverse(ns), code));
+                let others = plain.split_off(plain.len().min(DELAYS_MAX));
+                let mut longest = shares.longest().to_vec();
+                let rest = if others.is_empty() { None } else { longest.pop() };
+                longest.sort_by_key(|&(code, ns)| (Reverse(ns), code));
+                prop_assert_eq!(longest, plain.clone());
+                let sum = others.iter().map(|share| share.1).sum();
+                prop_assert_eq!(rest, (!others.is_empty()).then_some((Code::OTHERS, sum)));
             }
         }
     }

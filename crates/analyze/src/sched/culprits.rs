@@ -132,6 +132,15 @@ impl<const MAX: usize> Culprits<MAX> {
         self.put(Sum::of(&taken), taken.meanwhile);
     }
 
+    /// Adds delays in one way by culprits that all differ.
+    pub(crate) fn add_apart(&mut self, delays: impl Iterator<Item = Taken>) {
+        if self.entries.is_empty() {
+            delays.for_each(|taken| self.entries.add_new(Sum::of(&taken)));
+        } else {
+            delays.for_each(|taken| self.add(taken));
+        }
+    }
+
     /// Adds the delays of a job.
     pub(crate) fn add_all<const OTHER: usize>(&mut self, job: &Culprits<OTHER>) {
         job.entries.iter().for_each(|sum| self.put(*sum, job.meanwhile(sum)));

@@ -169,6 +169,12 @@ impl<const MAX: usize, E: Counted> Tally<MAX, E> {
         None
     }
 
+    /// Adds an entry that is like none before.
+    #[inline]
+    pub(crate) fn add_new(&mut self, more: E) {
+        self.insert(more);
+    }
+
     fn insert(&mut self, more: E) -> Option<E> {
         let mut displaced = None;
         if self.entries.len() >= MAX && more.code() != Code::OTHERS {
@@ -204,6 +210,10 @@ impl<const MAX: usize, E: Counted> Tally<MAX, E> {
         }
         self.floor = second;
         least.1
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &E> {

@@ -86,6 +86,28 @@ fn task(tid: u32, priority: i16, period_us: u64, execution_us: u64) -> Task {
 }
 
 #[test]
+fn the_longest_delay_of_a_long_wait_is_named_however_many_follow() {
+    // It runs for 60 ms while another thread is ready, then 40 others for 1 ms each.
+    let mut story = Story::default();
+    story.switch(0, UNKNOWN, Left::Preempted, IDLE).wake(10, 9, IDLE);
+    story.switch(20, IDLE, Left::Preempted, 8).wake(30, 7, 8);
+    let mut at = 60_020;
+    let mut before = 8;
+    for next in 100..140 {
+        story.switch(at, before, Left::Preempted, next);
+        (before, at) = (next, at + 1_000);
+    }
+    story.switch(at, before, Left::Preempted, 7).switch(at + 500, 7, Left::Sleeping, IDLE);
+    let delays = &story.jobs(7)[0].delays;
+    assert_eq!(delays.len(), DELAYS_MAX + 1);
+    assert_eq!((delays[0].who, delays[0].ns), (Culprit::Thread(8), 59_990 * US));
+    let others = delays.iter().find(|delay| delay.who == Culprit::Others).unwrap();
+    assert_eq!(others.ns, (41 - DELAYS_MAX as u64) * MS);
+    let longest = of(&story.report(), 7).preempted_by.iter().next().map(|by| (by.who, by.ns));
+    assert_eq!(longest, Some((Culprit::Thread(8), 59_990 * US)));
+}
+
+#[test]
 fn a_known_task_set_has_its_known_figures() {
     let tasks = [
         Task { jitter_ns: 40 * US, execution_min_ns: 150 * US, ..task(11, 9, 1000, 250) },

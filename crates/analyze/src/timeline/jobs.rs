@@ -431,7 +431,7 @@ impl Blame<'_> {
                     };
                     shares.clear();
                     timeline.shares(then, begin, end, &mut shares);
-                    blame::waiting(shares.all(), is_started).for_each(|taken| delays.add(taken));
+                    delays.add_apart(blame::waiting(shares.longest(), is_started));
                 }
                 State::Rest | State::Blocked => {
                     delays.add(self.asleep(&mut cursor, next, begin, end))

@@ -84,12 +84,15 @@ impl Engine<'_> {
         let is_started = state.invocation.started;
         let mut shares = std::mem::take(&mut self.shares);
         self.divide(c, since, at, &mut shares);
-        for taken in blame::waiting(shares.all(), is_started) {
-            self.delay(thread, taken);
-        }
         if let Some(most) = blame::mostly(shares.all()) {
             self.threads.states[thread].waits.add(Wait { from: since, to: at, most });
         }
+        let delays = blame::waiting(shares.longest(), is_started);
+        let state = &mut self.threads.states[thread];
+        for mark in &state.open_marks {
+            delays.clone().for_each(|taken| self.marks.delay(*mark, taken));
+        }
+        state.invocation.delays.add_apart(delays);
         self.shares = shares;
     }
 
