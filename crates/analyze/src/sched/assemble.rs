@@ -269,6 +269,8 @@ fn thread(engine: &Engine<'_>, names: &mut Names, index: usize, seen: f64) -> Th
         blocking_ns: distribution(Series::Blocking),
         suspension_ns: totals.suspension,
         unfinished_ns: totals.unfinished,
+        startup_ns: totals.startup_length,
+        overran: totals.overran,
         missed: totals.missed,
     }
 }

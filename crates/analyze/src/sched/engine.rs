@@ -308,6 +308,7 @@ impl<'r> Engine<'r> {
         }
         self.close(thread);
         self.threads.states[thread].finish();
+        self.push_startup(thread);
     }
 
     #[inline]

@@ -168,6 +168,11 @@ pub struct ThreadReport {
     pub suspension_ns: u64,
     /// How long an invocation had lasted that was under way when the recording ended, ns; 0 if there was none.
     pub unfinished_ns: u64,
+    /// How long it took from its creation in the recording until it slept, ns, if it is not the first thread of its
+    /// process; 0 otherwise. Of a thread with a period, this start-up is no job, as that of a program is none.
+    pub startup_ns: u64,
+    /// Jobs that were not finished at the next release, so that the thread did not sleep before the next job.
+    pub overran: u64,
     /// Invocations that ended after their deadline. A thread misses nothing whose period was neither given nor is that
     /// of its reservation.
     pub missed: u64,

@@ -50,6 +50,8 @@ pub(super) struct State {
     pub(super) from: u64,
     /// Until when, ns.
     pub(super) until: u64,
+    /// When it next gets a name, ns: as it is created, as it executes a program, or as it names itself.
+    pub(super) named_next: u64,
     /// Its last event.
     pub(super) seen: u64,
     pub(super) mode: Mode,
@@ -75,6 +77,10 @@ pub(super) struct State {
     pub(super) invocation: Invocation,
     /// The release before, if nothing was lost since.
     pub(super) released: Option<u64>,
+    /// It has slept once since it started up, so its next release may be the first one of its loop.
+    pub(super) is_starting: bool,
+    /// It was created in the recording, as a further thread of its process, and has not slept yet.
+    pub(super) is_created: bool,
     /// Wake-ups that released invocations, and those of them by interrupts.
     pub(super) releases: u64,
     pub(super) released_by_interrupts: u64,
@@ -162,7 +168,7 @@ pub(super) struct Invocation {
     pub(super) delays: Culprits<DELAYS_MAX>,
 }
 
-/// An invocation that lasts longer, in periods, counts as one job: it tells nothing about single ones.
+/// An invocation that lasts longer, in periods, counts as one job in the figures: it tells nothing about single ones.
 const JOBS_MAX: u64 = 128;
 
 /// The jobs that one invocation consists of, each released one period after the one before.
@@ -170,6 +176,8 @@ const JOBS_MAX: u64 = 128;
 pub(super) struct Jobs {
     /// At least 1.
     pub(super) count: u64,
+    /// The same without an upper limit.
+    pub(super) released: u64,
     /// T; 0 if it is unknown, and then there is one job.
     pub(super) period: u64,
 }
@@ -182,18 +190,20 @@ impl Jobs {
     /// The response time and the execution time of each, the last one first.
     ///
     /// Only the release of the first and the finish of the last were seen. The execution time is shared out so that all
-    /// but the first take as long as a job usually does: a job that took longer delays those after it. They ran evenly
+    /// but the first take as long as the longer of the last two jobs: a job that took longer delays those after it.
+    /// They ran evenly
     /// from the first start to the end, and all but the last were not finished at the next release, or the thread would
     /// have slept.
     pub(super) fn times(
         self,
         invocation: &Invocation,
         execution: u64,
-        usual: u64,
+        [one, other]: [u64; 2],
     ) -> impl Iterator<Item = (u64, u64)> {
         let Invocation { release, start, finish, .. } = *invocation;
         let share = execution / self.count;
-        let each = if usual == 0 { share } else { share.min(usual) };
+        let is_known = one > 0 && other > 0;
+        let each = if is_known { share.min(one.max(other)) } else { share };
         let ran = finish.saturating_sub(start.max(release));
         (0..self.count).rev().map(move |number| {
             let behind = self.count - 1 - number;
@@ -211,11 +221,12 @@ impl Jobs {
     pub(super) fn late(self, invocation: &Invocation, deadline: u64) -> Option<Late> {
         let Invocation { release, finish, .. } = *invocation;
         let ns = finish.saturating_sub(release.saturating_add(deadline));
-        let last_due = self.last_release(release).saturating_add(deadline);
+        let jobs = self.released;
+        let last_due = Self { count: jobs, ..self }.last_release(release).saturating_add(deadline);
         let last_ns = finish.wrapping_sub(last_due) as i64;
         // Each before the last was not finished at the next release, or the thread would have slept.
-        let missed = self.count - 1 + u64::from(last_ns > 0);
-        (ns > 0).then_some(Late { ns, jobs: self.count, missed, last_ns })
+        let missed = jobs - 1 + u64::from(last_ns > 0);
+        (ns > 0).then_some(Late { ns, jobs, missed, last_ns })
     }
 }
 
@@ -251,8 +262,14 @@ pub(super) struct Totals {
     pub(super) interrupted: u64,
     pub(super) preemptions: u64,
     pub(super) migrations: u64,
-    /// The execution time of its last invocation of one job.
-    pub(super) usual: u64,
+    /// The execution times of its last two invocations of one job.
+    pub(super) usual: [u64; 2],
+    /// Its last start-up, which is a job if the thread turns out to have no period.
+    pub(super) startup: Option<Box<Times>>,
+    /// How long it took from its creation, as a further thread of its process, until it slept.
+    pub(super) startup_length: u64,
+    /// Jobs that were not finished at the next release.
+    pub(super) overran: u64,
     /// `running` when it came to the processor it is on.
     pub(super) running_elsewhere: u64,
     pub(super) page_faults: u64,
@@ -272,6 +289,14 @@ pub(super) struct Totals {
     pub(super) wakers: Tally<CULPRITS_MAX, Woken>,
 }
 
+/// The times of an invocation, ns.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Times {
+    pub(super) latency: u64,
+    pub(super) response: u64,
+    pub(super) execution: u64,
+}
+
 /// The system calls of one number.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Called {
@@ -287,6 +312,7 @@ impl State {
             tid,
             from,
             until,
+            named_next: u64::MAX,
             seen: from,
             mode: Mode::Unseen,
             since: from,
@@ -301,6 +327,8 @@ impl State {
             cuts: 0,
             invocation: Invocation::default(),
             released: None,
+            is_starting: false,
+            is_created: false,
             releases: 0,
             released_by_interrupts: 0,
             released_by_reservation: 0,
@@ -377,14 +405,17 @@ impl State {
     /// and the switch too.
     pub(super) fn has_budget(&self) -> bool {
         let used = self.totals.running.saturating_sub(self.replenished_at);
-        self.reservation.is_some_and(|of| used < of.runtime_ns - of.runtime_ns / 10)
+        self.reservation.is_some_and(|of| used < of.runtime_ns - of.runtime_ns / 50)
     }
 
-    /// A wake-up at this moment belongs to the job that the last release began.
+    /// A wake-up at this moment belongs to the job that the last release began. The releases within an invocation of
+    /// several jobs were not seen, and one wrong guess would make it swallow all jobs that follow.
     #[inline]
     pub(super) fn is_within_job(&mut self, at: u64) -> bool {
-        let release = self.last_release();
-        let within = self.period().is_some_and(|period| at.saturating_sub(release) < period / 2);
+        let release = self.invocation.release;
+        let is_one = || self.jobs_of_invocation().released == 1;
+        let is_soon = |period| at.saturating_sub(release) < period / 2;
+        let within = self.period().is_some_and(is_soon) && is_one();
         self.is_merged |= within;
         within
     }
@@ -419,11 +450,6 @@ impl State {
         }
     }
 
-    /// The last release of the open invocation, as far as it is known.
-    fn last_release(&self) -> u64 {
-        self.jobs_of_invocation().last_release(self.invocation.release)
-    }
-
     /// Counts the jobs of an invocation that has not ended at the end of the recording and is late for certain: those
     /// before the last release. If its begin was not seen, the first release may be up to a period later.
     pub(super) fn miss_until(&mut self, end: u64) -> u64 {
@@ -443,11 +469,31 @@ impl State {
         let length = self.invocation.finish.saturating_sub(self.invocation.release);
         match self.period() {
             Some(period) if length > period && !self.is_marked => {
-                let count = length.div_ceil(period);
-                Jobs { count: if count > JOBS_MAX { 1 } else { count }, period }
+                let released = length.div_ceil(period);
+                let count = if released > JOBS_MAX { 1 } else { released };
+                Jobs { count, released, period }
             }
-            period => Jobs { count: 1, period: period.unwrap_or(0) },
+            period => Jobs { count: 1, released: 1, period: period.unwrap_or(0) },
         }
+    }
+
+    /// Whether the open invocation is its start-up: in it, the thread was created, executed a program or named itself.
+    /// Marks tell jobs apart from it.
+    #[inline]
+    pub(super) fn is_startup(&self) -> bool {
+        self.named_next <= self.invocation.finish && !self.is_marked
+    }
+
+    /// It has slept after a start-up, which is no release.
+    pub(super) fn started_up(&mut self, times: Times) {
+        self.finder.forget();
+        (self.released, self.is_starting) = (None, true);
+        // A program starts up for certain, but a thread may begin with a job.
+        if self.is_created {
+            self.totals.startup_length = self.totals.startup_length.max(times.response);
+        }
+        self.is_created = false;
+        self.totals.startup = Some(Box::new(times));
     }
 
     /// It begins to run there.
@@ -524,8 +570,17 @@ impl<'r> Threads<'r> {
             .partition_point(|thread| (thread.tid, thread.since) <= (tid, Instant::from_nanos(at)));
         let others = self.recording.threads[after..].iter().take_while(|thread| thread.tid == tid);
         let until = others.filter(|thread| thread.new).map(|thread| thread.since.nanos()).next();
-        let state = State::new(tid.0, at, until.unwrap_or(u64::MAX));
-        push_slowly(&mut self.states, State { finder: self.finder.clone(), ..state });
+        let mut state = State::new(tid.0, at, until.unwrap_or(u64::MAX));
+        state.finder = self.finder.clone();
+        let threads = &self.recording.threads;
+        let own = after.checked_sub(1).map(|before| &threads[before]);
+        let own = own.filter(|own| own.tid == tid && own.since > Instant::ZERO);
+        state.is_created = own.is_some_and(|own| own.pid != tid.0);
+        state.named_next = match own {
+            Some(own) => own.since.nanos(),
+            None => self.next_name(tid, at, state.until),
+        };
+        push_slowly(&mut self.states, state);
         if tid.0 < NUMBERS_MAX {
             let page = (tid.0 / PAGE) as usize;
             if page >= self.pages.len() {
@@ -537,6 +592,15 @@ impl<'r> Threads<'r> {
             self.strange.insert(tid.0, index as u32);
         }
         index
+    }
+
+    /// When a thread gets its next name after a moment, if it is before `until`.
+    pub(super) fn next_name(&self, tid: Tid, at: u64, until: u64) -> u64 {
+        let threads = &self.recording.threads;
+        let after = threads
+            .partition_point(|thread| (thread.tid, thread.since) <= (tid, Instant::from_nanos(at)));
+        let next = threads.get(after).filter(|next| next.tid == tid);
+        next.map(|next| next.since.nanos()).filter(|next| *next < until).unwrap_or(u64::MAX)
     }
 
     /// The names a thread had until `last`, in order; empty where the recording has none.

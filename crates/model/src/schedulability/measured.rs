@@ -37,10 +37,15 @@ pub struct Measured {
     pub suspension_ns: u64,
     /// How long a job had lasted that was under way when the recording ended; 0 if there was none.
     pub unfinished_ns: u64,
+    /// How long its thread took from its creation until it slept, if it was created in the recording within a process:
+    /// this is not a job, or it was several late ones.
+    pub startup_ns: u64,
     /// The greatest response time observed.
     pub response_ns: Option<u64>,
     /// Deadlines missed in the recording.
     pub missed: u64,
+    /// Jobs that were not finished at the next release.
+    pub overran: u64,
     /// T was found in the wake-ups, and most jobs took more than half of it. A thread with half that period that is
     /// late in every other one and then does not sleep has the same wake-ups.
     pub is_period_doubtful: bool,
@@ -51,6 +56,9 @@ pub struct Measured {
     /// The shortest distance of two wake-ups that released jobs, if any is known.
     #[serde(skip)]
     pub(super) shortest_ns: Option<u64>,
+    /// By how much more than their median nine in ten of the distances of releases are at most.
+    #[serde(skip)]
+    pub(super) usual_late_ns: u64,
     /// For a marked task: whether the thread's wake-ups show its period too, and with it how punctual the releases are.
     #[serde(skip)]
     pub(super) is_seen_waking: bool,
@@ -58,9 +66,15 @@ pub struct Measured {
     pub(super) is_marked: bool,
 }
 
-/// How far the mean distance of releases may be from T, as a part of T. A thread that is late in each job, or that
-/// sleeps within its jobs, has other wake-ups than its releases.
+/// How much shorter the mean distance of releases may be than T, as a part of T. A thread that sleeps within its jobs
+/// has other wake-ups than its releases. It must not be longer: of a thread that is late, a release is not seen, or each
+/// comes later after its time than the one before.
 const DISTANCE_OFF: u64 = 200;
+
+/// How late a single wake-up may be: a part of T, a time, and a multiple of what nine in ten are.
+const LATE_OFF: u64 = 10;
+const LATE_LEAST_NS: u64 = 200_000;
+const LATE_USUAL: u64 = 4;
 
 /// How long a thread may sleep within its jobs, as a part of T, until it is doubtful at which wake-up the next job
 /// begins.
@@ -77,6 +91,7 @@ impl Measured {
     #[must_use]
     pub fn was_late(&self) -> bool {
         self.missed > 0
+            || self.overran > 0 && self.deadline_ns <= self.period_ns
             || self.unfinished_ns > self.deadline_ns
             || self.response_ns.is_some_and(|seen| seen > self.deadline_ns)
     }
@@ -87,7 +102,25 @@ impl Measured {
         let off = self.distance_ns.map(|distance| distance.abs_diff(self.period_ns));
         // The first and the last release may be late.
         let by_jitter = 2 * self.jitter_ns / self.distances.max(1);
-        off.is_some_and(|off| off > self.period_ns / DISTANCE_OFF + by_jitter)
+        let is_longer = self.distance_ns.is_some_and(|distance| distance > self.period_ns);
+        // T and the mean are rounded.
+        let allowed = if is_longer { 1 } else { self.period_ns / DISTANCE_OFF };
+        off.is_some_and(|off| off > allowed + by_jitter)
+    }
+
+    /// Whether a wake-up was so late, compared with the others, that it may have ended a sleep within a job that had
+    /// lasted beyond the next release.
+    #[must_use]
+    pub fn has_late_wake_up(&self) -> bool {
+        let usual = self.usual_late_ns.saturating_mul(LATE_USUAL);
+        !self.is_marked
+            && self.jitter_ns > (self.period_ns / LATE_OFF).max(LATE_LEAST_NS).max(usual)
+    }
+
+    /// Whether the thread may have begun with jobs that were late, and not with a start-up.
+    #[must_use]
+    pub fn has_doubtful_startup(&self) -> bool {
+        self.startup_ns > self.deadline_ns
     }
 
     /// Whether the thread slept within its jobs for so long that its wake-ups do not tell its jobs apart.
@@ -131,6 +164,8 @@ pub enum LeftOutReason {
     NoJobs,
     /// It never slept in the recording, although it has a period: it is always late.
     NeverSleeps,
+    /// It ran under `SCHED_DEADLINE`, and its runtime, deadline and period are not in the recording.
+    NoReservation,
 }
 
 /// Of the recording, a thread must have wanted the processor for this share for its demand to matter.
@@ -182,6 +217,11 @@ pub(super) fn partition(report: &Report) -> (Vec<OnProcessor>, Vec<LeftOut>) {
         if thread.cpus.is_empty() && thread.waiting_ns == 0 {
             continue;
         }
+        let is_reserved = thread.priority.is_some_and(|priority| priority < 0);
+        if is_reserved && demand(thread, report) >= NEGLIGIBLE {
+            leave_out(LeftOutReason::NoReservation);
+            continue;
+        }
         if !periodic(&thread) {
             leave_out(match may_be_real_time(&thread) {
                 true => LeftOutReason::NotPeriodic,
@@ -189,7 +229,8 @@ pub(super) fn partition(report: &Report) -> (Vec<OnProcessor>, Vec<LeftOut>) {
             });
             continue;
         }
-        if thread.missed > 0 && thread.sleeping_ns == 0 && thread.execution_ns.is_none() {
+        let is_under_way = thread.sleeping_ns == 0 || thread.unfinished_ns > 0;
+        if thread.missed > 0 && is_under_way && thread.execution_ns.is_none() {
             leave_out(LeftOutReason::NeverSleeps);
             continue;
         }
@@ -230,6 +271,8 @@ pub(super) struct Others {
     pub(super) late: Vec<String>,
     /// Of these, those at a real-time priority.
     pub(super) overloaded: Vec<String>,
+    /// Names of threads under `SCHED_DEADLINE` whose reservations are not known.
+    pub(super) unreserved: Vec<String>,
     /// Tasks under `SCHED_DEADLINE`, which run before all fixed priorities.
     pub(super) above: Vec<Task>,
     /// Of these, the names of those whose demand is only known to be no more than their reservations.
@@ -279,6 +322,7 @@ pub(super) fn others(
         let Some(thread) = thread.filter(may_be_real_time) else { continue };
         match left.why {
             LeftOutReason::NeverSleeps => others.overloaded.push(left.name.clone()),
+            LeftOutReason::NoReservation => others.unreserved.push(left.name.clone()),
             LeftOutReason::Migrates => others.sporadic.extend(tasks_of(thread, report)),
             _ if demand(thread, report) >= NEGLIGIBLE => others.unknown.push(left.name.clone()),
             _ => others.sporadic.push(sporadic(thread, length(report))),
@@ -308,9 +352,12 @@ pub(super) fn sporadic(thread: &ThreadReport, length: u64) -> Measured {
         is_period_doubtful: false,
         suspension_ns: thread.suspension_ns,
         unfinished_ns: 0,
+        startup_ns: 0,
+        overran: 0,
         distance_ns: None,
         distances: 0,
         shortest_ns: nearest,
+        usual_late_ns: 0,
         is_seen_waking: false,
         is_marked: false,
     }
@@ -372,6 +419,12 @@ fn of_thread(thread: &ThreadReport) -> Option<Measured> {
             && thread.response_ns.as_ref().is_some_and(|response| response.p50 > period / 2),
         suspension_ns: thread.suspension_ns,
         unfinished_ns: thread.unfinished_ns,
+        startup_ns: thread.startup_ns,
+        overran: thread.overran,
+        usual_late_ns: thread
+            .interval_ns
+            .as_ref()
+            .map_or(0, |interval| interval.p90.saturating_sub(interval.p50)),
         distance_ns: thread.interval_ns.as_ref().map(|interval| interval.mean as u64),
         distances: thread.interval_ns.as_ref().map_or(0, |interval| interval.count),
         shortest_ns: thread.interval_ns.as_ref().map(|interval| interval.min),
@@ -407,6 +460,9 @@ fn of_task(task: &TaskReport, thread: &ThreadReport, alone: bool) -> Option<Meas
         is_period_doubtful: false,
         suspension_ns: task.suspension_ns,
         unfinished_ns: 0,
+        startup_ns: 0,
+        overran: 0,
+        usual_late_ns: 0,
         distance_ns: None,
         distances: 0,
         shortest_ns: thread.interval_ns.as_ref().filter(|_| one_each).map(|interval| interval.min),

@@ -208,7 +208,7 @@ fn judge(
             errors.join("; ")
         })
     };
-    let found = set(Charged { jitter: false, sleeps: false }, &[])?;
+    let found = set(Charged { jitter: false, sleeps: false, closest: false }, &[])?;
     // Other orders than the recorded one would need a model of reservations below fixed priorities.
     let assessment = match others.above.is_empty() || !as_it_ran {
         true => assess(&found),
@@ -219,12 +219,13 @@ fn judge(
     let keeps = |responses: &[Response]| responses[..own].iter().all(Response::keeps_deadline);
     // With sleeps charged, a bound is valid, but a missed deadline is none for certain.
     let sleeps = fixed.answer() == Answer::Yes;
-    let responses = set(Charged { jitter: false, sleeps }, &[])?.responses();
-    let late = set(Charged { jitter: true, sleeps }, &[])?.responses();
+    let charged = Charged { jitter: false, sleeps, closest: false };
+    let responses = set(charged, &[])?.responses();
+    let late = set(Charged { jitter: true, ..charged }, &[])?.responses();
+    let closer = set(Charged { closest: true, ..charged }, &[])?.responses();
     let disturbed = match others.sporadic.as_slice() {
         [] => false,
-        sporadic => set(Charged { jitter: false, sleeps }, sporadic)
-            .map_or(true, |set| !keeps(&set.responses())),
+        sporadic => set(charged, sporadic).map_or(true, |set| !keeps(&set.responses())),
     };
     let tasks = measured.into_iter().enumerate().map(|(index, measured)| TaskVerdict {
         utilization: measured.execution_ns as f64 / measured.period_ns as f64,
@@ -237,6 +238,8 @@ fn judge(
     let tasks: Vec<TaskVerdict> = tasks.collect();
     let mut doubts = words::doubts(&tasks, others, as_it_ran);
     doubts.extend(disturbed.then(|| words::disturbed(&others.sporadic)));
+    let is_closer = keeps(&responses) && keeps(&late) && !keeps(&closer);
+    doubts.extend(is_closer.then(|| words::closer(&tasks)));
     doubts.extend((sleeps && !keeps(&responses)).then(|| words::slept(&tasks)));
     let is_late = tasks.iter().any(TaskVerdict::was_late);
     // If they took less than their reservations, no deadline might be missed.
@@ -275,6 +278,8 @@ struct Charged {
     /// Its sleep within a job. Taken for execution, it can only make the bounds longer (Chen et al., "Many
     /// Suspensions, Many Problems", 2019).
     sleeps: bool,
+    /// The shortest distance of two releases as the period: distances that vary may be short several times in a row.
+    closest: bool,
 }
 
 fn of_measured(measured: &Measured, charged: Charged) -> Task {
@@ -286,7 +291,10 @@ fn of_measured(measured: &Measured, charged: Charged) -> Task {
             true => measured.suspension_ns,
             false => 0,
         })),
-        period: span(measured.period_ns),
+        period: span(match measured.shortest_ns {
+            Some(shortest) if charged.closest => measured.period_ns.min(shortest).max(1),
+            _ => measured.period_ns,
+        }),
         deadline: span(measured.deadline_ns),
         // Kernel priorities range from −1, the most urgent, to 139.
         priority: 200_i16.saturating_sub(measured.priority.unwrap_or(139)).unsigned_abs().into(),

@@ -1,6 +1,6 @@
 //! The verdict as text, with its assumptions.
 
-use hemiola_report::text::{duration, percent, ratio};
+use hemiola_report::text::{duration, percent, ratio, were};
 use hemiola_units::Span;
 
 use super::measured::{LeftOut, LeftOutReason, Measured, Others};
@@ -151,6 +151,12 @@ pub(super) fn doubts(tasks: &[TaskVerdict], others: &Others, as_it_ran: bool) ->
             names(&others.unknown)
         ));
     }
+    if !others.unreserved.is_empty() {
+        doubts.push(format!(
+            "{} ran under SCHED_DEADLINE, and the recording does not have the runtime, deadline and period.",
+            names(&others.unreserved)
+        ));
+    }
     if !others.busy.is_empty() {
         doubts.push(format!(
             "{} used or wanted a considerable share of the processor without a known period, as a thread does that is late in every \
@@ -167,6 +173,8 @@ pub(super) fn doubts(tasks: &[TaskVerdict], others: &Others, as_it_ran: bool) ->
     let measured = || tasks.iter().map(|task| &task.measured);
     doubts.extend(measured().filter(|of| of.has_other_releases()).map(other_releases));
     doubts.extend(measured().filter(|of| of.has_doubtful_jobs()).map(doubtful_jobs));
+    doubts.extend(measured().filter(|of| of.has_late_wake_up()).map(late_wake_up));
+    doubts.extend(measured().filter(|of| of.has_doubtful_startup()).map(doubtful_startup));
     doubts.extend(measured().filter(|of| of.is_period_doubtful).map(doubtful_period));
     for task in tasks.iter().filter(|task| task.was_late()) {
         doubts.push(late_job(&task.measured));
@@ -181,12 +189,48 @@ pub(super) fn doubts(tasks: &[TaskVerdict], others: &Others, as_it_ran: bool) ->
 }
 
 fn other_releases(measured: &Measured) -> String {
+    let [distance, period] = [measured.distance_ns.unwrap_or(0), measured.period_ns];
+    let (mut every, mut not) = (time(distance), time(period));
+    if every == not {
+        [every, not] = [distance, period].map(|ns| format!("{:.4} ms", ns as f64 / 1e6));
+    }
     format!(
-        "{} woke up every {} on average, and not every {}: its wake-ups are not its releases, or its period is another \
+        "{} woke up every {every} on average, and not every {not}: its wake-ups are not its releases, or its period is another \
          one. Mark its jobs.",
         measured.name,
-        time(measured.distance_ns.unwrap_or(0)),
-        time(measured.period_ns)
+    )
+}
+
+fn late_wake_up(measured: &Measured) -> String {
+    format!(
+        "Wake-ups of {} are up to {} off, and most are not: a late one may have ended a sleep within a job. Mark its jobs.",
+        measured.name,
+        time(measured.jitter_ns)
+    )
+}
+
+/// The doubt that releases may come as close to each other as the closest two did.
+pub(super) fn closer(tasks: &[TaskVerdict]) -> String {
+    let shorter = |task: &&TaskVerdict| {
+        task.measured.shortest_ns.is_some_and(|shortest| shortest < task.measured.period_ns)
+    };
+    let closest = tasks.iter().filter(shorter).map(|task| {
+        let Measured { name, shortest_ns, .. } = &task.measured;
+        format!("{name} every {}", time(shortest_ns.unwrap_or(0)))
+    });
+    let closest: Vec<String> = closest.collect();
+    format!(
+        "If each release came as soon after another one as the closest once did ({}), a deadline would be missed.",
+        closest.join(", ")
+    )
+}
+
+fn doubtful_startup(measured: &Measured) -> String {
+    format!(
+        "{} took {} from its creation until it slept for the first time: a start-up, or jobs that were late. Mark its \
+         jobs, or let the recording begin later.",
+        measured.name,
+        time(measured.startup_ns)
     )
 }
 
@@ -436,6 +480,10 @@ fn late_job(measured: &Measured) -> String {
             time(response),
             time(measured.deadline_ns)
         ),
+        None if measured.missed == 0 && measured.overran > 0 => format!(
+            "{} not finished when the next one was released.",
+            were(measured.overran, &format!("{} job", measured.name))
+        ),
         None if measured.missed == 0 => format!(
             "A job of {} had been under way for {} when the recording ended, longer than its deadline of {}.",
             measured.name,
@@ -486,6 +534,12 @@ pub(super) fn notes(
             LeftOutReason::NeverSleeps,
             "Always late, because they never slept in the recording",
             "their processor is overloaded",
+        ),
+        (
+            LeftOutReason::NoReservation,
+            "Under SCHED_DEADLINE, but without parameters in the recording, because they changed them, ended early or left the \
+             recorder no processor",
+            "they are in no set",
         ),
     ] {
         let of: Vec<String> = left_out

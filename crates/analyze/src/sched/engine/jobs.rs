@@ -10,7 +10,7 @@ use crate::sched::follow::Doing;
 use crate::sched::observed::{ManyJobs, Observed, Series};
 use crate::sched::report::{Job, Miss};
 use crate::sched::tally::{Code, Woken};
-use crate::sched::threads::{Late, Mode, State};
+use crate::sched::threads::{Late, Mode, State, Times};
 use crate::sched::{MISSES_MAX, Of, Who};
 
 impl Engine<'_> {
@@ -22,6 +22,7 @@ impl Engine<'_> {
         let invocation = &state.invocation;
         let goes_on = seen
             && invocation.open
+            && (state.mode == Mode::Blocked || !state.is_startup())
             && match state.mode {
                 Mode::Blocked => true,
                 _ if state.is_marked => !state.open_marks.is_empty(),
@@ -60,7 +61,9 @@ impl Engine<'_> {
         let state = &mut self.threads.states[thread];
         if let Some(before) = state.released {
             let interval = at.saturating_sub(before);
-            if self.aim != Aim::Follower {
+            // The first wake-up after the start-up may have been for the creation of other threads.
+            let is_starting = std::mem::take(&mut state.is_starting);
+            if self.aim != Aim::Follower && !is_starting {
                 state.observed.push(Series::Interval, interval, &mut self.many);
             }
         }
@@ -91,12 +94,16 @@ impl Engine<'_> {
         if !invocation.open {
             return;
         }
-        let complete = invocation.sound && invocation.started;
+        let seen = invocation.sound && invocation.started;
+        let is_startup = state.is_startup();
+        // If a period turns out later, the start-up is held back until then.
+        let complete = seen && !(is_startup && state.period().is_some());
         if let Some(follower) = &mut self.follower {
             follower.close(thread, complete);
         }
         let execution = state.totals.running - invocation.running_before;
         let jobs = state.jobs_of_invocation();
+        let is_reserved = state.reservation.is_some();
         let is_unknown = jobs.period == 0 && !state.is_marked;
         let length = invocation.finish.saturating_sub(invocation.release);
         let deadline = state.deadline().map(|after| invocation.release.saturating_add(after));
@@ -123,6 +130,10 @@ impl Engine<'_> {
             };
             self.keep(job, late, wanted);
         }
+        if is_startup {
+            self.start_up(thread, execution, seen);
+            return;
+        }
         let state = &mut self.threads.states[thread];
         if is_unknown {
             state.longest_unknown = state.longest_unknown.max(length);
@@ -134,10 +145,16 @@ impl Engine<'_> {
             if self.aim == Aim::Figures {
                 let latency = invocation.start.saturating_sub(invocation.release);
                 observed.push(Series::Latency, latency, &mut self.many);
-                if jobs.count == 1 {
-                    totals.usual = execution;
+                totals.overran += jobs.released - 1;
+                if jobs.released == 1 {
+                    totals.usual = [totals.usual[1], execution];
                     observed.push(Series::Response, length, &mut self.many);
                     observed.push(Series::Execution, execution, &mut self.many);
+                } else if jobs.count == 1 {
+                    // Of very many jobs only the mean is known.
+                    let mean = if is_reserved { execution } else { execution / jobs.released };
+                    observed.push(Series::Execution, mean, &mut self.many);
+                    observed.push(Series::Response, length, &mut self.many);
                 } else {
                     let times = jobs.times(invocation, execution, totals.usual);
                     push_jobs(observed, &mut self.many, times);
@@ -161,6 +178,43 @@ impl Engine<'_> {
         invocation.open = false;
         invocation.number += jobs.count;
         invocation.delays.clear();
+    }
+
+    /// Ends an invocation in which a thread started up. It is no job of a periodic thread, because no release began it.
+    fn start_up(&mut self, thread: usize, execution: u64, seen: bool) {
+        let State { tid, until, .. } = self.threads.states[thread];
+        let finish = self.threads.states[thread].invocation.finish;
+        let named_next = self.threads.next_name(Tid(tid), finish, until);
+        self.push_startup(thread);
+        let state = &mut self.threads.states[thread];
+        state.named_next = named_next;
+        let invocation = &mut state.invocation;
+        state.totals.culprits.add_all(&invocation.delays);
+        let times = Times {
+            latency: invocation.start.saturating_sub(invocation.release),
+            response: invocation.finish.saturating_sub(invocation.release),
+            execution,
+        };
+        invocation.open = false;
+        invocation.number += 1;
+        invocation.delays.clear();
+        if seen {
+            state.started_up(times);
+        } else {
+            state.totals.incomplete += 1;
+        }
+    }
+
+    /// The start-up of a thread that has no period so far is a job like any other.
+    pub(super) fn push_startup(&mut self, thread: usize) {
+        let state = &mut self.threads.states[thread];
+        let Some(times) = state.totals.startup.take() else { return };
+        if state.period().is_some() || self.aim != Aim::Figures {
+            return;
+        }
+        let Times { latency, response, execution } = *times;
+        state.observed.push(Series::Latency, latency, &mut self.many);
+        push_jobs(&mut state.observed, &mut self.many, [(response, execution)].into_iter());
     }
 
     /// The next entry of a track is due.

@@ -3,9 +3,12 @@
 use hemiola_analyze::sched::report::{Accounting, SwitchCost};
 use hemiola_analyze::sched::{
     CpuReport, Distribution, Options, PeriodFrom, Report, Reservation, TaskReport, ThreadReport,
-    analyze, synthetic,
+    Who, analyze, synthetic,
 };
 use hemiola_report::terminal;
+use hemiola_trace::Recording;
+use hemiola_trace::sched::{Context, Event, Left, Thread, Tid, What};
+use hemiola_units::Instant;
 
 use proptest::prelude::*;
 
@@ -268,6 +271,9 @@ fn jitter_blocking_and_switches_are_charged() {
     let mut threads = [thread("a", 1, fifo(9), 1, 10), thread("b", 2, fifo(5), 2, 20)];
     threads[0].blocking_ns = distribution(2 * MS);
     threads[0].release_jitter_ns = Some(16 * MS);
+    threads[0].interval_ns =
+        Some(Distribution { min: 2 * MS, p50: 10 * MS, p90: 17 * MS, ..Distribution::default() });
+    threads[0].interval_ns.as_mut().unwrap().mean = 10.0 * MS as f64;
     let mut report = report(threads);
     let processor = |report: &Report, switch| verdict(report, switch).processors[0].clone();
     // As in the response-time tests: with J = 8 the first runs twice within the second's 4.
@@ -438,15 +444,23 @@ fn a_job_under_way_for_longer_than_its_deadline_is_late() {
 fn releases_that_do_not_fit_the_period_and_sleeps_within_jobs_leave_a_set_open() {
     let every = |ns: u64| {
         let mean = ns as f64;
-        Some(Distribution { count: 100, mean, p50: ns, max: ns, ..Distribution::default() })
+        Some(Distribution {
+            count: 100,
+            min: ns,
+            mean,
+            p50: ns,
+            max: ns,
+            ..Distribution::default()
+        })
     };
     let io = |interval: u64, sleep: u64| {
         let interval_ns = every(interval);
         ThreadReport { interval_ns, suspension_ns: sleep, ..thread("io", 1, fifo(40), 8, 20) }
     };
     assert_eq!(answer_on([io(20 * MS, 0)]).0, Answer::Yes);
-    assert_eq!(answer_on([io(20 * MS + 50_000, 150_000)]).0, Answer::Yes);
-    for off in [22 * MS, 18 * MS] {
+    assert_eq!(answer_on([io(20 * MS - 50_000, 150_000)]).0, Answer::Yes);
+    // A thread that is late in each job a little more than in the one before wakes up less often.
+    for off in [22 * MS, 20 * MS + 50_000, 18 * MS] {
         let (answer, why) = answer_on([io(off, 0)]);
         assert!(answer == Answer::Open && why.contains("io woke up every"), "{why}");
     }
@@ -459,6 +473,163 @@ fn releases_that_do_not_fit_the_period_and_sleeps_within_jobs_leave_a_set_open()
     let (answer, why) =
         answer_on([ThreadReport { execution_ns: distribution(21 * MS), ..io(20 * MS, 3 * MS) }]);
     assert!(answer == Answer::Open && why.contains("slept within"), "{why}");
+}
+
+/// A thread that wakes up at these moments and computes for as long, ms; created at the moment given, if at any.
+fn waking(wakes: &[(f64, f64)], created: Option<(u32, f64)>) -> Recording {
+    let tid = Tid(7);
+    let (mut events, mut now) = (Vec::new(), 0);
+    let ns = |ms: f64| (ms * 1e6) as u64;
+    let priority = fifo(40).unwrap();
+    for (at, length) in wakes {
+        let at = ns(*at).max(now + 1);
+        let mut push =
+            |at: u64, what| events.push(Event { at: Instant::from_nanos(at), cpu: 1, what });
+        let (context, idle) = (Context::Interrupt, Tid::IDLE);
+        push(at, What::Wake { tid, waker: idle, context, target: 1 });
+        push(at, What::Switch { prev: idle, left: Left::Preempted, next: tid, priority });
+        now = at + ns(*length);
+        push(now, What::Switch { prev: tid, left: Left::Sleeping, next: idle, priority: 120 });
+    }
+    let since = Instant::from_nanos(ns(created.map_or(0.0, |created| created.1)));
+    let pid = created.map_or(7, |created| created.0);
+    let new = created.is_some();
+    Recording::new(events, vec![Thread { tid, since, pid, name: "io".into(), new }], Vec::new())
+}
+
+/// The report on a recording of a thread, with its period stated or not.
+fn waking_every(recording: &Recording, stated_ms: Option<i64>) -> Report {
+    let stated = stated_ms.map(|ms| (Who::Tid(7), Span::from_millis(ms)));
+    analyze(recording, &Options { periods: stated.into_iter().collect(), ..Options::default() })
+}
+
+#[test]
+fn wake_ups_that_may_hide_a_late_job_leave_a_set_open() {
+    let grid = |n: usize, period: f64, c: f64| -> Vec<(f64, f64)> {
+        (1..n).map(|k| (k as f64 * period, c)).collect()
+    };
+    let mut late = grid(300, 10.0, 2.5);
+    // One release comes 8 ms late, and the next job follows it without a sleep.
+    late[100] = (late[100].0 + 8.0, 5.0);
+    late.remove(101);
+    // One job computes for 1 ms, sleeps for 11.5 ms and computes for another 1 ms.
+    let mut asleep = grid(300, 10.0, 2.0);
+    asleep[100].1 = 1.0;
+    asleep[101] = (asleep[101].0 + 2.5, 3.0);
+    // It sleeps within each job until the next release is over, and is late in each by more.
+    let drifting = grid(300, 10.04, 1.5);
+    let all = [(late, "woke up every"), (asleep, "a late one may have ended a sleep")];
+    let cases = all
+        .into_iter()
+        .flat_map(|(wakes, why)| [None, Some(10)].map(|stated| (wakes.clone(), stated, why)));
+    for (wakes, stated, why) in cases.chain([(drifting, Some(10), "woke up every 10.04")]) {
+        let found = verdict(&waking_every(&waking(&wakes, None), stated), None);
+        let processor = &found.processors[0];
+        assert_eq!(processor.answer, Answer::Open, "{why} {}", processor.verdict);
+        assert!(processor.verdict.contains(why), "{why}: {}", processor.verdict);
+    }
+    let steady = waking(&grid(300, 10.0, 2.5), None);
+    for stated in [None, Some(10)] {
+        let found = verdict(&waking_every(&steady, stated), None);
+        assert_eq!(found.processors[0].answer, Answer::Yes);
+    }
+}
+
+#[test]
+fn jobs_are_told_apart_after_a_wake_up_out_of_step() {
+    // T = 20 and C = 14. The first wake-up is 8 ms before the first release; job 60 takes 25 ms, so job 61 follows it
+    // without a sleep.
+    let mut wakes: Vec<(f64, f64)> = (0..150).map(|k| (8.0 + 20.0 * k as f64, 14.0)).collect();
+    wakes[60].1 = 39.0;
+    wakes.remove(61);
+    wakes.insert(0, (0.0, 0.01));
+    let report = waking_every(&waking(&wakes, None), Some(20));
+    let thread = &report.threads[0];
+    assert!((145..=151).contains(&thread.invocations), "{}", thread.invocations);
+    // The wake-up before the first release and the job after it look like one of 22 ms.
+    assert_eq!((thread.missed, report.missed_deadlines), (2, 2));
+    assert!((25 * MS..26 * MS).contains(&thread.execution_ns.as_ref().unwrap().max));
+    assert_ne!(verdict(&report, None).processors[0].answer, Answer::Yes);
+}
+
+#[test]
+fn a_start_up_is_no_job() {
+    let jobs = (0..200).map(|k| (200.0 + 10.0 * k as f64, 1.0));
+    // Of a program, and of a thread of process 6. Then it waits for others, and for its first release.
+    for (length, pid, answer) in
+        [(30.0, 7, Answer::Yes), (30.0, 6, Answer::Open), (0.1, 6, Answer::Yes)]
+    {
+        let start = [(10.0, length), (60.0, 0.02)];
+        let wakes: Vec<(f64, f64)> = start.into_iter().chain(jobs.clone()).collect();
+        let recording = waking(&wakes, Some((pid, 9.9)));
+        for stated in [None, Some(10)] {
+            let report = waking_every(&recording, stated);
+            let thread = &report.threads[0];
+            assert_eq!((thread.missed, thread.invocations), (0, 201), "{stated:?}");
+            assert!(thread.execution_ns.as_ref().unwrap().max < 2 * MS);
+            let found = verdict(&report, None);
+            let processor = &found.processors[0];
+            assert_eq!(processor.answer, answer, "{}", processor.verdict);
+            let is_doubtful = processor.verdict.contains("from its creation until it slept");
+            assert_eq!(is_doubtful, answer == Answer::Open, "{}", processor.verdict);
+        }
+    }
+    // Without a period, it is a job like any other.
+    let report = waking_every(&waking(&[(10.0, 30.0), (60.0, 5.0)], Some((7, 9.9))), None);
+    assert_eq!(report.threads[0].invocations, 2);
+    assert_eq!(report.threads[0].execution_ns.as_ref().unwrap().max, 30 * MS);
+}
+
+#[test]
+fn jobs_that_run_into_the_next_are_late_without_a_stated_deadline() {
+    let mut wakes: Vec<(f64, f64)> = (1..200).map(|k| (70.0 * k as f64, 26.0)).collect();
+    wakes[100].1 = 105.0;
+    wakes.remove(101);
+    let report = waking_every(&waking(&wakes, None), None);
+    assert_eq!((report.threads[0].overran, report.missed_deadlines), (1, 0));
+    let found = verdict(&report, None);
+    assert!(!found.processors[0].verdict.contains("No miss was recorded"));
+    assert_ne!(found.processors[0].answer, Answer::Yes);
+}
+
+#[test]
+fn a_thread_that_never_sleeps_has_the_execution_time_of_its_mean_job() {
+    // 10 ms and a little every 10 ms.
+    let report = waking_every(&waking(&[(10.0, 0.1), (20.0, 3090.01)], Some((7, 9.9))), Some(10));
+    let thread = &report.threads[0];
+    assert_eq!(thread.execution_ns.as_ref().unwrap().max, 3_090_010_000 / 310);
+    assert_eq!((thread.missed, thread.overran), (309, 309));
+    assert_ne!(verdict(&report, None).processors[0].answer, Answer::Yes);
+}
+
+#[test]
+fn releases_as_close_as_the_closest_must_be_kept_too() {
+    // Distances of 4 to 5.8 ms at random: 13 of them can take 52 ms, in which both need more.
+    let interval = Distribution { count: 600, min: 4 * MS, ..Distribution::default() };
+    let interval = Distribution { p50: 49 * MS / 10, p90: 56 * MS / 10, mean: 4.9e6, ..interval };
+    let often = ThreadReport {
+        execution_ns: distribution(2_350_000),
+        period_ns: Some(4_900_000),
+        interval_ns: Some(interval),
+        release_jitter_ns: Some(1_800_000),
+        ..thread("often", 1, fifo(50), 1, 1)
+    };
+    let rarely = ThreadReport {
+        execution_ns: distribution(20_500_000),
+        ..thread("rarely", 2, fifo(40), 1, 50)
+    };
+    let (answer, why) = answer_on([often, rarely]);
+    assert!(answer == Answer::Open && why.contains("(often every 4.00 ms)"), "{why}");
+}
+
+#[test]
+fn a_thread_under_sched_deadline_without_parameters_leaves_its_processor_open() {
+    let unknown = ThreadReport { running_ns: 300 * MS, ..thread("dl", 1, Some(-1), 3, 10) };
+    let found = verdict(&report([unknown, thread("worker", 2, fifo(40), 5, 50)]), None);
+    let processor = &found.processors[0];
+    assert_eq!(processor.answer, Answer::Open);
+    assert!(processor.verdict.contains("dl ran under SCHED_DEADLINE"), "{}", processor.verdict);
+    assert_eq!(found.left_out[0].why, LeftOutReason::NoReservation);
 }
 
 #[test]
