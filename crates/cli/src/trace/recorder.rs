@@ -86,6 +86,8 @@ pub(super) struct Recorder {
     accounts: Accounts,
     reservations: Reservations,
     began: Instant,
+    /// When the programs of the kernel began to be stopped, one after the other: later events lack their companions.
+    ended: Option<Instant>,
     /// The start in nanoseconds since 1970 UTC, and the conditions, which snapshots need again.
     unix_ns: u64,
     conditions: Vec<(String, String)>,
@@ -130,6 +132,7 @@ impl Recorder {
             accounts: Accounts::read(),
             reservations: Reservations::default(),
             began,
+            ended: None,
             unix_ns,
             conditions: conditions.to_vec(),
             outcome: Outcome::default(),
@@ -205,6 +208,7 @@ impl Recorder {
     /// Drains the rest and ends the recording; the trace states the reason if there is one.
     pub(super) fn end(mut self, reason: Option<&str>) -> Result<Outcome, Broken> {
         let accounts = Accounts::read();
+        self.ended = Some(MonotonicClock.now());
         self.capture.stop();
         self.round()?;
         if let Some(reason) = reason {
@@ -323,6 +327,7 @@ impl Recorder {
     /// Filters the round and passes it to the file or the flight recorder.
     fn pass_on(&mut self) -> Result<(), Broken> {
         for (cpu, events) in (0..).zip(&mut self.events) {
+            events.retain(|event| self.ended.is_none_or(|ended| event.at <= ended));
             self.reservations.notice(events);
             self.ranges.filter(cpu, events);
             let switches = events.iter().filter(|event| matches!(event.what, What::Switch { .. }));
