@@ -12,7 +12,7 @@ mod truth;
 use std::collections::BTreeSet;
 
 use hemiola_trace::Recording;
-use hemiola_trace::sched::{Reservation, Thread, Tid};
+use hemiola_trace::sched::{Context, Event, Left, Reservation, Thread, Tid, What};
 use hemiola_units::{Instant, Random};
 
 use super::DelayKind;
@@ -48,6 +48,43 @@ pub struct Task {
     pub section: Option<Section>,
     /// Each of its jobs sleeps once until a timer wakes it. Not together with a mutex or a reservation.
     pub sleep: Option<Sleep>,
+}
+
+/// Invocations of a thread alone on processor 1, at the priority of `SCHED_FIFO` 59.
+#[derive(Clone, Debug)]
+pub struct Alone {
+    /// Its number.
+    pub tid: u32,
+    /// Its process.
+    pub pid: u32,
+    /// When it was created, ns; 0 if before the recording.
+    pub created_ns: u64,
+    /// Each wake-up by a timer and for how long it then runs, ns. One that comes before the thread sleeps is late.
+    pub wake_ups: Vec<(u64, u64)>,
+}
+
+impl Alone {
+    /// The recording.
+    #[must_use]
+    pub fn recording(&self) -> Recording {
+        const PRIORITY: i16 = 40;
+        let (tid, idle, mut now) = (Tid(self.tid), Tid::IDLE, 0);
+        let mut events = Vec::new();
+        for (at, length) in &self.wake_ups {
+            let (at, left) = ((*at).max(now + 1), Left::Preempted);
+            let context = Context::Interrupt;
+            let mut push =
+                |at, what| events.push(Event { at: Instant::from_nanos(at), cpu: 1, what });
+            push(at, What::Wake { tid, waker: idle, context, target: 1 });
+            push(at, What::Switch { prev: idle, left, next: tid, priority: PRIORITY });
+            now = at + length;
+            let left = Left::Sleeping;
+            push(now, What::Switch { prev: tid, left, next: idle, priority: 120 });
+        }
+        let (since, new) = (Instant::from_nanos(self.created_ns), self.created_ns > 0);
+        let thread = Thread { tid, since, pid: self.pid, name: "alone".into(), new };
+        Recording::new(events, vec![thread], Vec::new())
+    }
 }
 
 /// A sleep within a job.

@@ -67,8 +67,8 @@ pub struct Measured {
 }
 
 /// How much shorter the mean distance of releases may be than T, as a part of T. A thread that sleeps within its jobs
-/// has other wake-ups than its releases. It must not be longer: of a thread that is late, a release is not seen, or each
-/// comes later after its time than the one before.
+/// has other wake-ups than its releases. It must not be longer: of a thread that is late, a release is not seen, or
+/// each comes later after its time than the one before.
 const DISTANCE_OFF: u64 = 200;
 
 /// How late a single wake-up may be: a part of T, a time, and a multiple of what nine in ten are.

@@ -195,15 +195,16 @@ fn other_releases(measured: &Measured) -> String {
         [every, not] = [distance, period].map(|ns| format!("{:.4} ms", ns as f64 / 1e6));
     }
     format!(
-        "{} woke up every {every} on average, and not every {not}: its wake-ups are not its releases, or its period is another \
-         one. Mark its jobs.",
+        "{} woke up every {every} on average, and not every {not}: its wake-ups are not its releases, or its period is \
+         another one. Mark its jobs.",
         measured.name,
     )
 }
 
 fn late_wake_up(measured: &Measured) -> String {
     format!(
-        "Wake-ups of {} are up to {} off, and most are not: a late one may have ended a sleep within a job. Mark its jobs.",
+        "Wake-ups of {} are up to {} off, and most are not: a late one may have ended a sleep within a job. Mark its \
+         jobs.",
         measured.name,
         time(measured.jitter_ns)
     )

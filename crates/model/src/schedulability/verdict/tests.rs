@@ -6,9 +6,6 @@ use hemiola_analyze::sched::{
     Who, analyze, synthetic,
 };
 use hemiola_report::terminal;
-use hemiola_trace::Recording;
-use hemiola_trace::sched::{Context, Event, Left, Thread, Tid, What};
-use hemiola_units::Instant;
 
 use proptest::prelude::*;
 
@@ -475,32 +472,19 @@ fn releases_that_do_not_fit_the_period_and_sleeps_within_jobs_leave_a_set_open()
     assert!(answer == Answer::Open && why.contains("slept within"), "{why}");
 }
 
-/// A thread that wakes up at these moments and computes for as long, ms; created at the moment given, if at any.
-fn waking(wakes: &[(f64, f64)], created: Option<(u32, f64)>) -> Recording {
-    let tid = Tid(7);
-    let (mut events, mut now) = (Vec::new(), 0);
+/// The report on a thread that wakes up at these moments and computes for as long, ms, with its period stated or not;
+/// created in that process at 9.9 ms, or before the recording.
+fn waking(wakes: &[(f64, f64)], process: Option<u32>, stated_ms: Option<i64>) -> Report {
     let ns = |ms: f64| (ms * 1e6) as u64;
-    let priority = fifo(40).unwrap();
-    for (at, length) in wakes {
-        let at = ns(*at).max(now + 1);
-        let mut push =
-            |at: u64, what| events.push(Event { at: Instant::from_nanos(at), cpu: 1, what });
-        let (context, idle) = (Context::Interrupt, Tid::IDLE);
-        push(at, What::Wake { tid, waker: idle, context, target: 1 });
-        push(at, What::Switch { prev: idle, left: Left::Preempted, next: tid, priority });
-        now = at + ns(*length);
-        push(now, What::Switch { prev: tid, left: Left::Sleeping, next: idle, priority: 120 });
-    }
-    let since = Instant::from_nanos(ns(created.map_or(0.0, |created| created.1)));
-    let pid = created.map_or(7, |created| created.0);
-    let new = created.is_some();
-    Recording::new(events, vec![Thread { tid, since, pid, name: "io".into(), new }], Vec::new())
-}
-
-/// The report on a recording of a thread, with its period stated or not.
-fn waking_every(recording: &Recording, stated_ms: Option<i64>) -> Report {
+    let alone = synthetic::Alone {
+        tid: 7,
+        pid: process.unwrap_or(7),
+        created_ns: process.map_or(0, |_| ns(9.9)),
+        wake_ups: wakes.iter().map(|(at, length)| (ns(*at), ns(*length))).collect(),
+    };
     let stated = stated_ms.map(|ms| (Who::Tid(7), Span::from_millis(ms)));
-    analyze(recording, &Options { periods: stated.into_iter().collect(), ..Options::default() })
+    let options = Options { periods: stated.into_iter().collect(), ..Options::default() };
+    analyze(&alone.recording(), &options)
 }
 
 #[test]
@@ -523,14 +507,13 @@ fn wake_ups_that_may_hide_a_late_job_leave_a_set_open() {
         .into_iter()
         .flat_map(|(wakes, why)| [None, Some(10)].map(|stated| (wakes.clone(), stated, why)));
     for (wakes, stated, why) in cases.chain([(drifting, Some(10), "woke up every 10.04")]) {
-        let found = verdict(&waking_every(&waking(&wakes, None), stated), None);
+        let found = verdict(&waking(&wakes, None, stated), None);
         let processor = &found.processors[0];
         assert_eq!(processor.answer, Answer::Open, "{why} {}", processor.verdict);
         assert!(processor.verdict.contains(why), "{why}: {}", processor.verdict);
     }
-    let steady = waking(&grid(300, 10.0, 2.5), None);
     for stated in [None, Some(10)] {
-        let found = verdict(&waking_every(&steady, stated), None);
+        let found = verdict(&waking(&grid(300, 10.0, 2.5), None, stated), None);
         assert_eq!(found.processors[0].answer, Answer::Yes);
     }
 }
@@ -543,7 +526,7 @@ fn jobs_are_told_apart_after_a_wake_up_out_of_step() {
     wakes[60].1 = 39.0;
     wakes.remove(61);
     wakes.insert(0, (0.0, 0.01));
-    let report = waking_every(&waking(&wakes, None), Some(20));
+    let report = waking(&wakes, None, Some(20));
     let thread = &report.threads[0];
     assert!((145..=151).contains(&thread.invocations), "{}", thread.invocations);
     // The wake-up before the first release and the job after it look like one of 22 ms.
@@ -561,9 +544,8 @@ fn a_start_up_is_no_job() {
     {
         let start = [(10.0, length), (60.0, 0.02)];
         let wakes: Vec<(f64, f64)> = start.into_iter().chain(jobs.clone()).collect();
-        let recording = waking(&wakes, Some((pid, 9.9)));
         for stated in [None, Some(10)] {
-            let report = waking_every(&recording, stated);
+            let report = waking(&wakes, Some(pid), stated);
             let thread = &report.threads[0];
             assert_eq!((thread.missed, thread.invocations), (0, 201), "{stated:?}");
             assert!(thread.execution_ns.as_ref().unwrap().max < 2 * MS);
@@ -575,7 +557,7 @@ fn a_start_up_is_no_job() {
         }
     }
     // Without a period, it is a job like any other.
-    let report = waking_every(&waking(&[(10.0, 30.0), (60.0, 5.0)], Some((7, 9.9))), None);
+    let report = waking(&[(10.0, 30.0), (60.0, 5.0)], Some(7), None);
     assert_eq!(report.threads[0].invocations, 2);
     assert_eq!(report.threads[0].execution_ns.as_ref().unwrap().max, 30 * MS);
 }
@@ -585,7 +567,7 @@ fn jobs_that_run_into_the_next_are_late_without_a_stated_deadline() {
     let mut wakes: Vec<(f64, f64)> = (1..200).map(|k| (70.0 * k as f64, 26.0)).collect();
     wakes[100].1 = 105.0;
     wakes.remove(101);
-    let report = waking_every(&waking(&wakes, None), None);
+    let report = waking(&wakes, None, None);
     assert_eq!((report.threads[0].overran, report.missed_deadlines), (1, 0));
     let found = verdict(&report, None);
     assert!(!found.processors[0].verdict.contains("No miss was recorded"));
@@ -595,7 +577,7 @@ fn jobs_that_run_into_the_next_are_late_without_a_stated_deadline() {
 #[test]
 fn a_thread_that_never_sleeps_has_the_execution_time_of_its_mean_job() {
     // 10 ms and a little every 10 ms.
-    let report = waking_every(&waking(&[(10.0, 0.1), (20.0, 3090.01)], Some((7, 9.9))), Some(10));
+    let report = waking(&[(10.0, 0.1), (20.0, 3090.01)], Some(7), Some(10));
     let thread = &report.threads[0];
     assert_eq!(thread.execution_ns.as_ref().unwrap().max, 3_090_010_000 / 310);
     assert_eq!((thread.missed, thread.overran), (309, 309));
