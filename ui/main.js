@@ -24,7 +24,7 @@ const SELDOM = 5;
 let sources = { recordings: [], shown: [0], version: "" };
 /** @type {Pane[]} */
 let panes = [];
-/** The pane the tables are about. */
+/** The pane that is chosen: keys and searches are about it, and so are tables that show one recording. */
 let current = 0;
 /** @type {Map<string, any>} by recording and version */
 const reports = new Map();
@@ -34,6 +34,10 @@ const first = /** @type {HTMLSelectElement} */ (the("first"));
 const second = /** @type {HTMLSelectElement} */ (the("second"));
 const search = /** @type {HTMLInputElement} */ (the("search"));
 const panel = the("panel");
+/** Says which of several recordings a tab is about, and leads to the others. */
+const choice = el("div", { class: "group recordings", role: "group", "aria-label": "Recording" });
+/** What the open tab shows. Each tab that is opened gets a new one, which late answers to another do not reach. */
+let content = el("div");
 
 const pane = () => panes[current] ?? panes[0];
 
@@ -127,6 +131,8 @@ function beside(pane) {
   place.replaceChildren();
   range.show(place, pane);
   detail.show(place, pane);
+  const filled = place.childElementCount > 0;
+  if (filled && panes.length > 1) place.prepend(el("p", { class: "soft recording", text: pane.source.name }));
 }
 
 /** The row of the table that is chosen. */
@@ -166,10 +172,9 @@ function report(of) {
   return reports.get(key);
 }
 
-/** How many deadlines were missed, on the tab. */
+/** How many deadlines were missed in all recordings shown, on the tab. */
 function badge() {
-  const now = pane();
-  const missed = now ? (report(now)?.missed_deadlines ?? 0) : 0;
+  const missed = panes.reduce((sum, pane) => sum + (report(pane)?.missed_deadlines ?? 0), 0);
   const button = the("tab-misses");
   button.querySelector(".badge")?.remove();
   if (missed > 0) button.append(el("span", { class: "badge", text: String(missed) }));
@@ -180,29 +185,57 @@ function refresh() {
   const now = pane();
   if (!now) return;
   panel.setAttribute("aria-labelledby", `tab-${tab}`);
-  const figures = report(now);
+  choice.hidden = panes.length < 2 || !["threads", "plots", "found"].includes(tab);
+  [...choice.children].forEach((button, index) => button.setAttribute("aria-pressed", String(index === current)));
   switch (tab) {
     case "misses":
-      misses.show(panel, now, figures);
+      each(misses.show);
       break;
     case "found":
-      found.show(panel, now).catch(failed);
+      found.show(content, now).catch(failed);
       break;
     case "plots":
-      plots.show(panel, now).catch(failed);
+      plots.show(content, now).catch(failed);
       break;
     case "verdict":
-      verdict.show(panel, figures);
+      each((place, _, figures) => verdict.show(place, figures));
       break;
     case "compare":
-      if (panes[1]) compare.show(panel, panes[0]?.recording ?? 0, panes[1].recording).catch(failed);
+      if (panes[1]) compare.show(content, panes[0]?.recording ?? 0, panes[1].recording).catch(failed);
       break;
     case "about":
-      verdict.about(panel, now, figures);
+      each(verdict.about);
       break;
     default:
-      threads.show(panel, now, figures);
+      threads.show(content, now, report(now), () => open("found"));
   }
+}
+
+/**
+ * Fills a tab with a part for each recording, under its name if there are several.
+ * @param {(place: HTMLElement, pane: Pane, figures: any) => void} fill
+ */
+function each(fill) {
+  const parts = panes.map((pane) => {
+    const place = el("div");
+    fill(place, pane, report(pane));
+    return el("section", {}, panes.length > 1 && el("h2", { text: pane.source.name }), place);
+  });
+  content.replaceChildren(...parts);
+}
+
+/**
+ * Chooses a recording.
+ * @param {number} index
+ */
+function turn(index) {
+  const now = panes[index];
+  if (!now) return;
+  current = index;
+  beside(now);
+  refresh();
+  remember();
+  if (now.chosen !== null && !now.answer) now.choose(now.chosen).catch(failed);
 }
 
 /** @param {string} name */
@@ -215,6 +248,8 @@ function open(name) {
     button.setAttribute("tabindex", chosen ? "0" : "-1");
   }
   panel.scrollTop = 0;
+  content = el("div");
+  panel.replaceChildren(choice, content);
   refresh();
   remember();
 }
@@ -233,7 +268,7 @@ function remember() {
     place.set("from", String(Math.round(now.from)));
     place.set("to", String(Math.round(now.to)));
     if (now.chosen !== null) place.set("row", String(now.chosen));
-    if (now.chosen !== null && current === 1) place.set("in", "b");
+    if (current === 1) place.set("in", "b");
     if (now.answer?.job) place.set("job", String(now.answer.job.job));
     if (now.pinned.size > 0) place.set("pin", [...now.pinned].join(","));
     if (now.folded.size > 0) place.set("fold", [...now.folded].join(","));
@@ -263,6 +298,9 @@ async function show(which) {
   });
   current = 0;
   the("panes").replaceChildren(...panes.map((pane) => pane.element));
+  const button = (/** @type {Pane} */ pane, /** @type {number} */ index) =>
+    el("button", { text: pane.source.name, onclick: () => turn(index) });
+  choice.replaceChildren(...panes.map(button));
   const longest = Math.max(...panes.map((pane) => pane.info.duration_ns));
   for (const pane of panes) {
     pane.filter = search.value;
@@ -322,18 +360,27 @@ async function follow() {
   }
 }
 
-/** @param {-1 | 1} by */
+/**
+ * Goes to the next missed deadline or the one before it, through all recordings shown, one after the other.
+ * @param {-1 | 1} by
+ */
 function nextMiss(by) {
-  const now = pane();
-  const all = now && report(now)?.misses;
-  if (!now || !all?.length) {
-    say("No deadline was missed.");
+  const all = panes.flatMap((pane, index) =>
+    (report(pane)?.misses ?? []).map((/** @type {any} */ miss) => {
+      return { pane, index, miss, at: misses.place(pane, miss) };
+    }),
+  );
+  if (all.length === 0) {
+    const name = (/** @type {Pane} */ of) => (panes.length > 1 ? `${of.source.name}: ` : "");
+    say(panes.map((of) => name(of) + misses.words(of, report(of))).join(" "));
     return;
   }
-  const here = now.answer?.job?.release ?? (by > 0 ? -1 : Infinity);
-  const ordered = by > 0 ? all : [...all].reverse();
-  const next = ordered.find((/** @type {any} */ miss) => (misses.place(now, miss) - here) * by > 1) ?? ordered[0];
-  misses.go(now, next).catch(failed);
+  const here = pane()?.answer?.job?.release ?? (by > 0 ? -1 : Infinity);
+  const ordered = by > 0 ? all : all.reverse();
+  const follows = (/** @type {(typeof all)[number]} */ { index, at }) =>
+    index === current ? (at - here) * by > 1 : (index - current) * by > 0;
+  const next = ordered.find(follows) ?? ordered[0];
+  misses.go(next.pane, next.miss).catch(failed);
 }
 
 /** @param {string} theme */
@@ -456,6 +503,7 @@ async function restore() {
   }
   const ends = (place.get("range") ?? "").split("-").map(Number);
   if (ends.length === 2 && ends.every(Number.isFinite)) within?.measure([ends[0] ?? 0, ends[1] ?? 0]);
+  if (within && within !== pane()) turn(panes.indexOf(within));
   if (row !== null && within) await within.choose(row, { reveal: true, ...(job === null ? {} : { job }) });
 }
 

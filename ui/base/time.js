@@ -76,3 +76,13 @@ export function percent(share) {
 export function count(value) {
   return String(Math.round(value)).replace(/\B(?=(\d{3})+(?!\d))/g, "\u202f");
 }
+
+/**
+ * A number with the words that it counts: `1 gap`, `2 gaps`.
+ * @param {number} value
+ * @param {string} one
+ * @param {string} several
+ */
+export function counted(value, one, several) {
+  return `${count(value)} ${value === 1 ? one : several}`;
+}

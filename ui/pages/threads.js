@@ -110,9 +110,10 @@ let all = false;
  * @param {HTMLElement} place
  * @param {Pane} pane
  * @param {any} report the figures, or nothing yet
+ * @param {() => void} search leads to the marks and events that were found
  */
-export function show(place, pane, report) {
-  const again = () => show(place, pane, report);
+export function show(place, pane, report, search) {
+  const again = () => show(place, pane, report, search);
   /** @type {Map<number, any[]>} */
   const known = new Map();
   for (const thread of report?.threads ?? []) {
@@ -189,8 +190,18 @@ export function show(place, pane, report) {
     lines.length > shown.length
       ? el("p", {}, el("button", { text: `Show all ${count(lines.length)}`, onclick: () => ((all = true), again()) }))
       : "",
-    lines.length === 0 ? el("p", { text: `No thread is called “${pane.filter}”.` }) : "",
+    lines.length === 0 ? nobody(pane.filter, search) : "",
   );
+}
+
+/**
+ * Says that no thread is called so, and leads to the marks and events.
+ * @param {string} name
+ * @param {() => void} search
+ */
+function nobody(name, search) {
+  const elsewhere = el("button", { text: "Find marks and events", onclick: search });
+  return el("p", {}, `No thread is called “${name}”. `, elsewhere);
 }
 
 /**

@@ -1,10 +1,10 @@
 // The page in a real browser: what a user does with pointer, keys and without eyes, and how fast the picture is.
 //
 //   node page.test.js ADDRESS_OF_TWO_RECORDINGS ADDRESS_OF_A_LARGE_ONE ADDRESS_OF_A_SMALL_ONE ADDRESS_OF_ANOTHER_PROGRAMS
-//     ADDRESS_OF_ONE_WITH_SYSTEM_CALLS
+//     ADDRESS_OF_ONE_WITH_SYSTEM_CALLS ADDRESS_OF_ONE_WITHOUT_AND_ONE_WITH_MISSES ADDRESS_OF_ONE_MISS_AND_A_DAMAGED_ONE
 //
-// All events of the small one are in `exact`, crates/cli/tests/view.rs, those of another program's in `foreign`, and those of
-// the one with system calls in `calls`.
+// All events of the small one are in `exact`, crates/cli/tests/view.rs, those of another program's in `foreign`, those of
+// the one with system calls in `calls`, and those of the last four in `jobs`.
 
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
@@ -12,7 +12,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { browser, colours, end, test as tested } from "./browser.js";
 
-const [two, large, exact, foreign, calls] = process.argv.slice(2);
+const [two, large, exact, foreign, calls, misses, damaged] = process.argv.slice(2);
 
 /** Waits until every timeline shows what was last asked for. */
 async function settled(page) {
@@ -106,6 +106,62 @@ await test("the list of missed deadlines leads to the place, with who was to bla
   assert.match(blame, /median/);
   const { from, to } = await place(page);
   assert.ok(to - from < 20e6);
+});
+
+/** What the open tab says of each recording: its name, and its text. */
+const parts = (page) =>
+  page.locator("#panel section").evaluateAll((all) =>
+    all.map((part) => [part.querySelector("h2")?.textContent, part.querySelector("div > p")?.textContent]),
+  );
+
+await test("a tab says of which recording it is, and missed deadlines are those of all", misses, {}, async (page) => {
+  await page.waitForSelector("#tab-misses .badge");
+  assert.equal(await page.locator("#tab-misses .badge").innerText(), "2");
+  await page.click("#tab-misses");
+  assert.deepEqual(await parts(page), [
+    ["met.trace", "Every deadline was met."],
+    ["missed.trace", "2 deadlines were missed. M leads to the next."],
+  ]);
+  // The key leads to a miss of the second recording although the first is chosen.
+  await page.keyboard.press("m");
+  await page.waitForSelector("#detail .lateness");
+  assert.equal(await page.locator("#detail .recording").innerText(), "missed.trace");
+  await page.keyboard.press("m");
+  await page.waitForFunction(() => document.querySelector("#detail h3")?.textContent === "Job 2 of 4");
+  for (const tab of ["verdict", "about"]) {
+    await page.click(`#tab-${tab}`);
+    assert.deepEqual((await parts(page)).map(([name]) => name), ["met.trace", "missed.trace"]);
+  }
+  await page.click("#tab-threads");
+  const chosen = () => page.locator("#panel .recordings [aria-pressed=true]").innerText();
+  const missed = () => page.locator("#panel .threads td .late").count();
+  assert.deepEqual([await chosen(), await missed()], ["missed.trace", 1]);
+  await page.click('#panel .recordings button:text-is("met.trace")');
+  assert.deepEqual([await chosen(), await missed()], ["met.trace", 0]);
+  // The thread of the same name is chosen there, with its job.
+  await page.waitForFunction(() => document.querySelector("#detail h3"));
+  assert.equal(await page.locator("#detail .recording").innerText(), "met.trace");
+});
+
+await test("of a recording of which something is lost, nobody says that every deadline was met", damaged, {}, async (page) => {
+  await page.waitForSelector("#tab-misses .badge");
+  await page.click("#tab-misses");
+  const [[, once], [name, said]] = await parts(page);
+  assert.equal(once, "1 deadline was missed. M leads to the next.");
+  assert.equal(name, "damaged.trace");
+  assert.match(said, /^No missed deadline was seen, but not everything was: the trace ends within/);
+});
+
+await test("without a deadline, nobody says that every deadline was met", exact, {}, async (page) => {
+  await page.click("#tab-misses");
+  await page.waitForFunction(() => document.querySelector("#panel p")?.textContent?.startsWith("No deadline is known"));
+});
+
+await test("from the table of threads a search leads to the marks", exact, {}, async (page) => {
+  await page.fill("#search", "retry");
+  await page.locator("#panel button", { hasText: "Find marks and events" }).click();
+  await page.waitForSelector('#panel .list[data-text="retry"] button');
+  assert.equal(await page.locator("[role=tab][aria-selected=true]").innerText(), "Found");
 });
 
 await test("a range is measured between two cursors, and a link keeps it", two, {}, async (page, context) => {

@@ -116,6 +116,59 @@ fn calls(machine: &Machine) -> PathBuf {
     path
 }
 
+/// A recording of four jobs of a thread, one in 10 ms, each due after 2 ms. The first jobs need 3 ms, `late` of them, the
+/// others 1 ms. The tests of the page know these figures.
+fn jobs(machine: &Machine, name: &str, late: u64) -> PathBuf {
+    let at = |us: u64| Instant::from_nanos(5_000_000_000 + 1_000 * us);
+    let (worker, idle) = (Tid(701), Tid::IDLE);
+    let switch = |us, prev, next| {
+        let what = What::Switch { prev, left: Left::Sleeping, next, priority: 120 };
+        Event { at: at(us), cpu: 0, what }
+    };
+    let wake = |us| {
+        let what = What::Wake { tid: worker, waker: idle, context: Context::Interrupt, target: 0 };
+        Event { at: at(us), cpu: 0, what }
+    };
+    let mark = |us, kind, cycle: u64, a: Instant| Entry {
+        at: at(us),
+        kind,
+        arg: 0,
+        cycle: cycle as u32,
+        a: a.nanos(),
+        b: 0,
+    };
+    let (mut events, mut marks) = (Vec::new(), Vec::new());
+    for cycle in 1..=4 {
+        let release = 10_000 * (cycle - 1);
+        let end = release + if cycle <= late { 3_000 } else { 1_000 };
+        events.extend([wake(release), switch(release + 10, idle, worker)]);
+        events.push(switch(end + 10, worker, idle));
+        marks.push(mark(release + 20, EventKind::Start, cycle, at(release)));
+        marks.push(mark(end, EventKind::Finish, cycle, at(release + 2_000)));
+    }
+    let thread = |since| Thread { tid: worker, since, pid: 700, name: "worker".into(), new: false };
+    let path = machine.folder().join(name);
+    let file = std::io::BufWriter::new(fs::File::create(&path).unwrap());
+    let mut writer = TraceWriter::new(file, at(0), 0, &[]).unwrap();
+    writer.threads(&[thread(Instant::ZERO)]).unwrap();
+    writer.kernel(0, &events).unwrap();
+    let track = writer.process(701, "work", Names::default()).unwrap();
+    // Two packets, so that one can be damaged and the other read.
+    let (first, second) = marks.split_at(4);
+    writer.entries(track, first).unwrap();
+    writer.entries(track, second).unwrap();
+    writer.close().unwrap();
+    path
+}
+
+/// The recording of [`jobs`] without its last marks.
+fn damaged(machine: &Machine) -> PathBuf {
+    let whole = fs::read(jobs(machine, "whole.trace", 0)).unwrap();
+    let path = machine.folder().join("damaged.trace");
+    fs::write(&path, &whole[..whole.len() - 7]).unwrap();
+    path
+}
+
 /// A trace of another program in 10 ms from the first event on: a thread with slices, an instant and a counter, and a
 /// track of its process. The tests of the page know these figures.
 pub(crate) fn foreign(machine: &Machine) -> PathBuf {
@@ -624,6 +677,19 @@ fn a_period_of_nobody_is_refused_before_the_page_is_served() {
 }
 
 #[test]
+fn recordings_of_the_same_name_are_told_apart() {
+    let machine = Machine::take("view-names");
+    let whole = trace(&machine, "a.trace", 2_000);
+    let folder = machine.folder().join("before");
+    fs::create_dir(&folder).unwrap();
+    let same = folder.join("a.trace");
+    fs::copy(&whole, &same).unwrap();
+    let sources = Page::serve(&[&same, &whole]).json("api/sources");
+    let names = [0, 1].map(|index| sources["recordings"][index]["name"].clone());
+    assert_eq!(names, [same, whole].map(|path| json!(path)));
+}
+
+#[test]
 fn a_warning_names_the_file_that_is_damaged() {
     let machine = Machine::take("view-damaged");
     let whole = trace(&machine, "whole.trace", 2_000);
@@ -704,7 +770,19 @@ fn the_page_works_in_a_browser() {
     let large = trace(&machine, "large.trace", many);
     let exact = exact(&machine);
     let (foreign, calls) = (foreign(&machine), calls(&machine));
-    let pages = [&[&a, &b][..], &[&large], &[&exact], &[&foreign], &[&calls]]
+    let [met, missed] = [jobs(&machine, "met.trace", 0), jobs(&machine, "missed.trace", 2)];
+    let once = jobs(&machine, "once.trace", 1);
+    let damaged = damaged(&machine);
+    let pages = [
+        &[&a, &b][..],
+        &[&large],
+        &[&exact],
+        &[&foreign],
+        &[&calls],
+        &[&met, &missed],
+        &[&once, &damaged],
+    ];
+    let pages = pages
         .map(|paths| Page::serve(&paths.iter().map(|path| path.as_path()).collect::<Vec<_>>()));
     in_browser("page.test.js", &pages.each_ref().map(|page| page.address.as_str()));
 }

@@ -124,9 +124,11 @@ impl Sources {
                 return Err(SourceError::Empty { path: path.clone() });
             }
             second = (!list.is_empty()).then_some(list.len());
-            list.extend(found.into_iter().map(Arc::new));
+            list.extend(found);
         }
-        Ok(Self { list: RwLock::new(list), folders, second, options })
+        tell_apart(&mut list);
+        let list = RwLock::new(list.into_iter().map(Arc::new).collect());
+        Ok(Self { list, folders, second, options })
     }
 
     /// The recordings that the page shows first: with two paths the first of each, otherwise the one being recorded
@@ -325,6 +327,17 @@ fn traces_of(folder: &Path, options: &Arc<sched::Options>) -> Result<Vec<Source>
         .into_iter()
         .map(|path| Source::new(file_name(&path), path, report.clone(), options))
         .collect())
+}
+
+/// Names recordings by their paths where several have the same name.
+fn tell_apart(list: &mut [Source]) {
+    let mut times: BTreeMap<String, u32> = BTreeMap::new();
+    for source in &*list {
+        *times.entry(source.name.clone()).or_default() += 1;
+    }
+    for source in list.iter_mut().filter(|source| times[&source.name] > 1) {
+        source.name = source.path.display().to_string();
+    }
 }
 
 /// Whether a file is still being written.
