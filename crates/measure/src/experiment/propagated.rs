@@ -15,7 +15,15 @@ use crate::derive;
 const SAMPLES: usize = 100_000;
 const SEED: u64 = 1;
 
-/// The value of a formula with its uncertainty, in base units.
+/// Parts into which a stated range is divided to find the least and the greatest value of a formula over it.
+const STEPS: u32 = 1_000;
+
+/// By which share the ends of a stated range are moved outwards, so that a value at an end is inside although units were
+/// converted.
+const ROUNDING: f64 = 1e-12;
+
+/// The value of a formula with its uncertainty, in base units: over the whole of a stated range if nothing else
+/// varies, otherwise the middle 95 %.
 pub(super) struct Propagated {
     value: f64,
     low: f64,
@@ -42,9 +50,10 @@ impl Propagated {
                 inputs.push(input(name, experiment, figures)?);
             }
         }
-        let nominal =
+        let nominal: BTreeMap<String, f64> =
             inputs.iter().map(|input| (input.name.clone(), input.nominal.value)).collect();
         let ranges = inputs.iter().map(|input| (input.name.clone(), ends(input))).collect();
+        let stated = stated(&inputs).and_then(|range| over(expression, &nominal, range));
         let definition = Definition { name: NAME.into(), expression: expression.clone() };
         let network = Network::new(inputs, &[], vec![definition]).map_err(|errors| {
             formula(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
@@ -60,8 +69,8 @@ impl Propagated {
         }
         Ok(Self {
             value: propagation.first_order.nominal,
-            low: sampled.low,
-            high: sampled.high,
+            low: stated.map_or(sampled.low, |[low, _]| low.min(sampled.low)),
+            high: stated.map_or(sampled.high, |[_, high]| high.max(sampled.high)),
             nominal,
             ranges,
             contributions: propagation.first_order.contributions,
@@ -97,6 +106,37 @@ fn input(
         .varying(Distribution::between(low, value, high))
         .offset_within(figure.systematic * base)
         .physical())
+}
+
+/// The name and the ends of the stated range, if a single input varies and its range was stated.
+fn stated(inputs: &[Input]) -> Option<(&str, [f64; 2])> {
+    let exact =
+        |input: &&Input| input.distribution == Distribution::Exact && input.systematic == 0.0;
+    let mut varying = inputs.iter().filter(|input| !exact(input));
+    let (input, None) = (varying.next()?, varying.next()) else { return None };
+    let has_ends = matches!(
+        input.distribution,
+        Distribution::Uniform { .. } | Distribution::Triangular { .. }
+    );
+    has_ends.then(|| (input.name.as_str(), ends(input)))
+}
+
+/// The least and the greatest value of a formula while one input goes through its range; `None` unless all are finite.
+fn over(
+    expression: &Expression,
+    nominal: &BTreeMap<String, f64>,
+    (name, [low, high]): (&str, [f64; 2]),
+) -> Option<[f64; 2]> {
+    let mut values = nominal.clone();
+    let mut found = [f64::INFINITY, f64::NEG_INFINITY];
+    for step in 0..=STEPS {
+        let share = f64::from(step) / f64::from(STEPS);
+        values.insert(name.to_owned(), low * (1.0 - share) + high * share);
+        let value: f64 =
+            expression.evaluate(&values).ok().filter(|value: &f64| value.is_finite())?;
+        found = [found[0].min(value), found[1].max(value)];
+    }
+    Some([found[0] - ROUNDING * found[0].abs(), found[1] + ROUNDING * found[1].abs()])
 }
 
 /// The range of an input: the whole one if it has ends, else the middle 95 %.

@@ -253,7 +253,8 @@ impl Report {
         )
         .with_note(
             "Measured: the median of all readings. Stochastic: half its 95 % interval, which shrinks with more blocks. \
-             Systematic: the uncertainty of the subtracted overhead, common to all readings; it does not shrink.",
+             Systematic: the uncertainty of the subtracted overhead, common to all readings; it does not shrink. \
+             Expected: the whole of a stated range, or the middle 95 % if more than one input varies.",
         )
     }
 
@@ -312,7 +313,7 @@ impl Report {
                 .collect();
             if !groups.is_empty() {
                 let svg = SideBySide {
-                    description: "Expected, measured and by the second method, with 95 % intervals",
+                    description: "Expected, measured and by the second method, with their intervals",
                     columns: ["expected", "measured", "second method"].map(Into::into).into(),
                     groups,
                     scale: Scale::Linear,
@@ -320,7 +321,8 @@ impl Report {
                 };
                 drawings.push(Drawn {
                     title: "Expected and measured".into(),
-                    caption: "Bars with their 95 % intervals.".into(),
+                    caption: "Bars with their 95 % intervals, or the whole of a stated range."
+                        .into(),
                     svg: vec![svg.draw()],
                 });
             }

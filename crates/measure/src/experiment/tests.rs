@@ -123,6 +123,41 @@ fn a_command_is_measured_like_a_figure() {
     assert_eq!((outcome.measured.samples, outcome.measured.blocks), (500, 10));
 }
 
+/// The text, with the range of `instructions` in nanoseconds as the expectation.
+fn stated(low: &str, high: &str, expectation: &str) -> String {
+    let own = own("readings = { file = \"times.csv\" }");
+    let own = own.replace("low = 1000", low).replace("high = 3000", high);
+    own.replace(EXPECTATION, &format!("expectation = \"{expectation}\""))
+}
+
+#[test]
+fn a_stated_range_is_whole() {
+    let expected = |text: &str, reading: f64| {
+        let case = measured_own(text, vec![reading; 20]);
+        let [low, high] = [case.expected.low, case.expected.high].map(|end| end.round());
+        (low, high, case.verdict)
+    };
+    // 2.36 µs is not in the middle 95 % of 1 to 100 µs.
+    let text = stated("low = \"1 us\"", "high = \"100 us\"", "instructions");
+    assert_eq!(expected(&text, 2_360.0), (1e3, 100e3, ExpectationVerdict::Inside));
+    assert_eq!(expected(&text, 1_000.0).2, ExpectationVerdict::Inside);
+    assert_eq!(expected(&text, 100_000.0).2, ExpectationVerdict::Inside);
+    assert!(matches!(expected(&text, 999.0).2, ExpectationVerdict::Outside { above: false, .. }));
+    let text = stated("low = \"1 us\"", "high = \"100 us\"", "lines * instructions");
+    assert_eq!(expected(&text, 10_100.0), (10e3, 1e6, ExpectationVerdict::Inside));
+    // The greatest value is inside the range.
+    let text = stated("low = -1", "high = 1", "(1 - instructions ^ 2) * 1 us");
+    assert_eq!(expected(&text, 500.0), (0.0, 1e3, ExpectationVerdict::Inside));
+}
+
+#[test]
+fn a_range_beside_a_distribution_is_the_middle_95_percent() {
+    let case = measured(&text(EXPECTATION, ACCURACY, ""), &mut machine(1_000.0, 0.01));
+    let Range { low, high, .. } = case.expected;
+    // The whole range is 550 to 1550 ns.
+    assert!((570.0..580.0).contains(&low) && (1520.0..1530.0).contains(&high), "{case:?}");
+}
+
 #[test]
 fn recorded_readings_are_all_used_and_say_how_many_would_suffice() {
     let text = own("readings = { file = \"times.csv\", column = \"us\", unit = \"us\" }");

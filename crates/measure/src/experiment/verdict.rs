@@ -6,7 +6,7 @@ use hemiola_model::expression::Expression;
 use hemiola_model::uncertain::Contribution;
 use serde::{Deserialize, Serialize};
 
-/// A value with its 95 % range.
+/// A value with its range: the middle 95 %, or the whole if it is a stated range.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Range {
     /// The best single value.
