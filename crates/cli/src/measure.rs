@@ -138,7 +138,8 @@ fn experiment(
     let plan = experiment::read(&text, &experiment::known(&catalogue)).map_err(|problems| {
         Failure::bad_input(render(&problems, &text, &file.display().to_string()))
     })?;
-    let (recorded, problems) = recorded::recorded(&plan, file.parent().unwrap_or(Path::new("")))?;
+    let beside = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let (recorded, problems) = recorded::recorded(&plan, beside.unwrap_or(Path::new("")))?;
     let calibration = Calibration::measure();
     let mut known = read_conditions(calibration);
     let machine = machine.map(|path| own_machine(path, &known)).transpose()?;
@@ -151,6 +152,7 @@ fn experiment(
     let started_unix_s = now_unix_s();
     let mut probes = Probes::start(setting).map_err(Failure::failed)?;
     let mut processes = Processes::new(FAILURE_HINT, &interrupted);
+    processes.folder = beside.map(Path::to_owned);
     let mut link = plan.peer.as_deref().map(connect).transpose().map_err(Failure::failed)?;
     let mut figures = WithLink { others: &mut probes, link: link.as_mut() };
     let mut source = Own::new(&plan, &mut figures, &mut processes, &recorded);

@@ -200,6 +200,15 @@ fn an_experiment_measures_commands_readings_and_jobs() {
     wrong("task = \"sensors\"", "task = \"sensor\"", "did you mean \"sensors\"?", 2);
     wrong("column = \"ms\"", "column = \"s\"", "it has no column `s`; its columns are run, ms", 2);
     wrong("times.csv", "nowhere.csv", "nowhere.csv cannot be read", 2);
+    // The command runs beside the experiment, like its files.
+    let beside = machine.folder().join("beside");
+    fs::create_dir(&beside).unwrap();
+    for name in ["times.csv", "marks.pftrace"] {
+        fs::copy(machine.folder().join(name), beside.join(name)).unwrap();
+    }
+    fs::write(beside.join("own.toml"), OWN.replace("sleep 0.01", "mkdir -p made")).unwrap();
+    machine.hemiola(&["measure", "experiment", "beside/own.toml"]).with_code(0);
+    assert!(beside.join("made").exists() && !machine.folder().join("made").exists());
     wrong("sleep 0.01", "false", "`false` failed in run 1: exit status: 1", 2);
 }
 

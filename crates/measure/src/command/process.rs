@@ -37,6 +37,8 @@ const REST: Duration = Duration::from_millis(200);
 pub struct Processes<'i> {
     /// The shell of preparations.
     pub shell: String,
+    /// The folder in which they run; otherwise this process's.
+    pub folder: Option<PathBuf>,
     /// The file that commands read; otherwise they read nothing.
     pub input: Option<PathBuf>,
     /// Whether commands write to this process's standard output; otherwise what they write is dropped.
@@ -56,6 +58,7 @@ impl<'i> Processes<'i> {
     pub fn new(failure_hint: &'static str, interrupted: &'i AtomicBool) -> Self {
         Self {
             shell: "sh".into(),
+            folder: None,
             input: None,
             shows_output: false,
             ignores_failure: false,
@@ -120,6 +123,9 @@ impl Processes<'_> {
         let stdout = if self.shows_output { Stdio::inherit() } else { Stdio::null() };
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).stdin(stdin).stdout(stdout).stderr(Stdio::piped());
+        if let Some(folder) = &self.folder {
+            command.current_dir(folder);
+        }
         let before = MonotonicClock.now();
         let mut child = command.spawn().map_err(start)?;
         let tail = child.stderr.take().map(tail).expect("standard error is piped");
