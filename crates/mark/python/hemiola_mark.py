@@ -28,6 +28,7 @@ SPDX-License-Identifier: Apache-2.0 OR MIT
 import contextlib
 import ctypes
 import fcntl
+import math
 import mmap
 import operator
 import os
@@ -135,15 +136,26 @@ class _Board:
 
 def _words(text, size):
     """The text as 64-bit words, filled with zeros, or cut off at a character boundary."""
-    data = str(text).encode("utf-8", "replace")[:size].decode("utf-8", "ignore").encode("utf-8").ljust(size, b"\0")
+    data = _text(text).encode("utf-8", "replace")[:size].decode("utf-8", "ignore").encode("utf-8").ljust(size, b"\0")
     return [int.from_bytes(data[index : index + 8], "little") for index in range(0, size, 8)]
+
+
+# Values are of any type, and their methods may raise anything. Nothing of it may end the program.
+
+
+def _text(value):
+    """str(value), or nothing if that fails."""
+    try:
+        return str(value)
+    except Exception:
+        return ""
 
 
 def _nanos(time_ns):
     """A time as a 64-bit word; a float is cut to a whole number, what is no number counts as 0."""
     try:
         return max(0, min(int(time_ns), _NEVER))
-    except (TypeError, ValueError, OverflowError):
+    except Exception:
         return 0
 
 
@@ -155,17 +167,22 @@ def _value(value):
             return 17, whole & _NEVER, 0
         if 0 <= whole <= _NEVER:
             return 16, whole, 0
-    except TypeError:
-        pass
+    except Exception:
+        whole = None
     if not isinstance(value, (str, bytes)):
         try:
-            return 18, int.from_bytes(struct.pack("<d", float(value)), "little"), 0
-        except (TypeError, ValueError, OverflowError):
+            return 18, _float(value), 0
+        except OverflowError:
+            if whole is not None:
+                return 18, _float(math.inf if whole > 0 else -math.inf), 0
+        except Exception:
             pass
-    try:
-        return (19, *_words(value, 16))
-    except Exception:  # An object whose str() fails must not end the program.
-        return 19, 0, 0
+    return (19, *_words(value, 16))
+
+
+def _float(value):
+    """The bits of the float of this value."""
+    return int.from_bytes(struct.pack("<d", float(value)), "little")
 
 
 _libc = ctypes.CDLL(None, use_errno=False)
@@ -239,10 +256,11 @@ class Task:
     def mark(self, name, value=0):
         """Records an event with a name and a value: any number, or a text of at most 16 bytes of UTF-8.
 
-        A number that fits no 64-bit integer becomes a float, and any other value the text of str(value)."""
+        A whole number beyond 64 bits becomes the nearest float, which is infinite beyond 1.8e308, and a value that is
+        no number becomes the text of str(value). No value raises an exception."""
         if self._lane is None:
             return
-        name = str(name)
+        name = _text(name)
         index = self._names.get(name)
         if index is None:
             index = len(self._names)

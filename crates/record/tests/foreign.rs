@@ -244,12 +244,17 @@ fn no_value_ends_a_python_program() {
 import decimal, hemiola_mark
 class Silent:
     def __str__(self): raise RuntimeError
+    def __float__(self): raise RuntimeError
+    def __index__(self): raise RuntimeError
+    def __int__(self): raise RuntimeError
 task = hemiola_mark.Task('t', period_ns=1e6, deadline_ns=float('nan'))
 task.begin(release_ns=1234.5)
-for value in (1.5, True, 2**70, -2**70, 10**400, float('nan'), None, 'x', b'y', decimal.Decimal('0.5'), Silent()):
+for value in (1.5, True, 2**64, -2**70, 10**400, -10**400, float('nan'), None, 'x', b'y', decimal.Decimal('0.5'), Silent()):
     task.mark('value', value)
 task.mark(7, 7)
 task.end()
+hemiola_mark.Task(Silent(), Silent(), Silent()).mark(Silent(), 1)
+hemiola_mark.trigger(Silent())
 print('alive')
 ";
     let program = std::env::temp_dir().join(format!("marks-{}.py", std::process::id()));
@@ -263,9 +268,10 @@ print('alive')
     let tasks = drain(&mut marks);
     let (task, entries) = &tasks[0];
     assert_eq!((task.period, task.marks.len()), (Some(Span::from_millis(1)), 2));
-    let values: Vec<_> = entries[1..5].iter().map(Entry::value).collect();
-    assert_eq!(values, [Some(1.5), Some(1.0), Some(2_f64.powi(70)), Some(-(2_f64.powi(70)))]);
-    assert_eq!((entries[0].a, entries[9].value(), entries.len()), (1234, None, 14));
+    let values: Vec<_> = entries[1..7].iter().map(Entry::value).map(Option::unwrap).collect();
+    let [over, under] = [f64::INFINITY, f64::NEG_INFINITY];
+    assert_eq!(values, [1.5, 1.0, 2_f64.powi(64), -(2_f64.powi(70)), over, under]);
+    assert_eq!((entries[0].a, entries[10].value(), entries.len()), (1234, None, 15));
 }
 
 #[test]
