@@ -74,6 +74,13 @@ fn record(args: &Trace) -> Result<ExitCode, Failure> {
                 .into(),
         ));
     }
+    if args.output.as_deref() == Some(Path::new("-")) {
+        return Err(Failure::bad_input(
+            "error: a recording cannot be written to standard output, which belongs to the program\n\
+             hint: name a file; a file that is called so is ./-"
+                .into(),
+        ));
+    }
     let (name, pid) = subject(args)?;
     let output = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{name}.trace")));
     let interrupted = run::interruption()?;

@@ -503,6 +503,11 @@ fn invalid_requests_are_refused_with_a_hint_and_leave_nothing() {
         (&["trace", "--duration", "0s", "--", "true"], 2, "it must be longer than 0"),
         (&["trace", "--keep", "0s", "--", "true"], 2, "it must be longer than 0"),
         (&["trace", "-o", "no/such/folder/x", "--", "true"], 1, "cannot be written: "),
+        (
+            &["trace", "-o", "-", "--", "true"],
+            2,
+            "standard output, which belongs to the program\nhint: ",
+        ),
     ] {
         let ended = machine.hemiola(arguments).with_code(code);
         assert!(ended.stderr.contains(said), "{arguments:?}: {}", ended.stderr);
