@@ -80,12 +80,15 @@ pub use list::List;
 pub use name::Name;
 pub use report::{
     Accounting, Behind, Blocking, CpuReport, Culprit, Delay, DelayKind, Distribution, Gap, HeldUp,
-    Interference, Job, MarkKind, MarkReport, MarkedValues, Miss, PeriodFrom, Report, TaskReport,
-    ThreadReport, Waker,
+    Interference, Job, MarkKind, MarkReport, MarkedText, MarkedValues, Miss, PeriodFrom, Report,
+    TaskReport, ThreadReport, Waker,
 };
 
 /// How many missed deadlines a [`Report`] explains; all are counted.
 pub const MISSES_MAX: usize = 1000;
+
+/// The most texts of one name of marks that a report lists.
+pub const TEXTS_MAX: usize = 32;
 
 /// The maximum number of culprits kept for one thread over the whole recording.
 pub const CULPRITS_MAX: usize = 48;

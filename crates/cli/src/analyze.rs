@@ -184,6 +184,7 @@ fn one_thread(
         })
         .collect();
     tables.push(marks);
+    tables.push(tables::texts(report, |mark| is_marked_by(mark, name)));
     tables.push(tables::calls(report, |mark| is_marked_by(mark, name)));
     tables.retain(|table| !table.rows.is_empty());
     Ok(tables)

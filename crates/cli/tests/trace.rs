@@ -174,6 +174,12 @@ fn marked_values_of_any_type_are_in_the_recording() {
     let state = (EventKind::MarkText, None, Some("recovering".to_owned()));
     let step = (EventKind::MarkSigned, Some(-1.0), None);
     assert_eq!(values, [real(0.0), real(0.25), real(0.5), state, step]);
+    for thread in [&[][..], &["--thread", "control"]] {
+        let analyze = [&["analyze", "program.trace"], thread].concat();
+        let ended = machine.hemiola(&analyze).with_code(0);
+        assert!(ended.stdout.contains("Texts of marks"), "{ended:?}");
+        assert!(ended.stdout.contains("recovering"), "{ended:?}");
+    }
 }
 
 #[test]

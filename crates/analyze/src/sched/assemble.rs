@@ -299,7 +299,7 @@ fn called<'e>(
         count: called.lengths.count(),
         incomplete: called.incomplete,
         duration_ns: called.lengths.distribution(),
-        values: None,
+        ..MarkReport::default()
     })
 }
 

@@ -8,7 +8,8 @@ use hemiola_trace::sched::Tid;
 use hemiola_trace::track_event::EventTrack;
 use hemiola_trace::{EventKind, Recording, perfetto};
 
-use super::report::{MarkKind, MarkReport, MarkedValues};
+use super::TEXTS_MAX;
+use super::report::{MarkKind, MarkReport, MarkedText, MarkedValues};
 
 /// The marks of a recording: slices first, those that took longest before all others, then counters and instants, by
 /// how often they occur, and then system calls, as slices.
@@ -32,15 +33,17 @@ pub(super) fn marks(recording: &Recording, calls: Vec<MarkReport>) -> Vec<MarkRe
 
 /// The marks of one of our tracks. A mark that is always 0 is a plain event.
 fn of_program(track: &perfetto::Track) -> Vec<MarkReport> {
-    let mut found = BTreeMap::<u16, (u64, Values)>::new();
+    let mut found = BTreeMap::<u16, Named>::new();
     for entry in track.entries.iter().filter(|entry| entry.kind.named() == EventKind::Mark) {
-        let (count, values) = found.entry(entry.arg).or_default();
-        *count += 1;
-        entry.value().into_iter().for_each(|value| values.add(value));
+        let named = found.entry(entry.arg).or_default();
+        named.count += 1;
+        entry.value().into_iter().for_each(|value| named.values.add(value));
+        entry.text().into_iter().for_each(|text| *named.texts.entry(text).or_default() += 1);
     }
-    let mark = |(arg, (count, values)): (u16, (u64, Values))| {
+    let mark = |(arg, Named { count, values, texts }): (u16, Named)| {
         let values = Some(values).filter(|values| values.min != 0.0 || values.max != 0.0);
         let values = values.and_then(|values| values.report(""));
+        let (texts, other_texts) = most_frequent(texts);
         MarkReport {
             name: track.names.get(EventKind::Mark, arg).unwrap_or("mark").to_owned(),
             track: track.name.clone(),
@@ -49,10 +52,29 @@ fn of_program(track: &perfetto::Track) -> Vec<MarkReport> {
             kind: if values.is_some() { MarkKind::Counter } else { MarkKind::Instant },
             count,
             values,
+            texts,
+            other_texts,
             ..MarkReport::default()
         }
     };
     found.into_iter().map(mark).collect()
+}
+
+/// The marks of one name on one of our tracks.
+#[derive(Default)]
+struct Named {
+    count: u64,
+    values: Values,
+    texts: BTreeMap<String, u64>,
+}
+
+/// The most frequent texts, and how many marks have others.
+fn most_frequent(texts: BTreeMap<String, u64>) -> (Vec<MarkedText>, u64) {
+    let mut texts: Vec<MarkedText> =
+        texts.into_iter().map(|(text, count)| MarkedText { text, count }).collect();
+    texts.sort_by_key(|of| Reverse(of.count));
+    let others = texts.split_off(texts.len().min(TEXTS_MAX));
+    (texts, others.iter().map(|of| of.count).sum())
 }
 
 fn of_slices(track: &EventTrack, names: &[String]) -> Vec<MarkReport> {
@@ -199,6 +221,28 @@ mod tests {
         let values = MarkedValues { unit: "B".into(), min: 3.0, mean: 4.0, max: 5.0, last: 5.0 };
         assert_eq!(found[2].values, Some(values));
         assert_eq!((found[0].tid, found[0].track.as_str(), found[2].tid), (6, "main", 0));
+    }
+
+    #[test]
+    fn the_most_frequent_texts_of_a_mark_are_listed_and_the_others_counted() {
+        let mark = |text: u64| Entry {
+            at: at(1),
+            kind: EventKind::MarkText,
+            arg: 0,
+            cycle: 0,
+            a: text,
+            b: 0,
+        };
+        let common = u64::from_le_bytes(*b"timeout\0");
+        let rare = (0..40).map(|number| 0x6130 + (number % 10) + ((number / 10) << 16));
+        let texts = [common].into_iter().chain(rare).chain([common]);
+        let entries = texts.map(mark).collect();
+        let track = perfetto::Track { entries, ..perfetto::Track::default() };
+        let found = marks(&Recording::new(Vec::new(), Vec::new(), vec![track]), Vec::new());
+        let [mark] = &found[..] else { panic!("{found:?}") };
+        assert_eq!((mark.kind, mark.count, mark.texts.len()), (MarkKind::Instant, 42, TEXTS_MAX));
+        assert_eq!(mark.texts[0], MarkedText { text: "timeout".into(), count: 2 });
+        assert_eq!(mark.other_texts, 9);
     }
 
     #[test]

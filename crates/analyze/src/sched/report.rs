@@ -335,6 +335,19 @@ pub struct MarkReport {
     pub duration_ns: Option<Distribution>,
     /// The values of a counter; `None` if none is finite.
     pub values: Option<MarkedValues>,
+    /// The texts that were marked, the most frequent first, at most [`TEXTS_MAX`](super::TEXTS_MAX).
+    pub texts: Vec<MarkedText>,
+    /// How many marks have other texts.
+    pub other_texts: u64,
+}
+
+/// A text that a program marked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct MarkedText {
+    /// The text, as far as the mark keeps it.
+    pub text: String,
+    /// How many marks have it.
+    pub count: u64,
 }
 
 /// What a mark is.

@@ -23,6 +23,7 @@ pub fn tables(report: &Report) -> Vec<Table> {
     let mut tables = vec![
         tasks(report),
         marks(report, |_| true),
+        texts(report, |_| true),
         calls(report, |_| true),
         threads(report),
         interference(report),
@@ -232,6 +233,30 @@ pub fn marks(report: &Report, is_wanted: impl Fn(&MarkReport) -> bool) -> Table 
             "Slices: from beginning to end, with everything that happened meanwhile; those without an end count, but are in \
              no other figure. Counters: their values.{more}"
         ))
+}
+
+/// The texts that programs marked, as far as they are wanted.
+pub fn texts(report: &Report, is_wanted: impl Fn(&MarkReport) -> bool) -> Table {
+    let wanted = wanted(report, is_wanted);
+    let row = |mark: &MarkReport, text: String, times: u64| {
+        let track = named(&printable(&mark.track), Some(mark.tid));
+        vec![track, printable(&mark.name), text, count(times)]
+    };
+    let rows = wanted.iter().flat_map(|mark| {
+        let others = (mark.other_texts > 0).then(|| ("other texts".to_owned(), mark.other_texts));
+        let texts = mark.texts.iter().map(|of| (printable(&of.text), of.count));
+        texts.chain(others).map(|(text, times)| row(mark, text, times))
+    });
+    let mut rows: Vec<_> = rows.collect();
+    let more = rows.len().saturating_sub(ROWS_MAX);
+    rows.truncate(ROWS_MAX);
+    let table = Table::new("Texts of marks", "Track|Mark|Text|Count".split('|'), rows);
+    let table = table.with_prose(&[1, 2]);
+    if more == 0 {
+        table
+    } else {
+        table.with_note(format!("{} more are in --json.", count(more as u64)))
+    }
 }
 
 fn wanted(report: &Report, is_wanted: impl Fn(&MarkReport) -> bool) -> Vec<&MarkReport> {
