@@ -2,9 +2,9 @@
 
 use hemiola_report::table::Table;
 use hemiola_report::text::{NONE, duration, ratio, size};
-use hemiola_stats::{Difference, median};
+use hemiola_stats::median;
 
-use super::result::{CommandResult, Results};
+use super::result::{CommandResult, Compared, Results};
 use crate::activity::Meanwhile;
 
 /// The results as tables: times and use, then the comparison with result number `baseline` if there is more than one.
@@ -50,13 +50,13 @@ fn comparison(Results { results }: &Results, in_turns: usize, baseline: usize) -
     others.sort_by(|a, b| results[*a].median.total_cmp(&results[*b].median));
     let row = |index: &usize| {
         let pair = *index < in_turns && baseline < in_turns;
-        let factor = base.factor(&results[*index], pair);
+        let compared = base.compared(&results[*index], pair);
         let is_comparable = !base.ran_under_other_conditions(&results[*index]);
-        let [value, range, words] = match factor {
+        let [value, range, words] = match compared {
             None => [NONE.into(), NONE.into(), "cannot tell: too few runs".into()],
             Some(of) => [
-                ratio(of.value),
-                format!("{} … {}", ratio(of.low), ratio(of.high)),
+                ratio(of.factor.value),
+                format!("{} … {}", ratio(of.factor.low), ratio(of.factor.high)),
                 if is_comparable { verdict(of) } else { OTHER_CONDITIONS }.to_owned(),
             ],
         };
@@ -85,10 +85,14 @@ fn conditions(result: &CommandResult) -> String {
     format!("During `{}`, {words}", result.command)
 }
 
-fn verdict(factor: Difference) -> &'static str {
+/// The verdict on two times of which the pairs of runs say something else than the medians.
+const SEVERAL_KINDS: &str = "cannot tell: the runs are of several kinds";
+
+fn verdict(Compared { factor, is_doubtful }: Compared) -> &'static str {
     match factor {
         of if of.low > 1.0 => "slower",
         of if of.high < 1.0 => "faster",
+        _ if is_doubtful => SEVERAL_KINDS,
         _ => "within noise",
     }
 }
@@ -213,6 +217,16 @@ mod tests {
         ];
         assert_eq!(rows, expected);
         assert_eq!(shown(vec![result("one", &around(0.1))], 1, 0).len(), 1);
+    }
+
+    #[test]
+    fn a_ratio_of_the_medians_that_the_pairs_contradict_is_undecided() {
+        let alternating =
+            |values: [f64; 10]| values.into_iter().cycle().take(40).collect::<Vec<_>>();
+        let a = alternating([0.02, 0.3, 0.02, 0.3, 0.02, 0.02, 0.02, 0.3, 0.02, 0.3]);
+        let b = alternating([0.012, 0.04, 0.012, 0.04, 0.04, 1.5, 0.012, 0.04, 0.012, 0.04]);
+        let rows = &shown(vec![result("a", &a), result("b", &b)], 2, 0)[1].rows;
+        assert_eq!([&rows[0][1], &rows[0][3]], ["2.00 ×", SEVERAL_KINDS], "{rows:?}");
     }
 
     #[test]

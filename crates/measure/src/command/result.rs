@@ -149,16 +149,38 @@ fn interval_of(times: &[f64]) -> Option<Estimate> {
     median_of_times(&in_blocks(times), Covers::Repeat)
 }
 
+/// How the time of a command compares with that of another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Compared {
+    /// The factor, with its interval at 95 %.
+    pub factor: Difference,
+    /// Whether the commands ran in turns, but the pairs do not tell about the medians, so the factor is that of the
+    /// medians.
+    pub is_doubtful: bool,
+}
+
 impl CommandResult {
-    /// The time of another command as a multiple of the time of this one, with its interval at 95 %: by pairs if they
-    /// ran in turns, otherwise by the intervals of both. `None` if there are too few readings.
+    /// The time of another command as a multiple of the time of this one: by pairs if they ran in turns, otherwise by
+    /// the medians of both. `None` if there are too few readings.
+    ///
+    /// With two kinds of runs, the median over the pairs is neither the ratio of the medians nor that of the means.
+    /// Then the ratio of the medians counts, which is what the tables show as the time.
     #[must_use]
-    pub fn factor(&self, other: &Self, in_turns: bool) -> Option<Difference> {
+    pub fn compared(&self, other: &Self, in_turns: bool) -> Option<Compared> {
         let paired = if in_turns { paired(&self.times, &other.times) } else { None };
-        paired.or_else(|| {
-            let (before, after) = (self.interval()?, other.interval()?);
-            Change::of_estimates(&before, &after, Covers::Repeat).factor
-        })
+        let medians = self.ratio_of_medians(other);
+        let of = |(factor, is_doubtful)| Compared { factor, is_doubtful };
+        match (paired, medians) {
+            (Some(paired), Some(medians)) if contradict(&paired, &medians) => {
+                Some(of((medians, true)))
+            }
+            (paired, medians) => paired.or(medians).map(|factor| of((factor, false))),
+        }
+    }
+
+    fn ratio_of_medians(&self, other: &Self) -> Option<Difference> {
+        let (before, after) = (self.interval()?, other.interval()?);
+        Change::of_estimates(&before, &after, Covers::Repeat).factor
     }
 
     /// The interval that contains the time of a repeat in 95 of 100 cases, s; `None` for one reading.
@@ -189,6 +211,18 @@ fn paired(a: &[f64], b: &[f64]) -> Option<Difference> {
         rounds.flat_map(|([a1, a2], [b1, b2])| [a1.ln(), b1.ln(), b2.ln(), a2.ln()]).collect();
     let Estimate { value, low, high, .. } = paired_difference(&turns)?;
     Some(Difference { value: value.exp(), low: low.exp(), high: high.exp() })
+}
+
+/// Whether a factor by pairs and one by medians are about different things: their intervals are apart, or the pairs
+/// show a difference of which the medians show less than half or more than one and a half, beyond the noise of the
+/// pairs.
+fn contradict(paired: &Difference, medians: &Difference) -> bool {
+    let is_apart = paired.high < medians.low || medians.high < paired.low;
+    let is_decided = paired.low > 1.0 || paired.high < 1.0;
+    let [value, low, high, ratio] =
+        [paired.value, paired.low, paired.high, medians.value].map(f64::ln);
+    let noise = (value - low).max(high - value);
+    is_apart || is_decided && (ratio - value).abs() >= noise.max(value.abs() / 2.0)
 }
 
 #[cfg(test)]
@@ -253,19 +287,73 @@ mod tests {
             }
         }
         let [a, b] = times.map(|times| result("x", times));
-        let factor = a.factor(&b, true).unwrap();
+        let factor = a.compared(&b, true).unwrap().factor;
         assert!(factor.low > 1.015 && factor.high < 1.025, "{factor:?}");
-        let apart = a.factor(&b, false).unwrap();
+        let apart = a.compared(&b, false).unwrap().factor;
         assert!(apart.low < 1.0 && apart.high > 1.02, "{apart:?}");
+    }
+
+    /// The share of comparisons that are doubtful when both commands have log-normal times with this deviation, and B
+    /// takes `factor` times as long.
+    fn doubtful(pairs: usize, deviation: f64, factor: f64, drift: f64) -> f64 {
+        let mut random = Random::from_seed(3);
+        let mut normal = || {
+            (0..12).map(|_| random.below(1 << 20) as f64 / f64::from(1 << 20)).sum::<f64>() - 6.0
+        };
+        let mut is_doubtful = || {
+            let mut times = [Vec::new(), Vec::new()];
+            for pair in 0..pairs {
+                for command in [pair % 2, 1 - pair % 2] {
+                    let place = (times[0].len() + times[1].len()) as f64 / (2 * pairs) as f64;
+                    let time = 1e6 * (deviation * normal() + drift * place).exp();
+                    times[command].push(time * [1.0, factor][command]);
+                }
+            }
+            let [a, b] = times.map(|times| result("x", times));
+            a.compared(&b, true).unwrap().is_doubtful
+        };
+        (0..200).filter(|_| is_doubtful()).count() as f64 / 200.0
+    }
+
+    #[test]
+    fn commands_with_one_kind_of_runs_are_compared_by_pairs() {
+        for pairs in [12, 40, 200] {
+            for (deviation, factor) in [(0.03, 1.01), (0.03, 1.1), (0.3, 1.1)] {
+                let share = doubtful(pairs, deviation, factor, 0.0);
+                assert!(share <= 0.02, "{pairs} {deviation} {factor}: {share}");
+            }
+        }
+        // A machine that becomes 50 % slower makes the medians less certain than the pairs.
+        let share = doubtful(200, 0.03, 1.01, 0.4);
+        assert!(share <= 0.2, "{share}");
+        let share = doubtful(40, 0.03, 1.1, 0.4);
+        assert!(share <= 0.02, "{share}");
+    }
+
+    #[test]
+    fn a_command_with_a_greater_median_is_not_called_faster() {
+        // Two kinds of runs each, in an order that makes the mean of most pairs of B smaller.
+        let a = [20.0, 300.0, 20.0, 300.0, 20.0, 20.0, 20.0, 300.0, 20.0, 300.0];
+        let b = [12.0, 40.0, 12.0, 40.0, 40.0, 1500.0, 12.0, 40.0, 12.0, 40.0];
+        let times = |pattern: [f64; 10], count| {
+            pattern.map(|ms| (ms + 1.8) * 1e3).into_iter().cycle().take(count)
+        };
+        for count in [12, 20, 40, 100, 400] {
+            let [a, b] = [result("a", times(a, count)), result("b", times(b, count))];
+            let by_pairs = paired(&a.times, &b.times).unwrap();
+            let compared = a.compared(&b, true).unwrap();
+            assert!(count < 40 || by_pairs.high < 1.0, "{count}: {by_pairs:?}");
+            assert!(compared.factor.high > 1.0, "{count}: {compared:?}");
+        }
     }
 
     #[test]
     fn too_few_pairs_are_compared_by_their_intervals() {
         let (a, b) =
             (result("a", [100.0, 101.0, 99.0, 100.0]), result("b", [200.0, 201.0, 199.0, 200.0]));
-        let factor = a.factor(&b, true).unwrap();
+        let factor = a.compared(&b, true).unwrap().factor;
         assert!(factor.low > 1.9 && factor.high < 2.1, "{factor:?}");
-        assert_eq!(a.factor(&result("c", [100.0]), true), None);
+        assert_eq!(a.compared(&result("c", [100.0]), true), None);
     }
 
     #[test]
