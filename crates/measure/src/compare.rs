@@ -6,6 +6,7 @@ use hemiola_report::text::ratio;
 use hemiola_stats::{Change, Covers, Difference, Estimate, differing};
 use serde::{Deserialize, Serialize};
 
+use crate::derive::walked;
 use crate::text::value;
 
 /// Two machines compared; every ratio is B over A.
@@ -62,6 +63,10 @@ pub fn compare(names: [&str; 2], a: &Machine, b: &Machine) -> Comparison {
     let mut pairs: Vec<(&Figure, &Figure)> = Vec::new();
     for figure in &a.figures {
         let Some(other) = b.figure(&figure.name) else { continue };
+        if let Some([a, b]) = other_sizes(figure, other) {
+            remarks.push(format!("{} is not comparable: {a}, {b}", figure.name));
+            continue;
+        }
         if figure.unit == other.unit {
             pairs.push((figure, other));
         } else {
@@ -101,6 +106,12 @@ pub fn compare(names: [&str; 2], a: &Machine, b: &Machine) -> Comparison {
         .collect();
     let differences = a.identity.differences(&b.identity);
     Comparison { names: names.map(Into::into), figures, differences, remarks }
+}
+
+/// The sizes that were walked for the latency of a storage level, if they are different.
+fn other_sizes<'f>(a: &'f Figure, b: &'f Figure) -> Option<[&'f str; 2]> {
+    let (a, b) = (walked(a)?, walked(b)?);
+    (a != b).then_some([a, b])
 }
 
 /// A figure as a statistical estimate.
@@ -189,6 +200,20 @@ mod tests {
             "{}",
             table.note
         );
+    }
+
+    #[test]
+    fn latencies_of_a_level_over_different_sizes_are_not_compared() {
+        let level = |size: &str, value| {
+            let mut figure = figure("memory.latency.l3", value, 1.0);
+            figure.circumstances = format!("{size} walked, huge pages");
+            machine(vec![figure])
+        };
+        let of = |a: &str, b: &str| compare(["a", "b"], &level(a, 50.0), &level(b, 110.0));
+        let apart = of("8 MiB", "16 MiB");
+        assert!(apart.figures.is_empty(), "{apart:?}");
+        assert_eq!(apart.remarks, ["memory.latency.l3 is not comparable: 8 MiB, 16 MiB"]);
+        assert!(of("8 MiB", "8 MiB").figures[0].differs);
     }
 
     #[test]

@@ -9,6 +9,20 @@ use crate::staircase::{Level, Point};
 const LATENCY: &str = "memory.latency.";
 const SIZE: &str = "memory.size.";
 
+/// What follows the size in the circumstances of a level's latency.
+const WALKED: &str = " walked, ";
+
+/// The size that was walked for the latency of a level, as its circumstances state it.
+pub(crate) fn walked(figure: &Figure) -> Option<&str> {
+    let is_level = figure.name.starts_with(LATENCY) && is_derived(base(&figure.name));
+    figure.circumstances.split_once(WALKED).filter(|_| is_level).map(|(size, _)| size)
+}
+
+/// A figure's name without that of a load.
+fn base(name: &str) -> &str {
+    name.split_once('@').map_or(name, |(base, _)| base)
+}
+
 /// The names of derived figures; a machine has those of the levels that were found.
 pub const DERIVED: [&str; 7] = [
     "memory.latency.l1",
@@ -64,7 +78,7 @@ pub fn figures(levels: &[Level], figures: &[Figure]) -> Vec<Figure> {
         let walked = hemiola_report::text::size(level.at as f64);
         derived.push(Figure {
             name: format!("{LATENCY}{}", level.name),
-            circumstances: format!("{walked} walked, {}", at.circumstances),
+            circumstances: format!("{walked}{WALKED}{}", at.circumstances),
             ..at.clone()
         });
         if let (Some(holds), Some(below)) = (level.size, level.size_below) {
