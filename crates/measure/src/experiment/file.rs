@@ -99,7 +99,8 @@ sections! {
 
     /// `[case.readings]`
     struct ReadingsKeys<'s> = "the readings" {
-        must file: &'s str, Shape::Text, "A CSV file, from the folder of the experiment.";
+        must file: &'s str, Shape::Text,
+            "A CSV file, from the folder of the experiment. With several columns it needs a heading.";
         may column: &'s str, Shape::Text, else "the first", "The heading of the column with the readings.";
         may unit: UnitWord = UnitWord::Nanoseconds, Shape::Word(UnitWord::WORDS), "The unit of the readings.";
     }

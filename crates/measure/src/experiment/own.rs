@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use hemiola_probe::{Readings, Unit};
+use hemiola_report::text::counted;
 use hemiola_stats::in_blocks;
 use hemiola_units::Span;
 use thiserror::Error;
@@ -95,6 +96,28 @@ pub enum BadReadings {
         /// The columns in the first line.
         columns: String,
     },
+    /// A line has more fields than the heading.
+    #[error(
+        "line {line} has {} where the heading has {heads}\nhint: write numbers with a decimal point, and separate \
+         fields with commas", counted(*fields as u64, "field")
+    )]
+    Fields {
+        /// The line, from 1.
+        line: usize,
+        /// Its fields.
+        fields: usize,
+        /// The fields of the heading.
+        heads: usize,
+    },
+    /// There are several columns without names.
+    #[error(
+        "it has {columns} columns and no heading\nhint: name the columns in a first line; write numbers with a decimal \
+         point"
+    )]
+    Nameless {
+        /// The columns of the first line.
+        columns: usize,
+    },
     /// A line has no number there.
     #[error("line {line} has `{text}` where a finite number should be")]
     Number {
@@ -117,10 +140,13 @@ pub enum BadReadings {
 }
 
 /// The readings of a column of a CSV file, or of its first column. A first line without a number there is a heading.
+/// Only a file with one column can lack it.
 ///
 /// # Errors
 /// See [`BadReadings`].
 pub fn read_csv(text: &str, column: Option<&str>) -> Result<Vec<f64>, BadReadings> {
+    // Spreadsheets begin a file with a byte order mark.
+    let text = text.trim_start_matches('\u{feff}');
     let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()).peekable();
     let heads: Vec<&str> = lines.peek().map_or_else(Vec::new, |(_, line)| cells(line).collect());
     let place = match column {
@@ -131,10 +157,18 @@ pub fn read_csv(text: &str, column: Option<&str>) -> Result<Vec<f64>, BadReading
     };
     if heads.get(place).is_some_and(|head| head.parse::<f64>().is_err()) {
         lines.next();
+    } else if heads.len() > 1 {
+        // A decimal comma makes two fields of a number.
+        return Err(BadReadings::Nameless { columns: heads.len() });
     }
     let readings = lines.map(|(index, line)| {
-        let cell = cells(line).nth(place).unwrap_or("");
-        let (line, text) = (index + 1, cell.to_owned());
+        let cells: Vec<&str> = cells(line).collect();
+        let (line, fields, heads) = (index + 1, cells.len(), heads.len());
+        if fields > heads {
+            return Err(BadReadings::Fields { line, fields, heads });
+        }
+        let cell = cells.get(place).copied().unwrap_or("");
+        let text = cell.to_owned();
         match cell.parse::<f64>() {
             Ok(number) if number < 0.0 && number.is_finite() => {
                 Err(BadReadings::Negative { line, text })
@@ -172,7 +206,9 @@ mod tests {
         let with_heads = format!("run, \"time\"\n{}", lines(10));
         assert_eq!(read_csv(&with_heads, Some("time")).unwrap()[9], 90.0);
         assert_eq!(read_csv(&with_heads, None).unwrap().len(), 10);
-        assert_eq!(read_csv(&lines(12), None).unwrap()[11], 11.0);
+        assert_eq!(read_csv(&"7.5\n".repeat(12), None).unwrap(), [7.5; 12]);
+        let with_mark = format!("\u{feff}time\n{}", "7.5\n".repeat(12));
+        assert_eq!(read_csv(&with_mark, Some("time")).unwrap().len(), 12);
     }
 
     #[test]
@@ -191,8 +227,14 @@ mod tests {
             bad(&format!("t\n{}-5\n", "5\n".repeat(50)), None),
             "line 52 has -5, but a time, a size or a rate is not below 0"
         );
+        let hint = "hint: write numbers with a decimal point, and separate fields with commas";
+        assert_eq!(
+            bad("time\n95,2\n", None),
+            format!("line 2 has 2 fields where the heading has 1\n{hint}")
+        );
+        assert!(bad(&lines(12), None).starts_with("it has 2 columns and no heading\nhint: "));
         assert_eq!(bad("a,b\n1\n", Some("b")), "line 2 has `` where a finite number should be");
-        assert_eq!(bad(&lines(9), None), "it has 9 readings; an interval takes at least 10");
+        assert_eq!(bad(&"1\n".repeat(9), None), "it has 9 readings; an interval takes at least 10");
         assert_eq!(bad("", None), "it has 0 readings; an interval takes at least 10");
     }
 }
