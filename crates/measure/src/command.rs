@@ -38,6 +38,8 @@ pub struct Subject {
 /// One run of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
+    /// The time of the preparation before it.
+    pub prepared: Span,
     /// From before the start of its process until its end was seen.
     pub wall: Span,
     /// Processor time in user space, with that of its children.
@@ -65,7 +67,7 @@ const RUNS_MIN: u32 = 12;
 /// The most readings of a command that are taken unless a number is given.
 const RUNS_MAX: u32 = 2_000;
 
-/// The time for which each command is measured unless the fewest readings take longer.
+/// The time for which each command is measured, with its preparation, unless the fewest readings take longer.
 const TIME: Span = Span::from_millis(3_000);
 
 impl Repetition {
@@ -159,7 +161,7 @@ pub fn take(
         round += 1;
         // The first round may be slower than all others.
         if round == 2 {
-            let took: Span = all.iter().flatten().map(|run: &Run| run.wall).sum();
+            let took: Span = all.iter().flatten().map(|run: &Run| run.prepared + run.wall).sum();
             rounds = repetition.rounds(round, subjects.len(), took);
         }
     }
@@ -181,6 +183,9 @@ mod tests {
         ran: Vec<String>,
     }
 
+    /// The time of a preparation of [`Foreseen`].
+    const PREPARATION: Span = Span::from_millis(100);
+
     /// What [`Foreseen`] calls the beginning of the readings and the end of a round.
     const BEGIN: &str = "begin";
     const END: &str = "end";
@@ -190,7 +195,8 @@ mod tests {
             self.ran.push(subject.name.clone());
             let wall = Span::from_millis(subject.name.parse().unwrap());
             let (user, system, memory_max) = (wall, Span::ZERO, Bytes(1));
-            Ok(Run { wall, user, system, memory_max, exit_code: Some(0) })
+            let prepared = subject.prepare.as_ref().map_or(Span::ZERO, |_| PREPARATION);
+            Ok(Run { prepared, wall, user, system, memory_max, exit_code: Some(0) })
         }
 
         fn begin(&mut self) {
@@ -239,6 +245,21 @@ mod tests {
     fn the_work_of_others_is_counted_by_rounds_of_readings() {
         let all = events(&["1", "2"], 1, Some(2));
         assert_eq!(all, ["1", "2", BEGIN, "1", "2", END, "2", "1", END]);
+    }
+
+    #[test]
+    fn the_preparation_is_part_of_the_three_seconds() {
+        let subject = Subject {
+            name: "1".into(),
+            words: vec![],
+            prepare: Some("sync".into()),
+            parameters: BTreeMap::new(),
+        };
+        let mut runner = Foreseen { ran: Vec::new() };
+        let repetition = Repetition { warm_up: 0, runs: None };
+        let never = AtomicBool::new(false);
+        let runs = take(&[subject], repetition, &mut runner, &mut Silent, &never).unwrap();
+        assert_eq!(runs[0].len(), 29);
     }
 
     #[test]

@@ -77,10 +77,12 @@ impl<'i> Processes<'i> {
 
 impl CommandRunner for Processes<'_> {
     fn run(&mut self, subject: &Subject, when: &str) -> Result<Run, CommandError> {
+        let mut prepared = Span::ZERO;
         if let Some(text) = &subject.prepare {
             let what = format!("the preparation `{}` of `{}`", printable(text), subject.name);
             let words = [self.shell.clone(), "-c".into(), text.clone()];
-            let (used, _, tail) = self.process(&words, Stdio::null(), &what)?;
+            let (used, took, tail) = self.process(&words, Stdio::null(), &what)?;
+            prepared = took;
             if !used.status.success() {
                 return Err(failed(what, when, used.status, &tail, ""));
             }
@@ -92,7 +94,7 @@ impl CommandRunner for Processes<'_> {
             return Err(failed(what, when, used.status, &tail, &hint));
         }
         let ChildUsage { user, system, memory_max, status } = used;
-        Ok(Run { wall, user, system, memory_max, exit_code: status.code() })
+        Ok(Run { prepared, wall, user, system, memory_max, exit_code: status.code() })
     }
 
     fn begin(&mut self) {

@@ -235,6 +235,7 @@ mod tests {
     fn run(micros: f64) -> Run {
         let wall = Span::from_nanos((micros * 1e3) as i64);
         Run {
+            prepared: Span::ZERO,
             wall,
             user: wall / 2,
             system: wall / 4,

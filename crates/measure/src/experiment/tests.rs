@@ -93,7 +93,7 @@ impl CommandRunner for Slower {
         assert_eq!((subject.words.len(), when), (3, format!("in run {}", self.0).as_str()));
         let wall = Span::from_nanos(1_000 + i64::from(self.0 % 7));
         let (user, system, memory_max) = (wall, Span::ZERO, Bytes(0));
-        Ok(Run { wall, user, system, memory_max, exit_code: Some(0) })
+        Ok(Run { prepared: Span::ZERO, wall, user, system, memory_max, exit_code: Some(0) })
     }
 }
 
