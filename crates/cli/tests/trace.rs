@@ -548,6 +548,24 @@ fn a_second_recording_into_a_file_is_refused_while_the_first_one_writes_it() {
 }
 
 #[test]
+fn a_program_that_becomes_another_user_is_recorded_with_its_marks() {
+    let machine = Machine::take("trace-user");
+    let body = "if (setgid(65534) || setuid(65534)) return 9;
+        hemiola_task_t t = hemiola_task(\"control\", 0, 0);
+        hemiola_begin(&t, 0); hemiola_end(&t);
+        return hemiola_is_recorded() ? 0 : 1;";
+    let Some(_) = program(&machine, body) else { return };
+    let ended = machine.hemiola(&["trace", "--", "./program"]);
+    if ended.status.code() == Some(9) {
+        println!("skipped: needs root");
+        return;
+    }
+    ended.with_code(0);
+    assert_eq!(track(&recording(&machine, "program.trace"), "control").entries.len(), 2);
+    machine.nothing_is_left();
+}
+
+#[test]
 fn a_recording_that_does_not_begin_leaves_an_existing_one() {
     let machine = Machine::take("trace-survives");
     machine.hemiola(&["trace", "-o", "old.trace", "--", "true"]).with_code(0);

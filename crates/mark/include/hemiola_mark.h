@@ -173,6 +173,20 @@ static inline uint32_t hemiola_tid_(void) {
     return (uint32_t)hemiola_syscall_(SYS_gettid);
 }
 
+/* Returns a copy of the inherited descriptor that a path names, or -1. */
+static inline int hemiola_inherited_(const char *path) {
+    static const char folder[] = "/proc/self/fd/";
+    int number = 0;
+    if (strncmp(path, folder, sizeof folder - 1) != 0) return -1;
+    path += sizeof folder - 1;
+    if (!*path || strlen(path) > 8) return -1;
+    for (; *path; path++) {
+        if (*path < '0' || *path > '9') return -1;
+        number = number * 10 + (*path - '0');
+    }
+    return fcntl(number, 1030 /* F_DUPFD_CLOEXEC */, 0);
+}
+
 /* Maps the memory at the path of this length; null if it is not valid. */
 static inline unsigned char *hemiola_map_(const char *path, size_t length, size_t *size) {
     char name[64];
@@ -184,6 +198,8 @@ static inline unsigned char *hemiola_map_(const char *path, size_t length, size_
     memcpy(name, path, length);
     name[length] = 0;
     fd = open(name, O_RDWR | HEMIOLA_CLOEXEC_);
+    /* A program that has become another user may not open the memory, but still has the descriptor. */
+    if (fd < 0) fd = hemiola_inherited_(name);
     if (fd < 0) return NULL;
     seals = fcntl(fd, 1034 /* F_GET_SEALS */);
     end = lseek(fd, 0, SEEK_END);

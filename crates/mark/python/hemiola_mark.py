@@ -76,10 +76,21 @@ class _Board:
         return None
 
     @staticmethod
+    def _open(path):
+        try:
+            return os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        except OSError:
+            # A program that has become another user may not open the memory, but still has the descriptor.
+            folder = "/proc/self/fd/"
+            if not path.startswith(folder):
+                raise
+            return os.dup(int(path[len(folder) :]))
+
+    @staticmethod
     def _map(path):
         try:
-            fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-        except OSError:
+            fd = _Board._open(path)
+        except (OSError, ValueError):
             return None
         try:
             sealed = fcntl.fcntl(fd, 1034) & 2  # F_GET_SEALS, F_SEAL_SHRINK

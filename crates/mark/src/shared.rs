@@ -69,6 +69,7 @@ struct Timespec {
 const O_RDWR: c_int = 2;
 const O_CLOEXEC: c_int = 0o2_000_000;
 const SEEK_END: c_int = 2;
+const F_DUPFD_CLOEXEC: c_int = 1030;
 const F_GET_SEALS: c_int = 1034;
 const F_SEAL_SHRINK: c_int = 2;
 const PROT_READ_WRITE: c_int = 3;
@@ -260,7 +261,13 @@ fn map(path: &[u8]) -> Option<(Board, usize)> {
     }
     name[..path.len()].copy_from_slice(path);
     // SAFETY: `name` ends with a zero, because it is longer than any path copied there.
-    let fd = unsafe { open(name.as_ptr().cast(), O_RDWR | O_CLOEXEC) };
+    let mut fd = unsafe { open(name.as_ptr().cast(), O_RDWR | O_CLOEXEC) };
+    if fd < 0 {
+        // A program that has become another user may not open the memory, but still has the descriptor.
+        let number = inherited(path)?;
+        // SAFETY: it takes and returns integers.
+        fd = unsafe { fcntl(number, F_DUPFD_CLOEXEC, 0) };
+    }
     if fd < 0 {
         return None;
     }
@@ -287,6 +294,12 @@ fn map(path: &[u8]) -> Option<(Board, usize)> {
     // SAFETY: mapped above and known to no other thread.
     unsafe { munmap(base.as_ptr().cast(), len) };
     None
+}
+
+/// Returns the number of the inherited descriptor that `path` names.
+fn inherited(path: &[u8]) -> Option<c_int> {
+    let number = core::str::from_utf8(path.strip_prefix(b"/proc/self/fd/")?).ok()?;
+    number.parse().ok().filter(|number| *number >= 0)
 }
 
 /// Returns the word at an address.

@@ -1,5 +1,7 @@
 //! Programs that know nothing of Hemiola but one header mark the same in every language.
 
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -232,6 +234,30 @@ fn python() -> Option<Command> {
 fn a_program_in_python_marks_its_jobs() {
     let Some(command) = python() else { return };
     check(command);
+}
+
+/// A program may not open the memory after it has become another user, but it still has the descriptor.
+#[test]
+fn a_program_of_another_user_marks_through_the_descriptor_that_it_inherited() {
+    const NOBODY: u32 = 65534;
+    let is_root = std::fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
+    let may_read = |path: &Path| {
+        let mut test = Command::new("test");
+        test.arg("-r").arg(path).uid(NOBODY).gid(NOBODY);
+        test.status().is_ok_and(|status| status.success())
+    };
+    let (own, module) = (std::env::current_exe().unwrap(), here("../mark/python/hemiola_mark.py"));
+    if !is_root || !may_read(&own) || !may_read(&module) {
+        println!("skipped: needs root, and folders that every user may read");
+        return;
+    }
+    let c = compiled("gcc", ["-std=c11", "-x", "c"]);
+    let commands = [Some(this("three jobs")), c.as_ref().map(Command::new), python()];
+    for mut command in commands.into_iter().flatten() {
+        command.uid(NOBODY).gid(NOBODY);
+        check(command);
+    }
+    c.map(std::fs::remove_file).transpose().unwrap();
 }
 
 /// Values of other types are recorded as numbers or text, or left out; they never end the program.
