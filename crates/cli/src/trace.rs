@@ -373,7 +373,7 @@ fn create(path: &Path) -> Result<Claimed, Failure> {
             ClaimError::Taken => {
                 "choose another file with -o FILE, or end the other recording first"
             }
-            ClaimError::File(_) => "choose another file with -o FILE",
+            ClaimError::Pipe | ClaimError::File(_) => "choose another file with -o FILE",
         };
         Failure::failed(format!("{} {error}\nhint: {hint}", path.display()))
     })

@@ -548,6 +548,20 @@ fn a_second_recording_into_a_file_is_refused_while_the_first_one_writes_it() {
 }
 
 #[test]
+fn a_pipe_is_refused_and_a_device_is_not() {
+    let machine = Machine::take("trace-pipe");
+    assert!(machine.command("mkfifo", &["pipe"]).status().unwrap().success());
+    let ended = machine.hemiola(&["trace", "-o", "pipe", "--", "true"]).with_code(1);
+    assert!(
+        ended.stderr.contains("pipe is a pipe, and a recording needs a file\nhint: "),
+        "{ended:?}"
+    );
+    let ended = machine.hemiola(&["trace", "-o", "/dev/null", "--", "true"]).with_code(0);
+    assert!(!ended.stderr.contains("error"), "{ended:?}");
+    machine.nothing_is_left();
+}
+
+#[test]
 fn a_program_that_becomes_another_user_is_recorded_with_its_marks() {
     let machine = Machine::take("trace-user");
     let body = "if (setgid(65534) || setuid(65534)) return 9;

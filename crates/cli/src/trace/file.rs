@@ -1,8 +1,9 @@
 //! The trace file that a recording writes.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Seek, Write};
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use hemiola_record::marks::Task;
@@ -25,6 +26,8 @@ pub(super) struct Claimed {
 pub(super) enum ClaimError {
     #[error("is being written by another recording")]
     Taken,
+    #[error("is a pipe, and a recording needs a file")]
+    Pipe,
     #[error("cannot be written: {0}")]
     File(#[from] io::Error),
 }
@@ -32,6 +35,10 @@ pub(super) enum ClaimError {
 impl Claimed {
     /// Creates the file, or empties an existing one that no recording is writing.
     pub(super) fn at(path: &Path) -> Result<Self, ClaimError> {
+        // Opening a pipe without a reader would wait for one, whatever signal arrives.
+        if fs::metadata(path).is_ok_and(|found| found.file_type().is_fifo()) {
+            return Err(ClaimError::Pipe);
+        }
         let (file, is_new) = match File::create_new(path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 (OpenOptions::new().write(true).create(true).truncate(false).open(path)?, false)
@@ -111,11 +118,16 @@ impl TraceFile {
         to.write_all(&self.writer.closing())
     }
 
-    /// Adds the final conditions, closes the file and syncs the file. Returns its size in bytes.
+    /// Adds the final conditions, closes the file and syncs the file. Returns its size in
+    /// bytes, 0 for a device.
     pub(super) fn end(mut self, at: Instant, conditions: &[(String, String)]) -> io::Result<u64> {
         self.conditions(at, conditions)?;
         self.writer.close()?;
         let mut file = self.writer.get_ref();
+        if !file.metadata()?.is_file() {
+            // A device such as /dev/null can neither be synced nor has it a size.
+            return Ok(0);
+        }
         file.sync_all()?;
         file.stream_position()
     }
