@@ -15,8 +15,17 @@ pub(super) struct Ranges {
     changes: Vec<Instant>,
     /// Number of discarded changes.
     forgotten: usize,
-    /// For each processor, the number of changes before its last kept event.
-    seen: Vec<Option<usize>>,
+    /// For each processor with a kept event.
+    seen: Vec<Option<Seen>>,
+}
+
+/// What is known of a processor.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    /// The number of changes before its last kept event.
+    changes: usize,
+    /// The time of its last event, kept or left out.
+    last: Instant,
 }
 
 impl Ranges {
@@ -53,23 +62,33 @@ impl Ranges {
     /// Removes the events that are not recorded. A [`What::Lost`] marks a range left out between two events of a
     /// processor.
     pub(super) fn filter(&mut self, cpu: u16, events: &mut Vec<Event>) {
-        if self.is_everything() {
-            return;
-        }
         let index = usize::from(cpu);
         if self.seen.len() <= index {
             self.seen.resize(index + 1, None);
         }
+        if self.is_everything() {
+            if let Some(event) = events.last() {
+                self.seen[index] = Some(Seen { changes: 0, last: event.at });
+            }
+            return;
+        }
         let mut kept = Vec::with_capacity(events.len());
         for event in events.drain(..) {
             let count = self.count(event.at);
+            let now = Seen { changes: self.forgotten + count, last: event.at };
             if !self.state(count) {
+                if let Some(seen) = &mut self.seen[index] {
+                    seen.last = event.at;
+                }
                 continue;
             }
-            let now = self.forgotten + count;
-            if self.seen[index].replace(now).is_some_and(|before| before != now) {
-                // The counts differ, so there was a change; the gap ends at the last one.
-                let at = self.changes.get(count.wrapping_sub(1)).copied().unwrap_or(event.at);
+            if let Some(before) = self.seen[index].replace(now)
+                && before.changes != now.changes
+            {
+                // The counts differ, so there was a change; the gap ends at the last one, or where a change was known
+                // later than events after it.
+                let change = self.changes.get(count.wrapping_sub(1)).copied().unwrap_or(event.at);
+                let at = change.max(before.last);
                 kept.push(Event { at, cpu, what: What::Lost(0) });
             }
             kept.push(event);
@@ -113,6 +132,30 @@ mod tests {
         assert!(ranges.set(at(20), true));
         assert_eq!(filtered(&mut ranges, &[19, 21, 22]), [(20, true), (21, false), (22, false)]);
         assert!(ranges.holds(at(5)) && !ranges.holds(at(15)) && !ranges.is_everything());
+    }
+
+    #[test]
+    fn a_stop_that_is_known_late_leaves_a_marked_gap() {
+        let mut ranges = Ranges::new(true);
+        // Events after the stop were kept before it was known.
+        assert_eq!(filtered(&mut ranges, &[9, 15]), [(9, false), (15, false)]);
+        ranges.set(at(10), false);
+        assert_eq!(filtered(&mut ranges, &[16, 19]), []);
+        ranges.set(at(20), true);
+        assert_eq!(filtered(&mut ranges, &[21]), [(20, true), (21, false)]);
+    }
+
+    #[test]
+    fn a_start_that_is_known_late_ends_the_gap_where_events_are_kept_again() {
+        let mut ranges = Ranges::new(true);
+        ranges.set(at(10), false);
+        assert_eq!(filtered(&mut ranges, &[9, 12, 25]), [(9, false)]);
+        ranges.set(at(20), true);
+        assert_eq!(filtered(&mut ranges, &[26]), [(25, true), (26, false)]);
+        // Both are known after the last kept event.
+        ranges.set(at(22), false);
+        ranges.set(at(24), true);
+        assert_eq!(filtered(&mut ranges, &[27]), [(26, true), (27, false)]);
     }
 
     #[test]
