@@ -165,8 +165,19 @@ pub(crate) fn executable(folder: &Path, program: &str) -> bool {
 
 /// A flag that Ctrl-C, SIGTERM and a closed terminal set.
 pub(crate) fn interruption() -> Result<Arc<AtomicBool>, Failure> {
+    set_by(ending_signals())
+}
+
+/// Like [`interruption`], but signals that this process was started to ignore stay ignored, and so do they in the
+/// programs that it starts: a shell without job control starts its background jobs so.
+pub(crate) fn interruption_unless_ignored() -> Result<Arc<AtomicBool>, Failure> {
+    set_by(ending_signals().filter(|signal| !is_ignored(*signal)))
+}
+
+/// A flag that these signals set.
+fn set_by(signals: impl Iterator<Item = i32>) -> Result<Arc<AtomicBool>, Failure> {
     let interrupted = Arc::new(AtomicBool::new(false));
-    for signal in ending_signals() {
+    for signal in signals {
         signal_hook::flag::register(signal, Arc::clone(&interrupted)).map_err(Failure::failed)?;
     }
     Ok(interrupted)

@@ -83,7 +83,11 @@ fn record(args: &Trace) -> Result<ExitCode, Failure> {
     }
     let (name, pid) = subject(args)?;
     let output = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{name}.trace")));
-    let interrupted = run::interruption()?;
+    // The program inherits what the recorder ignores, as it would without a recorder.
+    let interrupted = match args.program.as_slice() {
+        [] => run::interruption()?,
+        _ => run::interruption_unless_ignored()?,
+    };
     let triggered = trigger_signal(args)?;
 
     // An inherited socket is taken first, so that the program does not inherit it too.

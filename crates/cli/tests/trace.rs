@@ -562,6 +562,18 @@ fn a_pipe_is_refused_and_a_device_is_not() {
 }
 
 #[test]
+fn a_program_ignores_the_signals_that_its_recorder_was_started_to_ignore() {
+    let machine = Machine::take("trace-ignored");
+    let program = "kill -INT $$; kill -TERM $$; echo survived";
+    for words in ["trace -o x.trace --", "measure command -r 2 --show-output --"] {
+        let shell = format!("trap '' INT TERM; exec {PROGRAM} {words} sh -c '{program}'");
+        let ended = Running::start(machine.command("sh", &["-c", &shell])).end().with_code(0);
+        assert!(ended.stdout.starts_with("survived\n"), "{ended:?}");
+    }
+    machine.nothing_is_left();
+}
+
+#[test]
 fn a_program_that_becomes_another_user_is_recorded_with_its_marks() {
     let machine = Machine::take("trace-user");
     let body = "if (setgid(65534) || setuid(65534)) return 9;

@@ -19,7 +19,7 @@ use hemiola_rt::sys::usage::memory_max;
 use crate::args::Commands;
 use crate::diagnostics::Failure;
 use crate::progress::Progress;
-use crate::run::interruption;
+use crate::run::interruption_unless_ignored;
 
 const FAILURE_HINT: &str = "`--ignore-failure` measures commands that fail";
 
@@ -153,7 +153,7 @@ fn measured(args: &Commands, subjects: &[Subject]) -> Result<Results, Failure> {
     if subjects.is_empty() {
         return Ok(Results::default());
     }
-    let interrupted = interruption()?;
+    let interrupted = interruption_unless_ignored()?;
     let _alone = Alone::on_this_machine().map_err(Failure::failed)?;
     let mut processes = Processes::new(FAILURE_HINT, &interrupted);
     processes.input.clone_from(&args.input);
