@@ -235,16 +235,19 @@ fn length(metres: f64) -> String {
 /// The datagrams of a link that were lost.
 fn losses(survey: &Survey) -> Table {
     let heads = ["Datagrams", "Lost", "Share", "Repeat"];
-    let Some(LinkSummary { with, losses, .. }) = &survey.link else {
+    let Some(LinkSummary { with, losses, cut, .. }) = &survey.link else {
         return Table::new("Losses", heads, Vec::new());
     };
     let row = |direction: &str, all: u64, left: u64, share: Share| {
-        vec![
-            format!("{direction} {with}"),
-            format!("{} of {}", count(all - left), count(all)),
-            percent(share.value),
-            format!("{} … {}", percent(share.low), percent(share.high)),
-        ]
+        let lost = format!("{} of {}", count(all - left), count(all));
+        let [lost, share, repeat] = match cut {
+            Some(_) => [format!("{lost} before the link failed"), "not known".into(), NONE.into()],
+            None => {
+                let repeat = format!("{} … {}", percent(share.low), percent(share.high));
+                [lost, percent(share.value), repeat]
+            }
+        };
+        vec![format!("{direction} {with}"), lost, share, repeat]
     };
     let Counts { sent, arrived, returned, late, repeated } = losses.all;
     let rows =

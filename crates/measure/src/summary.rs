@@ -56,6 +56,9 @@ pub struct LinkSummary {
     pub distance_m: Option<f64>,
     /// Datagrams that were lost.
     pub losses: Losses,
+    /// Why the link failed during the measurement, if it did: the losses are those before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut: Option<String>,
 }
 
 /// A figure of merit for other programs.

@@ -242,6 +242,7 @@ mod tests {
             with: "10.0.0.2".into(),
             distance_m: Some(30_000.0),
             losses: Losses::of(&[block; 6]),
+            cut: None,
         };
         let survey = Survey { link: Some(link), ..survey(Load::Idle) };
         let tables = report::tables(&survey);
@@ -251,7 +252,16 @@ mod tests {
         // No figure of a link is in this survey, but the distance is known: light takes 100.07 µs.
         let merit = tables.iter().find(|table| table.title.starts_with("Latency, freq")).unwrap();
         assert_eq!(merit.rows[0], ["10.0.0.2", "–", "–", "30.0 km", "100 µs", "–"]);
-        let summary = serde_json::to_value(survey.summary()).unwrap();
+        // The share of a link that failed is not known.
+        let mut cut = survey;
+        cut.link.as_mut().unwrap().cut = Some("nothing came back".into());
+        let tables = report::tables(&cut);
+        let losses = tables.iter().find(|table| table.title.starts_with("Losses")).unwrap();
+        assert_eq!(
+            losses.rows[0][1..],
+            ["60 of 3\u{a0}000 before the link failed", "not known", "–"]
+        );
+        let summary = serde_json::to_value(cut.summary()).unwrap();
         assert_eq!(undocumented(&summary), Vec::<String>::new());
     }
 

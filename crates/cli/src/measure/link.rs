@@ -72,17 +72,25 @@ fn measure(args: &args::Link, host: &str) -> Result<ExitCode, Failure> {
     let started = now_unix_s();
     let series = read(&figures, &mut link, args.quick, &interrupted)?;
     conditions::finish(&mut known);
-    let summary =
-        LinkSummary { with: host.to_owned(), distance_m: args.distance, losses: link.losses() };
+    let cut = link.cut().map(str::to_owned);
+    let summary = LinkSummary {
+        with: host.to_owned(),
+        distance_m: args.distance,
+        losses: link.losses(),
+        cut: cut.clone(),
+    };
     let survey = Survey::of_link(&series, started, known, link.meanwhile(), summary);
     let folder = write(folder, &survey)?;
+    let status = cut.map_or(Ok(ExitCode::SUCCESS), |cut| {
+        Err(Failure::failed(format!("the link failed during the measurement: {cut}")))
+    });
     if args.json {
         print!("{}", pretty(&survey.summary()));
-        return Ok(ExitCode::SUCCESS);
+        return status;
     }
     let (tables, conditions) = (report::tables(&survey), report::conditions(&survey));
     let title = format!("The link to {host}");
     print!("{}", terminal::document(&title, &tables, &survey.notes, &conditions));
     println!("{}", folder.display());
-    Ok(ExitCode::SUCCESS)
+    status
 }

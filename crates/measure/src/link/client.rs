@@ -1,6 +1,6 @@
 //! The measuring host: readings of the figures of a link.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, ToSocketAddrs, UdpSocket};
 use std::time::Duration;
@@ -111,6 +111,9 @@ pub enum LinkError {
         /// The figure.
         figure: String,
     },
+    /// It failed at an earlier figure.
+    #[error("the link failed before: {0}")]
+    Cut(String),
     /// Nothing comes back.
     #[error(
         "none of {LOST_MAX} datagrams of {bytes} bytes came back within {LOST_AFTER} each; does a firewall refuse UDP?"
@@ -141,6 +144,10 @@ pub struct Link {
     /// The shortest round trip of a message.
     round_trip: Span,
     losses: Vec<Counts>,
+    /// The figures that had readings.
+    read: BTreeSet<String>,
+    /// Why the link failed during the measurement.
+    cut: Option<String>,
     watch: Watch,
 }
 
@@ -235,6 +242,8 @@ impl Link {
             lengths: BTreeMap::new(),
             round_trip: Span::ZERO,
             losses: Vec::new(),
+            read: BTreeSet::new(),
+            cut: None,
             watch: Watch::start(),
         })
     }
@@ -243,6 +252,21 @@ impl Link {
     #[cfg(test)]
     pub(super) fn stalls_after(&self, limit: Duration) {
         self.stream.set_read_timeout(Some(limit)).unwrap();
+    }
+
+    /// Why the link failed during the measurement, if it did. Nothing more is read then.
+    #[must_use]
+    pub fn cut(&self) -> Option<&str> {
+        self.cut.as_deref()
+    }
+
+    /// Whether the link has failed with this error at a figure. Datagrams alone may be refused from the beginning.
+    fn is_cut_by(&self, error: &LinkError, name: &str) -> bool {
+        match error {
+            LinkError::Failed { .. } => true,
+            LinkError::Silent { .. } => self.read.contains(name),
+            _ => false,
+        }
     }
 
     /// The losses so far.
@@ -544,8 +568,8 @@ fn random() -> io::Result<u64> {
     Ok(u64::from_le_bytes(secret()?))
 }
 
-impl ReadingSource for Link {
-    fn read(&mut self, name: &str, count: u32) -> Result<Readings, ReadError> {
+impl Link {
+    fn readings(&mut self, name: &str, count: u32) -> Result<Readings, LinkError> {
         let (mut values, mut counts, mut lost) =
             (Vec::with_capacity(count as usize), Counts::default(), 0);
         for _ in 0..count {
@@ -560,7 +584,7 @@ impl ReadingSource for Link {
                 let length =
                     DATAGRAMS.into_iter().find(|length| round_trip("udp", *length) == name);
                 let bytes = length.map_or(0, |length| length as usize);
-                return Err(LinkError::Silent { bytes }.into());
+                return Err(LinkError::Silent { bytes });
             }
         }
         if counts.sent > 0 {
@@ -580,6 +604,23 @@ impl ReadingSource for Link {
             ("taken".to_owned(), how.to_owned()),
         ];
         Ok(Readings { batch, circumstances, ..ordinary(name, unit, values) })
+    }
+}
+
+impl ReadingSource for Link {
+    fn read(&mut self, name: &str, count: u32) -> Result<Readings, ReadError> {
+        if let Some(cut) = &self.cut {
+            return Err(LinkError::Cut(cut.clone()).into());
+        }
+        let readings = self.readings(name, count);
+        match &readings {
+            Ok(_) => {
+                self.read.insert(name.to_owned());
+            }
+            Err(error) if self.is_cut_by(error, name) => self.cut = Some(error.to_string()),
+            Err(_) => {}
+        }
+        Ok(readings?)
     }
 
     fn end_block(&mut self, rest: Span) {

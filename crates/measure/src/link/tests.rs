@@ -259,6 +259,23 @@ fn a_host_that_lies_stalls_or_floods_is_named() {
     assert!(said.contains("floods") || said.contains("none of 5"), "{said}");
 }
 
+#[test]
+fn a_link_that_fails_is_not_tried_again() {
+    let address = host(|mut stream, _datagrams| {
+        // Silent until the peer gives up.
+        let _ = stream.read_to_end(&mut Vec::new());
+    });
+    let mut link = Link::connect(address).unwrap();
+    link.stalls_after(Duration::from_millis(200));
+    assert_eq!(link.cut(), None);
+    let failed = link.read("link.tcp.round_trip.64B", 1).unwrap_err().to_string();
+    assert_eq!(link.cut(), Some(failed.as_str()));
+    for figure in catalogue() {
+        let error = link.read(&figure.name, 1).unwrap_err().to_string();
+        assert_eq!(error, format!("the link failed before: {failed}"));
+    }
+}
+
 /// The error of a figure whose readings are lost.
 fn refused_after_all(address: SocketAddr, figure: &str) -> String {
     let mut link = Link::connect(address).unwrap();
