@@ -316,8 +316,9 @@ async function show(which) {
   folder.hidden = !sources.recordings[which[0] ?? 0]?.report;
   folder.href = `report?r=${which[0]}`;
   document.title = `${panes.map((pane) => pane.source.name).join(" and ")} · Hemiola`;
-  for (const pane of panes)
-    for (const problem of pane.info.problems.slice(0, 1)) failed(new Error(`${pane.source.name}: ${problem}`));
+  const damaged = panes.filter((pane) => pane.info.problems.length > 0);
+  const problems = damaged.map((pane) => `${pane.source.name}: ${pane.info.problems[0]}`);
+  if (problems.length > 0) failed(problems.join(" · "));
   open(tab);
   badge();
 }

@@ -161,10 +161,10 @@ fn jobs(machine: &Machine, name: &str, late: u64) -> PathBuf {
     path
 }
 
-/// The recording of [`jobs`] without its last marks.
-fn damaged(machine: &Machine) -> PathBuf {
-    let whole = fs::read(jobs(machine, "whole.trace", 0)).unwrap();
-    let path = machine.folder().join("damaged.trace");
+/// The recording of [`jobs`], cut off.
+fn cut_off(machine: &Machine, name: &str, late: u64) -> PathBuf {
+    let path = jobs(machine, name, late);
+    let whole = fs::read(&path).unwrap();
     fs::write(&path, &whole[..whole.len() - 7]).unwrap();
     path
 }
@@ -771,8 +771,7 @@ fn the_page_works_in_a_browser() {
     let exact = exact(&machine);
     let (foreign, calls) = (foreign(&machine), calls(&machine));
     let [met, missed] = [jobs(&machine, "met.trace", 0), jobs(&machine, "missed.trace", 2)];
-    let once = jobs(&machine, "once.trace", 1);
-    let damaged = damaged(&machine);
+    let [once, never] = [cut_off(&machine, "once.trace", 1), cut_off(&machine, "never.trace", 0)];
     let pages = [
         &[&a, &b][..],
         &[&large],
@@ -780,7 +779,7 @@ fn the_page_works_in_a_browser() {
         &[&foreign],
         &[&calls],
         &[&met, &missed],
-        &[&once, &damaged],
+        &[&once, &never],
     ];
     let pages = pages
         .map(|paths| Page::serve(&paths.iter().map(|path| path.as_path()).collect::<Vec<_>>()));
