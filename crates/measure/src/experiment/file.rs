@@ -85,7 +85,7 @@ sections! {
         must name: &'s str, Shape::Name, "The name of the case.";
         may figure: &'s str, Shape::Text, else "one of these four is required", "The measured figure of merit.";
         may command: &'s str, Shape::Text,
-            "Instead: a program and its arguments, run in the experiment's folder; the quantity is the time of its process.";
+            "Instead: a program and its arguments, run in the experiment's folder; the quantity is its time.";
         may readings: ReadingsKeys<'s>, Shape::One(ReadingsKeys::TABLE),
             "Instead: readings that another program wrote into a file.";
         may jobs: JobsKeys<'s>, Shape::One(JobsKeys::TABLE),

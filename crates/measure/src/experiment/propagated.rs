@@ -18,8 +18,8 @@ const SEED: u64 = 1;
 /// Parts into which a stated range is divided to find the least and the greatest value of a formula over it.
 const STEPS: u32 = 1_000;
 
-/// By which share the ends of a stated range are moved outwards, so that a value at an end is inside although units were
-/// converted.
+/// By which share the ends of a stated range are moved outwards, so that a value at an end is inside after units have
+/// been converted.
 const ROUNDING: f64 = 1e-12;
 
 /// The value of a formula with its uncertainty, in base units: over the whole of a stated range if nothing else
