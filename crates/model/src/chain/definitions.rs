@@ -11,7 +11,7 @@ use std::ops::Range;
 use super::ROUNDING;
 use crate::cache::{Cache, Format};
 use crate::expression::{Expression, Interval};
-use crate::file::{Call, Chain, Formula, Model, Resources, Target, WhatIf, Work};
+use crate::file::{Call, Chain, Formula, Model, ModelFigure, Resources, Target, WhatIf, Work};
 use crate::uncertain::{Correlation, Definition, Distribution, Input, Network, NetworkError};
 use hemiola_quantity::{Dimension, Quantity};
 
@@ -52,16 +52,7 @@ pub(crate) fn definitions<'m>(
     path: &[&'m WhatIf],
     hit_ratio: &dyn Fn(&Cache) -> HitRatio,
 ) -> Definitions {
-    let mut inputs: Vec<Input> = model.figures.iter().map(|figure| figure.input.clone()).collect();
-    for what_if in path {
-        for (name, value) in &what_if.figures {
-            // From the range of the model, also where an earlier what-if of the path made it 0.
-            let at = model.figures.iter().position(|figure| figure.input.name == *name);
-            if let Some(at) = at {
-                inputs[at] = model.figures[at].input.scaled_to(*value);
-            }
-        }
-    }
+    let mut inputs = figures(model, path);
     let mut pieces = Vec::new();
     for (name, work) in works(model, path) {
         work_pieces(name, work, &mut pieces);
@@ -103,6 +94,29 @@ pub(crate) fn definitions<'m>(
         }
     }
     Definitions { inputs, correlations: model.correlations.clone(), pieces }
+}
+
+/// The figures of a model with the what-ifs of `path` applied in order.
+fn figures(model: &Model, path: &[&WhatIf]) -> Vec<Input> {
+    let stated = path.iter().flat_map(|what_if| &what_if.figures);
+    let stated: BTreeMap<&str, Quantity> =
+        stated.map(|(name, value)| (name.as_str(), *value)).collect();
+    let mut changed: BTreeMap<&str, Input> = BTreeMap::new();
+    // A mixture is of figures before it.
+    for ModelFigure { input, .. } in &model.figures {
+        let mixed = input.with_parts(&changed);
+        // From the range of the model, also where an earlier what-if of the path made it 0.
+        let found = match stated.get(input.name.as_str()) {
+            Some(value) => Some(mixed.as_ref().unwrap_or(input).scaled_to(*value)),
+            None => mixed,
+        };
+        changed.extend(found.map(|found| (input.name.as_str(), found)));
+    }
+    let current = |figure: &ModelFigure| {
+        let own = &figure.input;
+        changed.get(own.name.as_str()).unwrap_or(own).clone()
+    };
+    model.figures.iter().map(current).collect()
 }
 
 /// The network of these parts. The formulas of the file are times, counts and rates, which are never negative, except

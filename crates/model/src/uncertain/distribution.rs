@@ -1,5 +1,7 @@
 //! Inputs and their distributions.
 
+use std::collections::BTreeMap;
+
 use hemiola_stats::{NORMAL_975, mean_and_std};
 use hemiola_units::Random;
 use statrs::function::erf::{erfc, erfc_inv};
@@ -149,6 +151,29 @@ impl Input {
         let factor = value.value / self.nominal.value;
         let distribution = self.distribution.scaled(factor);
         moved.varying(distribution).offset_within(self.systematic * factor.abs())
+    }
+
+    /// This mixture with the figures of these names in the place of its parts, if any of them is one. Its value is the
+    /// mean of its parts, and its systematic part stays in proportion to it.
+    pub(crate) fn with_parts(&self, figures: &BTreeMap<&str, Self>) -> Option<Self> {
+        let Distribution::Mixture(parts) = &self.distribution else { return None };
+        let changed = |part: &Self| {
+            figures.get(part.name.as_str()).cloned().or_else(|| part.with_parts(figures))
+        };
+        if parts.iter().all(|(_, part)| changed(part).is_none()) {
+            return None;
+        }
+        let parts: Vec<(f64, Self)> = parts
+            .iter()
+            .map(|(share, part)| (*share, changed(part).unwrap_or_else(|| part.clone())))
+            .collect();
+        let distribution = Distribution::Mixture(parts);
+        let [value, _] = distribution.moments(self.nominal.value);
+        let factor =
+            if self.nominal.value == 0.0 { 1.0 } else { (value / self.nominal.value).abs() };
+        let nominal = Quantity { value, ..self.nominal };
+        let systematic = self.systematic * factor;
+        Some(Self { nominal, distribution, systematic, ..self.clone() })
     }
 
     /// Standard deviation of the stochastic part.

@@ -4,6 +4,7 @@ mod calls;
 mod inputs;
 mod limits;
 mod margins;
+mod mixtures;
 mod offsets;
 mod quantities;
 
