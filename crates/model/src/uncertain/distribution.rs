@@ -215,10 +215,23 @@ impl Input {
         }
         let below = |value| self.distribution.share_below(self.nominal.value, value);
         let shares = [
-            if low == f64::NEG_INFINITY { 0.0 } else { below(low) },
+            // A value at the bound is within it.
+            if low == f64::NEG_INFINITY { 0.0 } else { below(low.next_down()) },
             if high == f64::INFINITY { 1.0 } else { below(high) },
         ];
         (shares[0] > CUT_LEAST || shares[1] < 1.0 - CUT_LEAST).then_some(shares)
+    }
+
+    /// The share of its values up to `value`, within its bounds, which leave these shares.
+    fn share_below(&self, value: f64, cut: Option<[f64; 2]>) -> f64 {
+        if !self.bounds.holds(value) {
+            return if value < self.bounds.low { 0.0 } else { 1.0 };
+        }
+        let found = self.distribution.share_below(self.nominal.value, value);
+        match cut {
+            None => found,
+            Some([low, high]) => ((found - low) / (high - low)).clamp(0.0, 1.0),
+        }
     }
 
     /// The value at this quantile.
@@ -528,6 +541,11 @@ impl Distribution {
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), end| {
                 (low.min(end), high.max(end))
             });
+        let cuts: Vec<_> = parts.iter().map(|(_, part)| part.cut()).collect();
+        let below = |value: f64| -> f64 {
+            let parts = parts.iter().zip(&cuts);
+            parts.map(|((share, part), cut)| share * part.share_below(value, *cut)).sum()
+        };
         /// Enough to reach two adjacent numbers.
         const HALVINGS: u32 = 100;
         for _ in 0..HALVINGS {
@@ -535,7 +553,7 @@ impl Distribution {
             if !(low < middle && middle < high) {
                 break;
             }
-            if self.share_below(nominal, middle) < share { low = middle } else { high = middle }
+            if below(middle) < share { low = middle } else { high = middle }
         }
         high
     }
@@ -568,12 +586,9 @@ impl Distribution {
                 let count = readings.iter().filter(|reading| **reading <= value).count();
                 count as f64 / readings.len() as f64
             }
-            Self::Mixture(parts) => parts
-                .iter()
-                .map(|(share, part)| {
-                    share * part.distribution.share_below(part.nominal.value, value)
-                })
-                .sum(),
+            Self::Mixture(parts) => {
+                parts.iter().map(|(share, part)| share * part.share_below(value, part.cut())).sum()
+            }
         }
     }
 

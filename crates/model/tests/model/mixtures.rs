@@ -1,6 +1,6 @@
 //! Mixtures of figures, whose parts have bounds, ranges and systematic parts of their own.
 
-use hemiola_model::summary::Summary;
+use hemiola_model::summary::{ChainSummary, Summary};
 use hemiola_model::uncertain::Verdict::{self, Kept, Missed};
 
 use crate::model;
@@ -11,7 +11,7 @@ fn source(figures: &[(&str, &str)], rest: &str) -> String {
         .iter()
         .map(|(name, keys)| format!("{name} = {{ {keys}, source = \"guess\", reason = \"r\" }}\n"))
         .collect();
-    format!("title = \"t\"\n[figures]\n{figures}{rest}")
+    format!("title = \"t\"\nsamples = 40000\n[figures]\n{figures}{rest}")
 }
 
 /// The keys of a mixture of two figures.
@@ -63,4 +63,47 @@ fn a_what_if_and_a_sweep_of_a_part_change_the_mixtures_of_it() {
     let both = &summary.chains[0].what_ifs[2];
     assert!((both.cost.nominal_ns - 1.09e6).abs() < 1.0, "{both:?}");
     assert_eq!(both.deadline.unwrap().verdict, Kept);
+}
+
+#[test]
+fn a_mixture_has_the_same_values_in_a_correlation_as_alone() {
+    let mixture = mixture([("long", 60), ("short", 40)]);
+    for (long, bound) in [
+        ("value = \"10 ms\", stochastic = \"10 ms\", at_least = \"8 ms\"", ""),
+        // No time is less than 0.
+        ("value = \"1 ms\", stochastic = \"10 ms\"", ""),
+        ("low = \"0 ms\", high = \"10 ms\", at_least = \"5 ms\"", ", at_least = \"1.5 ms\""),
+        // A bound at a value of the mixture keeps it.
+        ("value = \"10 ms\", stochastic = \"10 ms\", at_least = \"8 ms\"", ", at_least = \"1 ms\""),
+    ] {
+        let mixture = format!("{mixture}{bound}");
+        let summary = model(&source(
+            &[
+                ("long", long),
+                ("short", "value = \"1 ms\""),
+                ("mixed", &mixture),
+                ("alone", &mixture),
+                ("other", "value = \"1 ms\", stochastic = \"0.1 ms\""),
+            ],
+            "[[correlation]]\nfirst = \"mixed\"\nsecond = \"other\"\ncoefficient = 0.3\n\
+             [chains.mixed]\ncalls = [{ name = \"m\", cost = \"mixed\" }]\ndeadline = \"9 ms\"\n\
+             [chains.alone]\ncalls = [{ name = \"m\", cost = \"alone\" }]\ndeadline = \"9 ms\"\n",
+        ));
+        let [mixed, alone] = [0, 1].map(|chain| &summary.chains[chain]);
+        let kept =
+            |chain: &ChainSummary| chain.budget.lines[0].expected_margin.unwrap().probability.value;
+        assert!(
+            (kept(mixed) - kept(alone)).abs() < 0.01,
+            "{long}: {} {}",
+            kept(mixed),
+            kept(alone)
+        );
+        for (one, other) in mixed.cost.quantiles.iter().zip(&alone.cost.quantiles) {
+            let [one, other] = [one, other].map(|quantile| quantile.time_ns.unwrap());
+            assert!((one / other - 1.0).abs() < 0.05, "{long}: {one} {other}");
+        }
+        let [one, other] = [mixed, alone].map(|chain| chain.cost.monte_carlo);
+        assert!((one.mean_ns / other.mean_ns - 1.0).abs() < 0.02, "{long}: {one:?} {other:?}");
+        assert!((one.low_ns - other.low_ns).abs() < 0.05e6, "{long}: {one:?} {other:?}");
+    }
 }
