@@ -9,7 +9,7 @@ use super::network::Network;
 use super::offsets::{Offsets, Point, Unknowns};
 use super::predicted::{Predicted, Samples, Search};
 use super::program::{BLOCK, Guard, Program};
-use super::search::search;
+use super::search::{Found, search};
 use super::{Contribution, Estimate};
 use crate::expression::Interval;
 
@@ -30,8 +30,9 @@ pub(super) struct Worst {
     pub(super) undefined: usize,
 }
 
-/// The samples of a search over systematic offsets.
+/// The least number of samples of a search over systematic offsets, and the share of all samples, if it is more.
 const PILOT: usize = 4 * BLOCK;
+const PILOT_SHARE: usize = 50;
 
 /// Samples a program without systematic offsets, and then at those at which a quantile is least or greatest, with the
 /// same random numbers.
@@ -126,13 +127,10 @@ impl Pass<'_> {
         predicted: &mut Predicted,
     ) -> Option<Worst> {
         let count = predicted.central.count();
-        let pilot = count.min(PILOT);
-        let sorted = |point: &[f64]| {
-            let found = self.samples(&unknowns.offsets(point), pilot);
-            let undefined = vec![f64::INFINITY; found.undefined()];
-            [found.sorted(), &undefined].concat()
-        };
-        let mut found = search(effects, &sorted);
+        let pilot = (count / PILOT_SHARE).max(PILOT).min(count);
+        let mut found = search(effects, &|point| self.samples(&unknowns.offsets(point), pilot));
+        let middle = found.greatest.last().cloned();
+        let mut middle_mean_most = f64::INFINITY;
         if found.tried > 0 {
             // Exact where the grid is coarse, but only for the nominal values.
             found.greatest.extend(nominal);
@@ -144,6 +142,9 @@ impl Pass<'_> {
             let offsets = unknowns.offsets(point);
             let samples = self.samples(&offsets, count);
             let mean = samples.mean();
+            if middle.as_ref() == Some(point) {
+                middle_mean_most = mean.most();
+            }
             if mean.value > predicted.greatest_mean.value {
                 predicted.greatest_mean = mean;
             }
@@ -155,11 +156,12 @@ impl Pass<'_> {
             }
         }
         predicted.extremes = Some([least, greatest]);
-        predicted.search = (found.tried > 0).then(|| {
+        let Found { tried, slack, reach, seen, .. } = found;
+        predicted.search = seen.map(|seen| {
             let is_free = |at: &usize| effects[*at].direction == Direction::Either;
             let free = (0..unknowns.count()).filter(is_free);
             let inputs = free.map(|unknown| unknowns.names(unknown)).collect();
-            Search { inputs, tried: found.tried, slack: found.slack, reach: found.reach, pilot }
+            Search { inputs, tried, slack, reach, middle_mean_most, seen }
         });
         worst
     }

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::network::SAMPLES_MORE;
 use super::repeats::{Repeats, Side};
+use super::search::Seen;
 use crate::expression::Interval;
 
 /// The confidence of the range that a finite number of samples leaves open. A verdict that is decided at 95 % is wrong
@@ -90,7 +91,19 @@ pub(super) struct SampleMean {
     /// Infinite without samples.
     pub(super) value: f64,
     std: f64,
-    count: usize,
+    pub(super) count: usize,
+}
+
+impl SampleMean {
+    /// The greatest mean that these samples allow.
+    pub(super) fn most(&self) -> f64 {
+        self.value + self.error(self.count)
+    }
+
+    /// How far the mean of so many samples can be from the true one.
+    pub(super) fn error(&self, count: usize) -> f64 {
+        if self.std == 0.0 { 0.0 } else { MEAN_SCORE * self.std / (count as f64).sqrt() }
+    }
 }
 
 /// A search that may have missed the worst systematic offset.
@@ -102,20 +115,12 @@ pub(super) struct Search {
     pub(super) tried: usize,
     /// The most by which a sample at another combination may lie beyond those of the search.
     pub(super) slack: f64,
-    /// The same for limits that so few samples exceed that the search did not see them.
+    /// The same beyond the sample in the middle of the searched offsets.
     pub(super) reach: f64,
-    /// The samples of the search.
-    pub(super) pilot: usize,
-}
-
-impl Search {
-    /// The samples of a search beyond a limit that make it see the limit.
-    const BEYOND_LEAST: f64 = 20.0;
-
-    fn slack(&self, probability: f64) -> f64 {
-        let beyond = (1.0 - probability) * self.pilot as f64;
-        if beyond < Self::BEYOND_LEAST { self.reach } else { self.slack }
-    }
+    /// The greatest mean in the middle of them that the samples allow.
+    pub(super) middle_mean_most: f64,
+    /// The few samples at all combinations that were tried.
+    pub(super) seen: Seen,
 }
 
 impl Samples {
@@ -237,22 +242,14 @@ impl Predicted {
 
     /// The probability of at most `limit`, with the range that contains it however calls differ.
     pub(crate) fn at_most_of(&self, limit: f64, repeats: &Repeats) -> Chance {
-        let [best, worst] =
-            self.shares(limit, self.slack_of(repeats, |search| search.slack), repeats);
+        let [best, worst] = self.shares(limit, repeats, repeats.is_none());
         Chance { value: self.central.at_most(limit), low: worst[0], high: best[1] }
     }
 
     /// The intervals of the probability of at most `limit`, with one value of each figure, at the best and at the worst
     /// systematic offset, as bounds for calls that differ need them.
     pub(crate) fn of_equal(&self, limit: f64, repeats: &Repeats) -> [[f64; 2]; 2] {
-        self.shares(limit, self.slack_of(repeats, |search| search.slack), &Repeats::NONE)
-    }
-
-    /// What a search may have missed. The bounds for calls that differ depend on values that are too rare for it.
-    fn slack_of(&self, repeats: &Repeats, of_equal: impl Fn(&Search) -> f64) -> f64 {
-        let slack =
-            |search: &Search| if repeats.is_none() { of_equal(search) } else { search.reach };
-        self.search.as_ref().map_or(0.0, slack)
+        self.shares(limit, &Repeats::NONE, repeats.is_none())
     }
 
     /// Whether `limit` is kept with this probability for any systematic offset.
@@ -263,8 +260,7 @@ impl Predicted {
 
     /// Whether `limit` is kept with this probability for any systematic offset, however calls differ.
     pub(crate) fn verdict_of(&self, limit: f64, probability: f64, repeats: &Repeats) -> Verdict {
-        let slack = self.slack_of(repeats, |search| search.slack(probability));
-        let [_, [low, high]] = self.shares(limit, slack, repeats);
+        let [_, [low, high]] = self.shares(limit, repeats, repeats.is_none());
         if low >= probability {
             Verdict::Kept
         } else if high < probability {
@@ -289,7 +285,7 @@ impl Predicted {
         if repeats.is_at_most_as_long {
             kept = kept.min(greatest.mean_beyond(probability));
         }
-        kept += self.slack_of(repeats, |search| search.slack);
+        kept += self.search.as_ref().map_or(0.0, |search| search.reach);
         kept.min(self.bounds.map_or(f64::INFINITY, |bounds| bounds.high)).max(plain)
     }
 
@@ -297,27 +293,34 @@ impl Predicted {
     ///
     /// A sample without a valid value has no mean, so the mean is then not known to be kept.
     pub(crate) fn verdict_on_mean(&self, limit: f64, repeats: &Repeats) -> (Verdict, f64) {
-        let SampleMean { value: mean, std, count } = self.greatest_mean;
+        let SampleMean { value: mean, count, .. } = self.greatest_mean;
         if count == 0 {
             return (Verdict::Missed, f64::INFINITY);
         }
-        let open = |count: usize| match self.is_random {
-            true => MEAN_SCORE * std / (count as f64).sqrt(),
-            false => 0.0,
-        };
-        // The fewer samples of a search may have shown another offset as the one with the greatest mean.
-        let unseen = self.search.as_ref().map(|search| open(search.pilot) + search.slack);
-        let most = mean + unseen.unwrap_or_else(|| open(count));
-        let has_undefined = self.ends()[1].undefined() > 0;
+        let open = |of: &SampleMean| if self.is_random { of.error(of.count) } else { 0.0 };
+        let error = open(&self.greatest_mean);
+        let most = (mean + error).max(self.unseen_mean());
+        let seen = self.search.as_ref().map(|search| &search.seen.ends[1]);
+        let has_undefined =
+            std::iter::once(self.ends()[1]).chain(seen).any(|samples| samples.undefined() > 0);
         let is_at_most = repeats.has_same_mean || repeats.is_at_most_as_long;
         let verdict = match self.bounds {
             Some(bounds) if bounds.high <= limit => Verdict::Kept,
             Some(bounds) if bounds.low > limit => Verdict::Missed,
             _ if most <= limit && is_at_most && !has_undefined => Verdict::Kept,
-            _ if mean - open(count) > limit && repeats.has_same_mean => Verdict::Missed,
+            _ if mean - error > limit && repeats.has_same_mean => Verdict::Missed,
             _ => Verdict::Undecided,
         };
         (verdict, mean)
+    }
+
+    /// The greatest mean that a search over the offsets may have missed. Its fewer samples may have shown another offset
+    /// as the one with the greatest mean.
+    fn unseen_mean(&self) -> f64 {
+        let Some(Search { slack, reach, middle_mean_most, seen, .. }) = &self.search else {
+            return f64::NEG_INFINITY;
+        };
+        (seen.mean_most + slack).min(middle_mean_most + reach)
     }
 
     /// Whether more samples could decide if `limit` is kept with this probability.
@@ -340,7 +343,12 @@ impl Predicted {
         if self.verdict_of(limit, probability, repeats) != Verdict::Undecided {
             return false;
         }
-        is_open && can_tell || self.has_few_for(limit, probability, repeats)
+        let has_short_search = repeats.is_none()
+            && self.search.as_ref().is_some_and(|Search { slack, seen, .. }| {
+                let [low, high] = seen.ends[1].interval(limit - slack);
+                low < probability && probability <= high
+            });
+        is_open && can_tell || has_short_search || self.has_few_for(limit, probability, repeats)
     }
 
     /// Whether calls that follow each other are only not known to keep a limit because more samples may have other
@@ -356,8 +364,9 @@ impl Predicted {
     }
 
     /// The intervals of the share up to `limit` at the best and at the worst systematic offset. A search may have
-    /// missed one that is better or worse by the slack.
-    fn shares(&self, limit: f64, slack: f64, repeats: &Repeats) -> [[f64; 2]; 2] {
+    /// missed one that is better or worse. What its few samples say about all points that it tried helps `by_points`
+    /// only: the bounds for calls that differ depend on values that are too rare for it.
+    fn shares(&self, limit: f64, repeats: &Repeats, by_points: bool) -> [[f64; 2]; 2] {
         match self.bounds {
             Some(bounds) if bounds.high <= limit => return [[1.0; 2]; 2],
             Some(bounds) if bounds.low > limit => return [[0.0; 2]; 2],
@@ -389,10 +398,23 @@ impl Predicted {
         };
         // Without a search, the greatest sample of each rank is at the same offset.
         let at_worst = if self.search.is_some() { &self.central } else { greatest };
-        [
-            [low(least, limit), high(least, limit + slack, least)],
-            [low(greatest, limit - slack), high(greatest, limit, at_worst)],
-        ]
+        let mut found = [
+            [low(least, limit), high(least, limit, least)],
+            [low(greatest, limit), high(greatest, limit, at_worst)],
+        ];
+        if let Some(Search { slack, reach, seen, .. }) = &self.search {
+            let [[_, best], [worst, _]] = &mut found;
+            *best = high(least, limit + reach, least);
+            *worst = low(greatest, limit - reach);
+            if by_points {
+                let [below, above] = [limit - slack, limit + slack];
+                let at_points = interval(&seen.ends[1], below)[0];
+                *worst = worst.max(low(greatest, below).min(at_points));
+                let at_points = interval(&seen.ends[0], above)[1];
+                *best = best.min(high(least, above, least).max(at_points));
+            }
+        }
+        found
     }
 
     /// The greatest probability of more than `limit` for calls that follow each other.

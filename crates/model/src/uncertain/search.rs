@@ -3,16 +3,18 @@
 //! An offset that moves the value in one direction has its worst value at an end, for every quantile and for the mean.
 //! Over the others, a few samples are computed at the points of a grid, and then around the best points. The search
 //! uses samples and not the nominal values, because an offset may matter in some samples only, as that of the
-//! shorter one of two parallel calls.
+//! shorter one of two parallel calls. So few samples can mistake one point for a worse one. The least and the greatest
+//! sample of each rank over all points are therefore kept: they tell what may be true at the points that were not
+//! chosen.
 
-use hemiola_stats::mean_and_std;
 use hemiola_units::Random;
 
 use super::direction::{Direction, Effect};
 use super::offsets::Point;
+use super::predicted::Samples;
 
 /// The shares of the samples below the quantiles that are searched for.
-const SHARES: [f64; 8] = [0.001, 0.025, 0.1, 0.25, 0.5, 0.75, 0.9, 0.975];
+const SHARES: [f64; 11] = [0.001, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975];
 /// The most points of the grid.
 const GRID_MAX: usize = 343;
 /// The most points of the grid along one offset.
@@ -30,12 +32,23 @@ pub(super) struct Found {
     pub(super) tried: usize,
     /// The most by which a sample at another point may lie beyond the same sample at the nearest of these.
     pub(super) slack: f64,
-    /// The same beyond the sample in the middle of the searched offsets, which is one of the points found.
+    /// The same beyond the sample in the middle of the searched offsets.
     pub(super) reach: f64,
+    /// What the few samples showed, if a search was needed.
+    pub(super) seen: Option<Seen>,
 }
 
-/// Searches; `sorted` returns the few samples at a point in rising order, those without a valid value as infinite.
-pub(super) fn search(effects: &[Effect], sorted: &dyn Fn(&[f64]) -> Vec<f64>) -> Found {
+/// The few samples at all points.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Seen {
+    /// For each rank the least and the greatest sample.
+    pub(super) ends: [Samples; 2],
+    /// The greatest mean that the samples at one of the points allow.
+    pub(super) mean_most: f64,
+}
+
+/// Searches; `samples` returns the few samples at a point.
+pub(super) fn search(effects: &[Effect], samples: &dyn Fn(&[f64]) -> Samples) -> Found {
     let free: Vec<usize> =
         (0..effects.len()).filter(|at| effects[*at].direction == Direction::Either).collect();
     let end = |is_greatest: bool| -> Point {
@@ -48,24 +61,26 @@ pub(super) fn search(effects: &[Effect], sorted: &dyn Fn(&[f64]) -> Vec<f64>) ->
     };
     if free.is_empty() {
         let [least, greatest] = [false, true].map(|is_greatest| vec![end(is_greatest)]);
-        return Found { least, greatest, tried: 0, slack: 0.0, reach: 0.0 };
+        return Found { least, greatest, tried: 0, slack: 0.0, reach: 0.0, seen: None };
     }
     let (grid, step) = grid(free.len());
     let mut tried = 0;
-    let [least, greatest] = [false, true].map(|is_greatest| {
-        let mut best =
-            Best { start: end(is_greatest), free: &free, is_greatest, found: Vec::new() };
+    let [(least, of_least), (greatest, of_greatest)] = [false, true].map(|is_greatest| {
+        let start = end(is_greatest);
+        let (end, mean_most) = (samples(&start), f64::NEG_INFINITY);
+        let mut best = Best { start, free: &free, is_greatest, found: Vec::new(), end, mean_most };
         for values in &grid {
-            best.offer(values, sorted);
+            best.offer(values, samples);
         }
-        tried += grid.len() + best.refine(step, sorted);
+        tried += grid.len() + best.refine(step, samples);
         let mut points = best.points();
         points.push(best.start);
-        points
+        (points, (best.end, best.mean_most))
     });
     // No point of the box is farther from one of the grid than half a step along each unknown.
     let reach: f64 = free.iter().map(|at| effects[*at].most).sum();
-    Found { least, greatest, tried, slack: reach * step / 2.0, reach }
+    let seen = Seen { ends: [of_least.0, of_greatest.0], mean_most: of_greatest.1 };
+    Found { least, greatest, tried, slack: reach * step / 2.0, reach, seen: Some(seen) }
 }
 
 /// The points of a grid over so many unknowns, its middle included, and the distance of neighbours: all corners if
@@ -99,6 +114,10 @@ struct Best<'s> {
     is_greatest: bool,
     /// For each of [`SHARES`] its best quantile and the free unknowns there; of the greatest values, also the mean.
     found: Vec<(f64, Point)>,
+    /// The least or the greatest sample of each rank.
+    end: Samples,
+    /// The greatest mean that the samples at one of the points allow.
+    mean_most: f64,
 }
 
 impl Best<'_> {
@@ -110,19 +129,22 @@ impl Best<'_> {
         point
     }
 
-    fn offer(&mut self, free: &[f64], sorted: &dyn Fn(&[f64]) -> Vec<f64>) {
-        let values = sorted(&self.whole(free));
+    fn offer(&mut self, free: &[f64], samples: &dyn Fn(&[f64]) -> Samples) {
+        let found = samples(&self.whole(free));
+        let mean = found.mean();
+        self.mean_most = self.mean_most.max(mean.most());
+        self.end.choose(&found, if self.is_greatest { f64::max } else { f64::min });
         let quantile = |share: f64| {
             // The upper quantiles of the greatest are the mirror images of the lower ones of the least.
             let share = if self.is_greatest { 1.0 - share } else { share };
-            values[((share * values.len() as f64) as usize).min(values.len() - 1)]
+            let rank = ((share * found.count() as f64) as usize).min(found.count() - 1);
+            found.sorted().get(rank).copied().unwrap_or(f64::INFINITY)
         };
-        let mean = || {
-            let valid = &values[..values.partition_point(|value| value.is_finite())];
-            mean_and_std(valid).map_or(f64::NEG_INFINITY, |(mean, _)| mean)
-        };
-        let figures: Vec<f64> =
-            SHARES.map(quantile).into_iter().chain(self.is_greatest.then(mean)).collect();
+        let figures: Vec<f64> = SHARES
+            .map(quantile)
+            .into_iter()
+            .chain(self.is_greatest.then_some(mean.value))
+            .collect();
         if self.found.is_empty() {
             self.found = figures.iter().map(|value| (*value, free.to_vec())).collect();
         }
@@ -135,7 +157,7 @@ impl Best<'_> {
     }
 
     /// Tries ever smaller steps along each unknown around every best point. Returns the number of points.
-    fn refine(&mut self, mut step: f64, sorted: &dyn Fn(&[f64]) -> Vec<f64>) -> usize {
+    fn refine(&mut self, mut step: f64, samples: &dyn Fn(&[f64]) -> Samples) -> usize {
         let mut tried = 0;
         for _ in 0..HALVINGS {
             step /= 2.0;
@@ -144,7 +166,7 @@ impl Best<'_> {
                     for by in [-step, step] {
                         let mut point = start.clone();
                         point[along] = (point[along] + by).clamp(-1.0, 1.0);
-                        self.offer(&point, sorted);
+                        self.offer(&point, samples);
                         tried += 1;
                     }
                 }
