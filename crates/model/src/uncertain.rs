@@ -38,6 +38,7 @@
 //!
 //! This module uses no clock and no thread: the same network, sample count and seed give the same numbers.
 
+mod affine;
 mod agreement;
 mod correlation;
 mod derivative;

@@ -144,6 +144,7 @@ impl<'n> Limit<'n> {
             let found = Shares { found, limit: rounded, required, jobs: evidence.jobs };
             found.judged(repeats)
         });
+        let jobs = evidence.jobs;
         // Samples without a valid value, such as those of an overloaded queue, keep no limit.
         let is_beyond = found.verdict(f64::MAX, required) == Verdict::Missed;
         // Few long runs can also raise the mean of a queue or a cache above a limit that nearly all runs keep.
@@ -165,7 +166,7 @@ impl<'n> Limit<'n> {
         };
         if is_of_mean || !self.of_each {
             // Of nearly all runs that keep the limit, the others may take so long that the mean does not.
-            let (on_mean, most) = found.verdict_on_mean(rounded, repeats);
+            let (on_mean, most) = found.verdict_on_mean(rounded, repeats, evidence.jobs);
             let of_samples = if repeats.has_same_mean { equal.1 } else { differing.1 };
             let of_mean = of_samples.worse(on_mean);
             if is_of_mean {
@@ -187,8 +188,11 @@ impl<'n> Limit<'n> {
                 rest.margin = (limit - found.limit_of(required, repeats)).max(0.0);
             }
         }
-        let decided =
-            if self.of_each { equal.1 } else { equal.1.worse(on_mean_of_equal(found, rounded)) };
+        let decided = if self.of_each {
+            equal.1
+        } else {
+            equal.1.worse(on_mean_of_equal(found, rounded, jobs))
+        };
         if !is_of_mean && rest.verdict == Verdict::Undecided && decided != Verdict::Undecided {
             rest.equal = Some(decided);
             rest.differ.clone_from(&self.calls.figures);
@@ -236,8 +240,8 @@ impl<'n> Limit<'n> {
 }
 
 /// The verdict on the mean if each figure has one value in all calls.
-fn on_mean_of_equal(found: &Predicted, limit: f64) -> Verdict {
-    found.verdict_on_mean(limit, &Repeats::NONE).0
+fn on_mean_of_equal(found: &Predicted, limit: f64, jobs: Option<u64>) -> Verdict {
+    found.verdict_on_mean(limit, &Repeats::NONE, jobs).0
 }
 
 /// The share of the samples that keep a limit.

@@ -198,11 +198,12 @@ impl Input {
         if self.cut().is_none() {
             return self.distribution.moments(self.nominal.value);
         }
-        /// Values at equal steps of probability: the ends of the tails hardly count here.
-        const VALUES: u32 = 1_000;
-        let share = |at: u32| (f64::from(at) + 0.5) / f64::from(VALUES);
-        let values: Vec<f64> = (0..VALUES).map(|at| self.at_share(share(at))).collect();
-        mean_and_std(&values).map_or([self.nominal.value, 0.0], |(mean, std)| [mean, std])
+        let values: Vec<(f64, f64)> =
+            steps().into_iter().map(|(width, share)| (width, self.at_share(share))).collect();
+        let mean: f64 = values.iter().map(|(width, value)| width * value).sum();
+        let variance: f64 =
+            values.iter().map(|(width, value)| width * (value - mean).powi(2)).sum();
+        [mean, variance.sqrt()]
     }
 
     /// The shares of the distribution below its bounds, if the bounds cut something off.
@@ -721,6 +722,23 @@ impl Distribution {
             _ => {}
         }
     }
+}
+
+/// Steps of probability, each with its width and its middle: equal ones, and ever shorter ones towards both ends, where
+/// a distribution can have long tails.
+fn steps() -> Vec<(f64, f64)> {
+    const EQUAL: u32 = 1_000;
+    /// The last step is as short as the numbers below 1 are dense.
+    const HALVINGS: i32 = 40;
+    let width = f64::from(EQUAL).recip();
+    let middle = (1..EQUAL - 1).map(|at| (width, (f64::from(at) + 0.5) * width));
+    let tail = (1..=HALVINGS).map(|halving| {
+        let last = halving == HALVINGS;
+        let end = width * 0.5_f64.powi(halving - 1);
+        if last { (end, end / 2.0) } else { (end / 2.0, end * 0.75) }
+    });
+    let tails = tail.flat_map(|(width, at)| [(width, at), (width, 1.0 - at)]);
+    middle.chain(tails).collect()
 }
 
 fn not_positive(value: f64) -> bool {

@@ -2,6 +2,7 @@
 
 use hemiola_units::Random;
 
+use super::affine;
 use super::direction::{Direction, Effect, bounds, effects};
 use super::distribution::{Distribution, Input};
 use super::extremes::extremes;
@@ -47,6 +48,7 @@ pub(super) fn sample(
     let mut outcome = Outcome::new(network, program, nominal);
     let (values, undefined) = pass.run(&vec![0.0; network.inputs().len()], samples, &mut outcome);
     let (mean, std) = mean_and_std(&values);
+    let valid = values.len();
     let central = Samples::new(values, undefined);
     let is_random =
         |(index, _): &(usize, usize)| network.inputs()[*index].distribution != Distribution::Exact;
@@ -61,6 +63,8 @@ pub(super) fn sample(
         is_random: program.inputs.iter().any(is_random),
         bounds: bounds(network, program),
         search: None,
+        spread: outcome.spread(network, valid),
+        exact_mean: affine::mean(network, program),
     };
     let mut worst = None;
     if let Some(unknowns) = Unknowns::of(network, program) {
@@ -350,6 +354,22 @@ impl<'p> Outcome<'p> {
         values.extend(result);
     }
 
+    /// The greatest ratio of the standard deviation of an input to that of its samples.
+    fn spread(&self, network: &Network, count: usize) -> f64 {
+        /// A smaller standard deviation, as a share of the value, is a rounding error.
+        const LEAST: f64 = 1e-9;
+        let ratio = |sums: &InputSums| {
+            let input = &network.inputs()[sums.index];
+            let std = input.std();
+            if std <= LEAST * input.nominal.value.abs() {
+                1.0
+            } else {
+                std / sums.std(count as f64)
+            }
+        };
+        self.inputs.iter().map(ratio).fold(1.0, f64::max)
+    }
+
     fn estimate(&self, network: &Network, program: &Program, predicted: &Predicted) -> Estimate {
         let central = &predicted.central;
         let (mean, std) = (predicted.mean, predicted.std);
@@ -390,6 +410,12 @@ impl InputSums {
         self.sum += sum;
         self.squares += square;
         self.products += product;
+    }
+
+    /// Standard deviation of so many samples of the input.
+    fn std(&self, count: f64) -> f64 {
+        let mean = self.sum / count;
+        ((self.squares / count - mean * mean).max(0.0) * count / (count - 1.0)).sqrt()
     }
 
     /// Squared correlation with the value, and the value's change per standard deviation of the input.

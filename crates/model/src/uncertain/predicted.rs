@@ -1,6 +1,6 @@
 //! The whole distribution of a computed value, and the verdicts on it.
 
-use hemiola_stats::{mean_and_std, share_interval};
+use hemiola_stats::{mean_and_std, share_interval, student_quantile};
 use serde::Serialize;
 
 use super::network::SAMPLES_MORE;
@@ -83,6 +83,11 @@ pub struct Predicted {
     pub(super) bounds: Option<Interval>,
     /// The search for the offsets at which a quantile is least or greatest, if one was needed.
     pub(super) search: Option<Search>,
+    /// The greatest ratio of the standard deviation of an input to that of its samples: more than 1 where the samples
+    /// lack the end of a long tail, and infinite without a finite standard deviation.
+    pub(super) spread: f64,
+    /// The exact mean, if the value is a sum of inputs: without systematic offsets, and at most for any of them.
+    pub(super) exact_mean: Option<[f64; 2]>,
 }
 
 /// The mean of the valid samples at one systematic offset.
@@ -91,18 +96,53 @@ pub(super) struct SampleMean {
     /// Infinite without samples.
     pub(super) value: f64,
     std: f64,
+    skewness: f64,
     pub(super) count: usize,
+}
+
+/// Standard errors of a mean, and the sample size that they are for.
+#[derive(Clone, Copy, Debug)]
+struct Errors {
+    score: f64,
+    count: f64,
+}
+
+impl Errors {
+    /// Of independent samples of known distributions.
+    fn of_samples(count: usize) -> Self {
+        Self { score: MEAN_SCORE, count: count as f64 }
+    }
+
+    /// Of so many independent jobs, whose standard deviation is estimated from them.
+    fn of_jobs(jobs: u64) -> Self {
+        let freedom = jobs.saturating_sub(1) as f64;
+        let is_known = freedom > 0.0;
+        let score = if is_known {
+            student_quantile(f64::midpoint(1.0, CONFIDENCE), freedom)
+        } else {
+            f64::INFINITY
+        };
+        Self { score, count: jobs.max(1) as f64 }
+    }
 }
 
 impl SampleMean {
     /// The greatest mean that these samples allow.
     pub(super) fn most(&self) -> f64 {
-        self.value + self.error(self.count)
+        self.value + self.above(Errors::of_samples(self.count))
     }
 
-    /// How far the mean of so many samples can be from the true one.
-    pub(super) fn error(&self, count: usize) -> f64 {
-        if self.std == 0.0 { 0.0 } else { MEAN_SCORE * self.std / (count as f64).sqrt() }
+    /// How far the true mean can be below.
+    fn below(&self, Errors { score, count }: Errors) -> f64 {
+        if self.std == 0.0 { 0.0 } else { score * self.std / count.sqrt() }
+    }
+
+    /// How far the true mean can be above. Few samples of a long tail are more often too short than too long (Johnson,
+    /// "Modified t tests and confidence intervals for asymmetrical populations", 1978).
+    fn above(&self, errors: Errors) -> f64 {
+        let Errors { score, count } = errors;
+        let of_skewness = self.skewness.max(0.0) * (2.0 * score * score + 1.0) / (6.0 * count);
+        if self.std == 0.0 { 0.0 } else { self.below(errors) + self.std * of_skewness }
     }
 }
 
@@ -179,7 +219,9 @@ impl Samples {
     pub(super) fn mean(&self) -> SampleMean {
         let count = self.sorted.len();
         let (value, std) = mean_and_std(&self.sorted).unwrap_or((f64::INFINITY, 0.0));
-        SampleMean { value, std, count }
+        let cubes: f64 = self.sorted.iter().map(|one| ((one - value) / std).powi(3)).sum();
+        let skewness = if std > 0.0 { cubes / count as f64 } else { 0.0 };
+        SampleMean { value, std, skewness, count }
     }
 
     /// The interval of the share up to `limit` that the number of samples leaves open.
@@ -200,7 +242,18 @@ impl Samples {
     }
 }
 
+/// The greatest mean over the systematic offsets, and what it can be.
+#[derive(Clone, Copy, Debug)]
+struct MeanRange {
+    mean: f64,
+    least: f64,
+    most: f64,
+}
+
 impl Predicted {
+    /// A greater [`Self::spread`] is not the error of samples alone.
+    const SPREAD_MOST: f64 = 1.1;
+
     /// The samples of each rank where it is least, and where it is greatest.
     fn ends(&self) -> [&Samples; 2] {
         match &self.extremes {
@@ -289,33 +342,65 @@ impl Predicted {
         kept.min(self.bounds.map_or(f64::INFINITY, |bounds| bounds.high)).max(plain)
     }
 
-    /// Whether the mean is at most `limit` for any systematic offset, and the greatest mean over the offsets.
+    /// Whether the mean is at most `limit` for any systematic offset, and the greatest mean over the offsets. A figure
+    /// has the distribution of at least so many recorded `jobs`, if any was recorded.
     ///
     /// A sample without a valid value has no mean, so the mean is then not known to be kept.
-    pub(crate) fn verdict_on_mean(&self, limit: f64, repeats: &Repeats) -> (Verdict, f64) {
-        let SampleMean { value: mean, count, .. } = self.greatest_mean;
-        if count == 0 {
+    pub(crate) fn verdict_on_mean(
+        &self,
+        limit: f64,
+        repeats: &Repeats,
+        jobs: Option<u64>,
+    ) -> (Verdict, f64) {
+        if self.greatest_mean.count == 0 {
             return (Verdict::Missed, f64::INFINITY);
         }
-        let open = |of: &SampleMean| if self.is_random { of.error(of.count) } else { 0.0 };
-        let error = open(&self.greatest_mean);
-        let most = (mean + error).max(self.unseen_mean());
+        let MeanRange { mean, least, most } = self.mean_range(jobs);
         let seen = self.search.as_ref().map(|search| &search.seen.ends[1]);
         let has_undefined =
             std::iter::once(self.ends()[1]).chain(seen).any(|samples| samples.undefined() > 0);
         let is_at_most = repeats.has_same_mean || repeats.is_at_most_as_long;
-        let verdict = match self.bounds {
+        // The range of recorded jobs is not that of all jobs.
+        let verdict = match self.bounds.filter(|_| jobs.is_none()) {
             Some(bounds) if bounds.high <= limit => Verdict::Kept,
             Some(bounds) if bounds.low > limit => Verdict::Missed,
             _ if most <= limit && is_at_most && !has_undefined => Verdict::Kept,
-            _ if mean - error > limit && repeats.has_same_mean => Verdict::Missed,
+            _ if least > limit && repeats.has_same_mean => Verdict::Missed,
             _ => Verdict::Undecided,
         };
         (verdict, mean)
     }
 
-    /// The greatest mean that a search over the offsets may have missed. Its fewer samples may have shown another offset
-    /// as the one with the greatest mean.
+    /// The greatest mean over the systematic offsets with its range.
+    fn mean_range(&self, jobs: Option<u64>) -> MeanRange {
+        let found = self.greatest_mean;
+        let [of_jobs, below] = jobs.map_or([0.0; 2], |jobs| {
+            let errors = Errors::of_jobs(jobs);
+            [found.above(errors), found.below(errors)]
+        });
+        let by_samples = found.most().max(self.unseen_mean());
+        // With a standard deviation that the samples lack, their mean is more often too small than too great.
+        let error = found.below(Errors::of_samples(found.count));
+        let missing = match self.spread.is_finite() {
+            true => error * (self.spread - 1.0),
+            false => f64::INFINITY,
+        };
+        let (least, most) = (found.value - error - below, by_samples + missing);
+        match self.exact_mean {
+            Some([exact, exact_most]) if self.spread > Self::SPREAD_MOST => {
+                let rounding = 1e-12 * exact.abs();
+                MeanRange {
+                    mean: exact_most,
+                    least: exact - rounding - below,
+                    most: exact_most + rounding + of_jobs,
+                }
+            }
+            _ => MeanRange { mean: found.value, least, most: most + of_jobs },
+        }
+    }
+
+    /// The greatest mean that a search over the offsets may have missed. Its fewer samples may have shown another
+    /// offset as the one with the greatest mean.
     fn unseen_mean(&self) -> f64 {
         let Some(Search { slack, reach, middle_mean_most, seen, .. }) = &self.search else {
             return f64::NEG_INFINITY;

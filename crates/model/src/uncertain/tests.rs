@@ -463,7 +463,7 @@ fn a_mean_is_judged_at_the_offset_where_it_is_greatest() {
             .into_iter()
             .fold(0.0, f64::max);
         for off in [-2.0, -0.7, -0.3, -0.1, -0.05, 0.05, 0.1, 0.3, 0.7, 2.0] {
-            let (verdict, _) = found.verdict_on_mean(greatest + off, &Repeats::NONE);
+            let (verdict, _) = found.verdict_on_mean(greatest + off, &Repeats::NONE, None);
             let impossible = if off < 0.0 { Verdict::Kept } else { Verdict::Missed };
             assert_ne!(verdict, impossible, "{number} {text} {off}: {greatest} {:?}", found.search);
             counts[verdict as usize] += 1;

@@ -496,3 +496,63 @@ fn a_mean_is_not_known_if_some_samples_have_no_value() {
     // 4 % of the samples.
     assert_eq!(found("12.8 ms", "1000 s"), Some(Missed));
 }
+
+/// The verdict on the mean of a chain with this cost over the long tails p, of infinite variance, and l.
+fn mean_of_long_tails(seed: u32, cost: &str, deadline: &str) -> Verdict {
+    let figures = [
+        figure("p", "value = \"1 ms\", shape = 1.02, distribution = \"pareto\""),
+        figure("l", "low = \"0.1 us\", high = \"10 s\", distribution = \"log-normal\""),
+        figure("t", "value = \"1 ms\", shape = 2.5, distribution = \"pareto\", at_most = \"1 s\""),
+    ];
+    let source = format!(
+        "title = \"t\"\nseed = {seed}\n[figures]\n{}[chains.c]\ncalls = [{{ name = \"m\", cost = \"{cost}\" }}]\n\
+         deadline = \"{deadline}\"\nof_mean = true\nprobability = \"80 %\"\n",
+        figures.concat()
+    );
+    line(&model(&source)).verdict.unwrap()
+}
+
+#[test]
+fn samples_do_not_tell_the_mean_of_a_tail_that_they_do_not_reach() {
+    for seed in 1..=4 {
+        // The mean of p is 25.85 ms and that of l, with a sigma of 4.7, 63 s: all but a few samples are far below.
+        for (cost, deadline, expected) in [
+            ("p", "23 ms", Missed),
+            ("p", "26 ms", Kept),
+            ("2 * p + 10 ms", "61 ms", Missed),
+            ("2 * p + 10 ms", "62 ms", Kept),
+            ("l", "20 s", Missed),
+            ("l", "70 s", Kept),
+            // No sum: the samples alone do not tell.
+            ("max(p, 0.1 ms)", "26 ms", Undecided),
+            ("l * (1 ms + p) / 1 ms", "1000 s", Undecided),
+            ("t", "1.6 ms", Kept),
+        ] {
+            let found = mean_of_long_tails(seed, cost, deadline);
+            assert_eq!(found, expected, "seed {seed}: {cost} within {deadline}");
+        }
+    }
+}
+
+#[test]
+fn few_jobs_do_not_prove_that_their_mean_is_kept() {
+    // Of the jobs, 2 % take 20 ms and the others 2 ms: 2.36 ms on average.
+    let [mut wrong, mut kept] = [0, 0];
+    for seed in 0..20 {
+        let mut random = Random::from_seed(seed);
+        let mut job = || if random.below(50) == 0 { 20e3 } else { 2e3 + 10.0 * random.normal() };
+        let recorded = |jobs: Vec<f64>| recorded(&jobs);
+        let few = recorded((0..400).map(|_| job()).collect());
+        let many = recorded((0..4_000).map(|_| job()).collect());
+        let verdict = |deadline: &str, found: &Measurements| {
+            let keys = "of_mean = true\nprobability = \"90 %\"";
+            line(&with(&work(deadline, keys), Some(found))).verdict.unwrap()
+        };
+        for deadline in ["2.2 ms", "2.35 ms"] {
+            wrong += u32::from(verdict(deadline, &few) == Kept);
+        }
+        kept += u32::from(verdict("2.8 ms", &many) == Kept);
+    }
+    assert_eq!(wrong, 0);
+    assert!(kept > 15, "{kept}");
+}
