@@ -102,7 +102,7 @@ sections! {
 
     /// An item of `mixture`
     pub(super) struct PartKeys<'s> = "a part of a mixture" {
-        must of: &'s str, Shape::Text, "A figure above this one; only its value and distribution count.";
+        must of: &'s str, Shape::Text, "A figure above this one, with its distribution and its systematic part.";
         must share: FormulaText, Shape::Formula, "Its share; all shares add up to 1.";
     }
 

@@ -1,7 +1,7 @@
 //! The exact mean of a value that is a sum of inputs with constant factors.
 //!
-//! Samples do not tell the mean of a distribution whose tail is so long that its variance is infinite, or that no sample
-//! is from the part of the tail that the mean depends on. The mean of a sum is the sum of the means.
+//! Samples do not tell the mean of a distribution whose tail is so long that its variance is infinite, or that no
+//! sample is from the part of the tail that the mean depends on. The mean of a sum is the sum of the means.
 
 use std::collections::BTreeMap;
 
@@ -74,6 +74,6 @@ pub(super) fn mean(network: &Network, program: &Program) -> Option<[f64; 2]> {
         factors.iter().map(|(index, factor)| of(*index, *factor)).sum()
     };
     let mean = constant + sum(&|index, factor| factor * network.inputs()[index].mean());
-    let offsets = sum(&|index, factor| factor.abs() * network.inputs()[index].systematic);
+    let offsets = sum(&|index, factor| factor.abs() * network.inputs()[index].offset_of_mean());
     mean.is_finite().then_some([mean, mean + offsets])
 }

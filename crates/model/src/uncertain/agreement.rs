@@ -197,8 +197,7 @@ fn undefined_at(network: &Network, program: &Program, worst: &Worst, samples: us
         })
         .collect();
     let undefined = worst.undefined;
-    let registers = program
-        .run(|index| inputs[index].offset(inputs[index].nominal.value, worst.offsets[index]));
+    let registers = program.run(|index| inputs[index].nominal_at(worst.offsets[index]));
     let text = |(definition, at): &(usize, Range<usize>)| {
         &network.definitions()[*definition].expression.text()[at.clone()]
     };

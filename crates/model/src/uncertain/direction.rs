@@ -31,6 +31,8 @@ pub(super) struct Effect {
     pub(super) direction: Direction,
     /// The most by which any sample changes over a step of 1; infinite if a sample may lose its valid value.
     pub(super) most: f64,
+    /// Whether it is that of several offsets, which the unknown moves together.
+    pub(super) is_mixed: bool,
 }
 
 /// The effect of each unknown, for inputs whose samples lie in the ranges `drawn`, in the order of the program's
@@ -56,7 +58,7 @@ pub(super) fn effects(
             };
         let is_safe = conditions.iter().all(|condition| *condition == ZERO);
         let most = if is_safe { value.high.max(-value.low) } else { f64::INFINITY };
-        Effect { direction, most }
+        Effect { direction, most, is_mixed: unknowns.is_mixed(unknown) }
     };
     (0..unknowns.count()).map(effect).collect()
 }
@@ -107,7 +109,7 @@ fn changes(
         let place = program.inputs.iter().position(|(index, _)| *index == input);
         let drawn = drawn[place.expect("it is an input of the program")];
         let sign = of.iter().find(|(index, _)| *index == input).map_or(0.0, |(_, sign)| *sign);
-        let by = sign * network.inputs()[input].systematic;
+        let by = sign * network.inputs()[input].offset_most();
         let [values, quotient] = spread(network, input, drawn, by);
         Change { values, quotient }
     })
@@ -387,7 +389,7 @@ mod tests {
                     let mut next = point;
                     next[unknown] = random.between(point[unknown], 1.0);
                     let (before, after) = (value(point), value(next));
-                    let Effect { direction, most } = effects[unknown];
+                    let Effect { direction, most, .. } = effects[unknown];
                     let rounding = 1e-9 * (1.0 + before.abs().min(after.abs()));
                     let wrong = match direction {
                         Direction::Up => after < before - rounding,

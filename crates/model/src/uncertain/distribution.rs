@@ -34,6 +34,8 @@ pub struct Input {
     pub freedom: Option<f64>,
     /// The values it can have, in base units. The distribution is cut off at these bounds.
     pub bounds: Interval,
+    /// The offset of a part of a mixture, within its systematic part, in base units.
+    pub(crate) shift: f64,
 }
 
 /// The variation of a value, in base units.
@@ -87,8 +89,8 @@ pub enum Distribution {
     },
     /// One of these readings, each equally likely; a network sorts them.
     Samples(Vec<f64>),
-    /// One of several inputs, each with its share; the shares add up to 1. Only value and distribution of these inputs
-    /// count.
+    /// One of several inputs, each with its share; the shares add up to 1. Their systematic parts count with that of
+    /// the mixture.
     Mixture(Vec<(f64, Input)>),
 }
 
@@ -103,6 +105,7 @@ impl Input {
             systematic: 0.0,
             freedom: None,
             bounds: Interval::ALL,
+            shift: 0.0,
         }
     }
 
@@ -190,12 +193,60 @@ impl Input {
 
     /// Whether it has any uncertainty.
     pub(crate) fn is_uncertain(&self) -> bool {
-        self.systematic > 0.0 || self.std() > 0.0
+        self.offset_most() > 0.0 || self.std() > 0.0
+    }
+
+    /// The parts of a mixture; none of any other input.
+    fn parts(&self) -> &[(f64, Self)] {
+        match &self.distribution {
+            Distribution::Mixture(parts) => parts,
+            _ => &[],
+        }
+    }
+
+    /// The largest offset of any of its values: its systematic part and, of a mixture, that of a part.
+    pub(super) fn offset_most(&self) -> f64 {
+        let of_parts = self.parts().iter().map(|(_, part)| part.offset_most());
+        self.systematic + of_parts.fold(0.0, f64::max)
+    }
+
+    /// The largest offset of its mean.
+    pub(super) fn offset_of_mean(&self) -> f64 {
+        let of_parts = self.parts().iter().map(|(share, part)| share * part.offset_of_mean());
+        self.systematic + of_parts.sum::<f64>()
+    }
+
+    /// Whether its values can have different offsets.
+    pub(super) fn has_offset_parts(&self) -> bool {
+        self.parts().iter().any(|(_, part)| part.offset_most() > 0.0)
+    }
+
+    /// The number of different offsets of its values.
+    pub(super) fn offsets(&self) -> usize {
+        let of_parts = self.parts().iter().map(|(_, part)| part.offsets());
+        usize::from(self.systematic > 0.0) + of_parts.sum::<usize>()
+    }
+
+    /// This mixture with its parts at `offset`, a share of the largest one of each.
+    pub(super) fn at_offset(&self, offset: f64) -> Self {
+        let at = |part: &Self| Self { shift: offset * part.systematic, ..part.at_offset(offset) };
+        let parts = self.parts().iter().map(|(share, part)| (*share, at(part))).collect();
+        match self.distribution {
+            Distribution::Mixture(_) => self.clone().varying(Distribution::Mixture(parts)),
+            _ => self.clone(),
+        }
+    }
+
+    /// The value at the nominal values of all parts with this offset.
+    pub(super) fn nominal_at(&self, offset: f64) -> f64 {
+        let most = self.offset_most();
+        let share = if most > 0.0 { self.offset_of_mean() / most } else { 0.0 };
+        self.offset(self.nominal.value, offset * share)
     }
 
     /// Mean and standard deviation of the stochastic part.
     pub(super) fn moments(&self) -> [f64; 2] {
-        if self.cut().is_none() {
+        if self.cut().is_none() && self.shift == 0.0 {
             return self.distribution.moments(self.nominal.value);
         }
         let values: Vec<(f64, f64)> =
@@ -225,10 +276,13 @@ impl Input {
 
     /// The share of its values up to `value`, within its bounds, which leave these shares.
     fn share_below(&self, value: f64, cut: Option<[f64; 2]>) -> f64 {
-        if !self.bounds.holds(value) {
-            return if value < self.bounds.low { 0.0 } else { 1.0 };
+        if value < self.bounds.low {
+            return 0.0;
         }
-        let found = self.distribution.share_below(self.nominal.value, value);
+        if value >= self.bounds.high {
+            return 1.0;
+        }
+        let found = self.distribution.share_below(self.nominal.value, value - self.shift);
         match cut {
             None => found,
             Some([low, high]) => ((found - low) / (high - low)).clamp(0.0, 1.0),
@@ -238,13 +292,14 @@ impl Input {
     /// The value at this quantile.
     pub(super) fn at_share(&self, share: f64) -> f64 {
         let nominal = self.nominal.value;
-        match self.cut() {
+        let found = match self.cut() {
             None => self.distribution.quantile(nominal, share),
             Some([low, high]) => {
                 let found = self.distribution.quantile(nominal, low + (high - low) * share);
                 found.clamp(self.bounds.low, self.bounds.high)
             }
-        }
+        };
+        self.offset(found, self.shift)
     }
 
     /// The value at the same quantile as `score` in the standard normal distribution.
@@ -259,7 +314,7 @@ impl Input {
             if is_cut {
                 self.at_share(cumulative(score))
             } else {
-                self.distribution.at_score(self.nominal.value, score)
+                self.offset(self.distribution.at_score(self.nominal.value, score), self.shift)
             }
         }
     }
@@ -294,8 +349,8 @@ impl Input {
     /// The values up to this score from the median, with the systematic part.
     pub(super) fn at_scores(&self, score: f64) -> Interval {
         let Interval { low, high } = self.support();
-        let low = low.max(self.at_score(-score)) - self.systematic;
-        let high = high.min(self.at_score(score)) + self.systematic;
+        let low = low.max(self.at_score(-score)) - self.offset_most();
+        let high = high.min(self.at_score(score)) + self.offset_most();
         let Interval { low: least, high: most } = self.bounds;
         Interval { low: low.clamp(least, most), high: high.clamp(least, most) }
     }
@@ -309,8 +364,11 @@ impl Input {
     /// The ends of the middle 95 %, the systematic part included, in base units.
     #[must_use]
     pub fn range_95(&self) -> [f64; 2] {
-        let end = |score: f64, offset: f64| self.offset(self.at_score(score), offset);
-        [end(-NORMAL_975, -self.systematic), end(NORMAL_975, self.systematic)]
+        let end = |score: f64, at: f64| {
+            let value = self.at_offset(at).at_score(score);
+            self.offset(value, at * self.systematic)
+        };
+        [end(-NORMAL_975, -1.0), end(NORMAL_975, 1.0)]
     }
 
     /// Everything that is wrong with this input, one sentence each.
@@ -406,7 +464,8 @@ impl Distribution {
                     let bounds = if factor < 0.0 { Interval::ALL } else { part.bounds };
                     let distribution = part.distribution.scaled(factor);
                     let nominal = Quantity { value, ..part.nominal };
-                    Input { nominal, distribution, bounds, ..part.clone() }
+                    let systematic = part.systematic * factor.abs();
+                    Input { nominal, distribution, bounds, systematic, ..part.clone() }
                 };
                 Self::Mixture(parts.iter().map(|(share, part)| (*share, scaled(part))).collect())
             }

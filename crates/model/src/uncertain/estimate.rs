@@ -85,7 +85,7 @@ impl Contribution {
             input: known.name.clone(),
             share,
             effect,
-            systematic: with(nominal(input) + known.systematic) - with(nominal(input)),
+            systematic: with(nominal(input) + known.offset_of_mean()) - with(nominal(input)),
             at_low: with(low),
             at_high: with(high),
         }

@@ -34,7 +34,7 @@ pub(super) fn extremes(
     let inputs = network.inputs();
     let value = |point: &[f64]| {
         let offsets = unknowns.offsets(point);
-        program.value(|index| inputs[index].offset(inputs[index].nominal.value, offsets[index]))
+        program.value(|index| inputs[index].nominal_at(offsets[index]))
     };
     let slopes = slopes(network, program);
     let uphill = |unknown: usize| {
@@ -43,7 +43,7 @@ pub(super) fn extremes(
         };
         let inputs = unknowns.inputs(unknown).iter();
         let sum: f64 = inputs
-            .map(|(index, sign)| sign * network.inputs()[*index].systematic * slope(*index))
+            .map(|(index, sign)| sign * network.inputs()[*index].offset_most() * slope(*index))
             .sum();
         if sum < 0.0 { -1.0 } else { 1.0 }
     };

@@ -90,7 +90,7 @@ fn systematic(network: &Network, slopes: &[(usize, f64)]) -> f64 {
     let offset = |index: usize| {
         let slope =
             slopes.iter().find(|(other, _)| *other == index).map_or(0.0, |(_, slope)| *slope);
-        change(slope, network.inputs()[index].systematic)
+        change(slope, network.inputs()[index].offset_of_mean())
     };
     let inputs: Vec<usize> = slopes.iter().map(|(index, _)| *index).collect();
     let groups = network.correlated().linked(&inputs);

@@ -1,5 +1,7 @@
 //! Propagation by seeded samples (JCGM 101:2008), a block at a time.
 
+use std::borrow::Cow;
+
 use hemiola_units::Random;
 
 use super::affine;
@@ -178,16 +180,24 @@ struct Sampler<'n> {
     /// A standard normal stream for each correlated input, in the order of the factor's rows.
     scores: Vec<(Random, Vec<f64>)>,
     /// Each correlated input, its column (`None` if the program does not use it) and its row of the factor.
-    correlated: Vec<(&'n Input, Option<usize>, &'n [f64])>,
+    correlated: Vec<(Cow<'n, Input>, Option<usize>, &'n [f64])>,
     /// The columns with a systematic offset, and the offset.
     offset: Vec<(&'n Input, usize, f64)>,
 }
 
 /// An input, the column of its samples, and its generator.
 struct Stream<'n> {
-    input: &'n Input,
+    input: Cow<'n, Input>,
     column: usize,
     random: Random,
+}
+
+/// An input whose parts have this offset, in base units.
+fn at_offset(input: &Input, offset: f64) -> Cow<'_, Input> {
+    match offset != 0.0 && input.has_offset_parts() {
+        true => Cow::Owned(input.at_offset(offset / input.offset_most())),
+        false => Cow::Borrowed(input),
+    }
 }
 
 impl<'n> Sampler<'n> {
@@ -211,8 +221,9 @@ impl<'n> Sampler<'n> {
         for (index, column) in &program.inputs {
             let input = &network.inputs()[*index];
             let varies = input.distribution != Distribution::Exact;
+            let own = offsets[*index] * input.systematic / input.offset_most();
             if offsets[*index] != 0.0 && (varies || correlated.members.contains(index)) {
-                sampler.offset.push((input, *column, offsets[*index]));
+                sampler.offset.push((input, *column, own));
             }
             if correlated.members.contains(index) {
                 continue;
@@ -220,13 +231,15 @@ impl<'n> Sampler<'n> {
             columns[*column].fill(input.offset(input.nominal.value, offsets[*index]));
             if varies {
                 let random = root.fork(*index as u64);
+                let input = at_offset(input, offsets[*index]);
                 sampler.alone.push(Stream { input, column: *column, random });
             }
         }
         if correlated.members.iter().any(|index| column_of(*index).is_some()) {
             for (index, row) in correlated.members.iter().zip(&correlated.lower) {
                 sampler.scores.push((root.fork(*index as u64), vec![0.0; BLOCK]));
-                sampler.correlated.push((&network.inputs()[*index], column_of(*index), row));
+                let input = at_offset(&network.inputs()[*index], offsets[*index]);
+                sampler.correlated.push((input, column_of(*index), row));
             }
         }
         sampler

@@ -23,7 +23,7 @@ impl<'n> Unknowns<'n> {
     pub(super) fn of(network: &'n Network, program: &Program) -> Option<Self> {
         let inputs = program.inputs.iter().map(|(index, _)| *index);
         let systematic: Vec<usize> =
-            inputs.filter(|index| network.inputs()[*index].systematic > 0.0).collect();
+            inputs.filter(|index| network.inputs()[*index].offset_most() > 0.0).collect();
         let groups = network.correlated().linked(&systematic);
         (!groups.is_empty()).then_some(Self { network, groups })
     }
@@ -37,6 +37,12 @@ impl<'n> Unknowns<'n> {
         &self.groups[unknown]
     }
 
+    /// Whether it stands for several offsets, those of the parts of a mixture.
+    pub(super) fn is_mixed(&self, unknown: usize) -> bool {
+        let mut inputs = self.groups[unknown].iter();
+        inputs.any(|(index, _)| self.network.inputs()[*index].offsets() > 1)
+    }
+
     /// The names of its inputs.
     pub(super) fn names(&self, unknown: usize) -> String {
         let name = |(index, _): &(usize, f64)| self.network.inputs()[*index].name.as_str();
@@ -48,7 +54,7 @@ impl<'n> Unknowns<'n> {
         let mut offsets = vec![0.0; inputs.len()];
         for (group, at) in self.groups.iter().zip(point) {
             for (index, sign) in group {
-                offsets[*index] = sign * at * inputs[*index].systematic;
+                offsets[*index] = sign * at * inputs[*index].offset_most();
             }
         }
         offsets
@@ -56,16 +62,18 @@ impl<'n> Unknowns<'n> {
 }
 
 /// The values of an input that is drawn from `drawn`, over all its offsets, and the change of its value by the given
-/// change of the offset: less at its bounds.
+/// change of the offset: less at its bounds, and for the other parts of a mixture.
 pub(super) fn spread(network: &Network, input: usize, drawn: Interval, by: f64) -> [Interval; 2] {
     let input = &network.inputs()[input];
-    let (low, high) = (drawn.low - input.systematic, drawn.high + input.systematic);
+    let offset = input.offset_most();
+    let (low, high) = (drawn.low - offset, drawn.high + offset);
     let Interval { low: least, high: most } = input.bounds;
-    let is_cut = input.systematic > 0.0 && (low < least || high > most);
+    let is_cut = offset > 0.0 && (low < least || high > most);
     let values = match is_cut {
         true => Interval { low: low.clamp(least, most), high: high.clamp(least, most) },
         false => Interval { low, high },
     };
-    let change = Interval::between(by, if is_cut { 0.0 } else { by });
+    let is_less = is_cut || input.has_offset_parts();
+    let change = Interval::between(by, if is_less { 0.0 } else { by });
     [values, change]
 }

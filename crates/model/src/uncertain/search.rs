@@ -77,10 +77,13 @@ pub(super) fn search(effects: &[Effect], samples: &dyn Fn(&[f64]) -> Samples) ->
         points.push(best.start);
         (points, (best.end, best.mean_most))
     });
-    // No point of the box is farther from one of the grid than half a step along each unknown.
+    // No point of the box is farther from one of the grid than half a step along each unknown. Offsets that one unknown
+    // moves together can be different ones, each at most as far from the middle as the ends.
     let reach: f64 = free.iter().map(|at| effects[*at].most).sum();
+    let far = |at: &usize| if effects[*at].is_mixed { 1.0 } else { step / 2.0 };
+    let slack = free.iter().map(|at| effects[*at].most * far(at)).sum();
     let seen = Seen { ends: [of_least.0, of_greatest.0], mean_most: of_greatest.1 };
-    Found { least, greatest, tried, slack: reach * step / 2.0, reach, seen: Some(seen) }
+    Found { least, greatest, tried, slack, reach, seen: Some(seen) }
 }
 
 /// The points of a grid over so many unknowns, its middle included, and the distance of neighbours: all corners if

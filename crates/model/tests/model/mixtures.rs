@@ -107,3 +107,60 @@ fn a_mixture_has_the_same_values_in_a_correlation_as_alone() {
         assert!((one.low_ns - other.low_ns).abs() < 0.05e6, "{long}: {one:?} {other:?}");
     }
 }
+
+#[test]
+fn the_systematic_part_of_a_part_counts_in_the_mixture() {
+    let read = mixture([("hit", 90), ("miss", 10)]);
+    let nested = mixture([("read", 50), ("hit", 50)]);
+    let figures = [
+        ("hit", "value = \"1 ms\""),
+        ("miss", "value = \"10 ms\", stochastic = \"0.1 ms\", systematic = \"5 ms\""),
+        ("read", &read),
+        ("nested", &nested),
+    ];
+    let chain = |name: &str, cost: &str, deadline: &str, keys: &str| {
+        format!(
+            "[chains.{name}]\ncalls = [{{ name = \"r\", cost = \"{cost}\" }}]\ndeadline = \"{deadline}\"\n{keys}\n"
+        )
+    };
+    let chains = [
+        chain("near", "read", "14 ms", ""),
+        chain("far", "read", "16 ms", ""),
+        chain("nested", "nested", "14 ms", "probability = \"96 %\""),
+        chain("nested_often", "nested", "14 ms", "probability = \"94 %\""),
+        // The mean moves by 10 % of 5 ms.
+        chain("mean", "read", "2.5 ms", "of_mean = true\nprobability = \"50 %\""),
+        chain("mean_near", "read", "2.3 ms", "of_mean = true\nprobability = \"50 %\""),
+        // The offset moves the distance up and down.
+        chain("distance", "abs(read - 1 ms)", "12 ms", ""),
+        chain("distance_far", "abs(read - 1 ms)", "15 ms", ""),
+    ];
+    let summary = model(&source(&figures, &chains.concat()));
+    let verdicts: Vec<Verdict> = (0..chains.len()).map(|at| verdict(&summary, at)).collect();
+    assert_eq!(verdicts[..6], [Missed, Kept, Missed, Kept, Kept, Missed]);
+    assert_ne!(verdicts[6], Kept);
+    assert_eq!(verdicts[7], Kept);
+    let found = &summary.chains[0].budget.lines[0];
+    let chance = found.expected_margin.unwrap().probability;
+    assert!(chance.value == 1.0 && (chance.low - 0.9).abs() < 0.01, "{chance:?}");
+}
+
+#[test]
+fn different_parts_of_a_mixture_can_have_opposite_offsets() {
+    // At equal offsets, half of the distances are 5 ms; all are if the first is too short and the second too long.
+    let mixed = mixture([("first", 50), ("second", 50)]);
+    let figures = [
+        ("first", "value = \"10 ms\", systematic = \"3 ms\""),
+        ("second", "value = \"14 ms\", systematic = \"3 ms\""),
+        ("mixed", &mixed),
+    ];
+    let chain = |deadline: &str| {
+        format!(
+            "[chains.c]\ncalls = [{{ name = \"r\", cost = \"abs(mixed - 12 ms)\" }}]\ndeadline = \"{deadline}\"\nprobability = \"40 %\"\n"
+        )
+    };
+    let [near, far] = ["4.5 ms", "5.5 ms"]
+        .map(|deadline| verdict(&model(&source(&figures, &chain(deadline))), 0));
+    assert_ne!(near, Kept);
+    assert_eq!(far, Kept);
+}
