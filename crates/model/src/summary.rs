@@ -18,6 +18,9 @@ use hemiola_quantity::{Dimension, KnownUnit, Quantity, Units};
 /// Version of the schema; a reader rejects a later one.
 pub const FORMAT: u32 = 2;
 
+/// [`Summary::kind`].
+pub const KIND: &str = "model";
+
 /// The results of a model.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
@@ -26,7 +29,7 @@ pub struct Summary {
     pub units: Units,
     /// [`FORMAT`].
     pub format: u32,
-    /// `"model"`.
+    /// [`KIND`].
     pub kind: &'static str,
     /// The model's title.
     pub title: String,
@@ -325,7 +328,7 @@ pub fn analyze(model: &Model, measurements_of: Option<&str>) -> Summary {
     let mut summary = Summary {
         units: model.units.clone(),
         format: FORMAT,
-        kind: "model",
+        kind: KIND,
         title: model.title.clone(),
         description: model.description.clone(),
         seed: model.seed,
@@ -653,6 +656,13 @@ pub fn inputs(model: &Model) -> Vec<InputFigure> {
 fn measured_range(figure: &crate::file::ModelFigure, units: &Units) -> String {
     match &figure.taken {
         Some(taken) if taken.jobs.is_some() => format!("{} recorded", taken.samples),
+        Some(taken) if taken.is_of_model => {
+            let [low, high] = [taken.low, taken.high].map(|end| {
+                let value = end * taken.one;
+                units.show(Quantity { value, ..figure.input.nominal }).to_string()
+            });
+            format!("{low} to {high}, of the samples of a model")
+        }
         Some(_) => format!("{}, of the mean", range(&figure.input, units)),
         None => range(&figure.input, units),
     }

@@ -151,10 +151,30 @@ fn from_measurement(name: &str, value: Quantity, found: &Measured) -> Input {
         }
         None => {
             let [low, high] = [found.low, found.high].map(|end| end * found.one);
-            Distribution::between(low, value.value, high)
+            match found.is_of_model {
+                true => around_mean(low, value, high),
+                false => Distribution::between(low, value.value, high),
+            }
         }
     };
     input.varying(distribution).physical()
+}
+
+/// A distribution with this mean over the range of another model's samples, whose mean need not be in the middle: a
+/// uniform part on each side.
+fn around_mean(low: f64, mean: Quantity, high: f64) -> Distribution {
+    let found = Distribution::between(low, mean.value, high);
+    if !matches!(found, Distribution::SplitNormal { below, above } if below.min(above) > 0.0) {
+        return found;
+    }
+    let part = |name: &str, low: f64, high: f64| {
+        let nominal = Quantity { value: f64::midpoint(low, high), ..mean };
+        Input::exact(name, nominal).varying(Distribution::Uniform { low, high })
+    };
+    let share = (high - mean.value) / (high - low);
+    let below = part("below the mean", low, mean.value);
+    let above = part("above the mean", mean.value, high);
+    Distribution::Mixture(vec![(share, below), (1.0 - share, above)])
 }
 
 /// The value stated in the file, if any; `earlier` are the figures that a mixture can name.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::machine::Machine;
+use crate::summary;
 
 /// A measured figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,6 +36,9 @@ pub struct Measured {
     /// The single jobs; without them, only the mean or the median is known.
     #[serde(skip)]
     pub jobs: Option<Jobs>,
+    /// Whether it is the mean of a model's samples, and low to high their middle 95 %.
+    #[serde(skip)]
+    pub is_of_model: bool,
 }
 
 /// Recorded jobs, in the unit of their figure.
@@ -115,6 +119,7 @@ impl Measurements {
             circumstances: figure.circumstances.clone(),
             one: 1.0,
             jobs: None,
+            is_of_model: false,
         };
         Self::new(machine.identity.cpu_model.clone(), machine.figures.iter().map(figure))
     }
@@ -128,10 +133,14 @@ impl Measurements {
         struct Summary {
             #[serde(default)]
             title: String,
+            #[serde(default)]
+            kind: String,
             figures: Vec<Measured>,
         }
-        let summary: Summary = serde_json::from_str(text)?;
-        Ok(Self::new(summary.title, summary.figures.into_iter()))
+        let Summary { title, kind, figures } = serde_json::from_str(text)?;
+        let is_of_model = kind == summary::KIND;
+        let figures = figures.into_iter().map(|figure| Measured { is_of_model, ..figure });
+        Ok(Self::new(title, figures))
     }
 
     /// The figures of a recording, for example `jobs.TASK.response`.
@@ -140,6 +149,7 @@ impl Measurements {
         let figure = |RecordedFigure { name, unit, mean, values }: RecordedFigure| Measured {
             jobs: (!values.is_empty()).then(|| Jobs { values, independent: independent(&mean) }),
             one: 1.0,
+            is_of_model: false,
             name,
             value: mean.value,
             unit: unit.into(),

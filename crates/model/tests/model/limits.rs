@@ -556,3 +556,22 @@ fn few_jobs_do_not_prove_that_their_mean_is_kept() {
     assert_eq!(wrong, 0);
     assert!(kept > 15, "{kept}");
 }
+
+#[test]
+fn the_mean_of_another_model_stays_the_mean() {
+    // 3 % of 300 ms and 97 % of 0.1 ms.
+    let text = r#"{"title": "other", "kind": "model", "figures": [{"name": "chain.s", "value": 9.097e6, "unit": "ns",
+        "low": 0.1e6, "high": 300e6, "samples": 100000, "circumstances": "the model as it is"}]}"#;
+    let found = Measurements::of_summary(text).unwrap();
+    let source = format!(
+        "title = \"t\"\n[figures]\n{}[chains.c]\ncalls = [{{ name = \"m\", cost = \"f\" }}]\ndeadline = \"20 ms\"\n\
+         of_mean = true\nprobability = \"60 %\"\n[what_if.more.figures]\nf = \"20 ms\"\n",
+        figure("f", "value = \"10 ms\", measured = \"chain.s\"")
+    );
+    let summary = with(&source, Some(&found));
+    let mean = summary.chains[0].cost.monte_carlo.mean_ns;
+    assert!((mean / 9.097e6 - 1.0).abs() < 0.03, "{mean}");
+    let more = summary.chains[0].what_ifs[0].cost.mean_ns;
+    assert!((more / 20e6 - 1.0).abs() < 0.03, "{more}");
+    assert_eq!(summary.inputs[0].range, "100 µs to 300 ms, of the samples of a model");
+}
