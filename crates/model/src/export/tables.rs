@@ -461,7 +461,9 @@ fn what_ifs(chain: &ChainSummary) -> Table {
         String::new(),
         String::new(),
     ]];
-    rows[0].extend(judged(chain.budget.lines[0].expected_margin.as_ref()));
+    let line = &chain.budget.lines[0];
+    let margin = line.expected_margin.as_ref();
+    rows[0].extend([probability(margin), outcome(line.verdict, margin)]);
     for variant in &chain.what_ifs {
         let sign = if variant.difference_ns < 0.0 { "" } else { "+" };
         let mut row = vec![
@@ -479,7 +481,8 @@ fn what_ifs(chain: &ChainSummary) -> Table {
         ["Variation", "Based on", "Mean", "95 %", "Difference", "Factor", "Kept with", "Deadline"];
     Table::new(format!("What if: {}", heading(chain)), heads, rows).with_prose(&[1, 7]).with_note(format!(
         "Differences of means: to the variation that this one is based on; the factor is to the model as it is. A \
-         deadline is kept if it is kept with {}, for any systematic offset.",
+         deadline is kept if it is kept with {}, for any systematic offset. Measured times count for the model as it \
+         is.",
         percent(chain.probability)
     ))
 }

@@ -575,3 +575,17 @@ fn the_mean_of_another_model_stays_the_mean() {
     assert!((more / 20e6 - 1.0).abs() < 0.03, "{more}");
     assert_eq!(summary.inputs[0].range, "100 µs to 300 ms, of the samples of a model");
 }
+
+#[test]
+fn the_what_ifs_show_the_verdict_with_the_measured_times() {
+    let source = format!(
+        "title = \"t\"\n[figures]\n{}[chains.c]\ncalls = [{{ name = \"m\", cost = \"g\" }}]\ndeadline = \"5 ms\"\n\
+         measured = [{{ circumstances = \"c\", value = \"6 ms\" }}]\n[what_if.w.figures]\ng = \"1.1 ms\"\n",
+        figure("g", "value = \"1 ms\", stochastic = \"0.1 ms\"")
+    );
+    let summary = model(&source);
+    let rows: Vec<Vec<String>> =
+        tables::tables(&summary).into_iter().flat_map(|table| table.rows).collect();
+    let own = rows.iter().find(|row| row[0] == "the model as it is").unwrap();
+    assert_eq!(own.last().map(String::as_str), Some("missed"), "{own:?}");
+}
