@@ -42,6 +42,7 @@ mod interval;
 mod parse;
 mod rests;
 mod value;
+mod whole;
 
 pub use interval::Interval;
 pub use value::{Function, Value};

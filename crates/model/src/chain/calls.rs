@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::NETWORK;
-use super::definitions::CHUNKS;
+use super::definitions::{CHUNKS, counted_by};
 use crate::expression::{Expression, Function, Interval, OPERANDS, Operation, Value};
 use crate::uncertain::{Definition, Distribution, Network, Repeats};
 use hemiola_quantity::Dimension;
@@ -213,6 +213,37 @@ fn other_uses<'n>(network: &'n Network, formula: &'n Expression) -> Vec<Use<'n>>
     let use_of = |(name, times)| Use { times: whole(times), is_beside: true, ..Use::once(name) };
     uses.extend(called.into_iter().map(use_of));
     uses
+}
+
+/// Whether no run need have a number of calls in this range: it has fewer than two whole numbers, and is not one of
+/// them itself. From 0 to 0.1 and from 1 to 1.1 are means, as 0.05 is.
+pub(super) fn is_mean(Interval { low, high }: Interval) -> bool {
+    const ROUNDED: f64 = 1e-9;
+    let [least, most] = [low - low.abs() * ROUNDED, high + high.abs() * ROUNDED];
+    let whole = most.floor() - least.ceil() + 1.0;
+    let is_one = high - low <= ROUNDED * high.abs();
+    whole < if is_one { 1.0 } else { 2.0 }
+}
+
+/// A number of calls or a formula of the model with each uncertain number of calls rounded up, and each factor of an
+/// operation that is not whole; `None` if there is none.
+pub(super) fn with_whole_calls(network: &Network, definition: &Definition) -> Option<Expression> {
+    let name = &definition.name;
+    let is_uncertain = |Interval { low, high }: Interval| low < high;
+    if counted_by(name).is_some() && is_number(network, name) {
+        let range = network.interval(name).expect(NETWORK);
+        return is_uncertain(range).then(|| definition.expression.clone().rounded_up());
+    }
+    let is_operation = |name: &str| {
+        network.definition(name).is_some_and(|(_, is_written)| !is_written)
+            && !is_number(network, name)
+    };
+    let range = |name: &str| network.interval(name).expect(NETWORK);
+    let is_whole = |range: Interval| !is_uncertain(range) && !is_mean(range);
+    match is_written(network, definition) {
+        true => definition.expression.with_whole_factors(&is_operation, &range, &is_whole),
+        false => None,
+    }
 }
 
 /// A name in a formula made of calls.

@@ -8,12 +8,12 @@
 use hemiola_stats::share_interval;
 
 use super::NETWORK;
-use super::calls::Calls;
+use super::calls::{Calls, is_mean, with_whole_calls};
 use super::definitions::{beyond_name, counted_by, hit_ratio_name, request_name};
-use crate::expression::Interval;
+use crate::expression::Expression;
 use crate::file::{Jobs, Model, Observation};
 use crate::uncertain::{
-    CONFIDENCE, Chance, Distribution, Input, Network, Predicted, Repeats, Verdict,
+    CONFIDENCE, Chance, Definition, Distribution, Input, Network, Predicted, Repeats, Verdict,
 };
 use hemiola_quantity::Dimension;
 
@@ -119,6 +119,54 @@ impl<'n> Limit<'n> {
 
     /// The rest of it, by the samples of the limited value or, if it is uncertain, of their difference.
     pub(crate) fn judge(&self, value: &Predicted) -> Rest {
+        let rest = self.by_samples(value);
+        if rest.verdict == Verdict::Kept && self.of_each {
+            self.with_whole_calls(rest, value)
+        } else {
+            rest
+        }
+    }
+
+    /// A kept limit, unless it is not kept with each uncertain number of calls rounded up: no run has part of a call.
+    fn with_whole_calls(&self, mut rest: Rest, value: &Predicted) -> Rest {
+        let definitions = self.network.definitions_of(&self.value).expect(NETWORK);
+        let formula = |of: &'n Definition| Some((of, with_whole_calls(self.network, of)?));
+        let formulas: Vec<(&Definition, Expression)> =
+            definitions.into_iter().filter_map(formula).collect();
+        if formulas.is_empty() {
+            return rest;
+        }
+        let network = self.network.with_formulas(&formulas);
+        let calls = self.calls.clone();
+        let whole = Limit {
+            network: &network,
+            model: self.model,
+            value: self.value.clone(),
+            name: self.name.clone(),
+            calls,
+            ..*self
+        };
+        let (samples, seed) = (self.model.samples, self.model.seed);
+        let is_short = |found: &Predicted| whole.is_short(found);
+        let found = network.predict_until(&self.value, samples, seed, &is_short).expect(NETWORK).0;
+        if whole.by_samples(&found).verdict != Verdict::Kept {
+            rest.verdict = Verdict::Undecided;
+            rest.mean = Some(self.on_mean(value));
+            rest.means = formulas.iter().map(|(of, _)| parts_of_calls(of)).collect();
+        }
+        rest
+    }
+
+    /// The verdict on the mean by the samples of the limited value.
+    fn on_mean(&self, value: &Predicted) -> Verdict {
+        if !self.is_certain() {
+            return Verdict::Undecided;
+        }
+        let jobs = Evidence::of(self.network, self.model, &[&self.value, &self.name]).jobs;
+        value.verdict_on_mean(self.rounded(), &self.calls.repeats, jobs).0
+    }
+
+    fn by_samples(&self, value: &Predicted) -> Rest {
         if self.is_certain() {
             return self.by_evidence(value, [self.nominal(), self.rounded()], Vec::new());
         }
@@ -299,10 +347,10 @@ impl Evidence {
                 let formula = &definition.expression;
                 let queues = formula.queues().into_iter();
                 queues.for_each(|queue| evidence.compute(&formula.text()[queue.at]));
-                if let Some(caller) = counted_by(&definition.name)
+                if counted_by(&definition.name).is_some()
                     && is_mean_count(network, &definition.name)
                 {
-                    evidence.compute(&format!("the {formula} calls of {caller}"));
+                    evidence.compute(&parts_of_calls(definition));
                 }
             }
         }
@@ -342,12 +390,16 @@ impl Evidence {
     }
 }
 
-/// Whether this is a number that no run can have: a number of calls without any whole number in its range.
-fn is_mean_count(network: &Network, name: &str) -> bool {
-    const ROUNDED: f64 = 1e-9;
-    if network.dimension(name).expect(NETWORK) != Dimension::NONE {
-        return false;
+/// The calls of which only the mean number is known, in words.
+fn parts_of_calls(Definition { name, expression }: &Definition) -> String {
+    match counted_by(name) {
+        Some(caller) => format!("the {expression} calls of {caller}"),
+        None => format!("the calls in {expression}"),
     }
-    let Interval { low, high } = network.interval(name).expect(NETWORK);
-    (low - low.abs() * ROUNDED).ceil() > high + high.abs() * ROUNDED
+}
+
+/// Whether this number of calls is the mean of many runs.
+fn is_mean_count(network: &Network, name: &str) -> bool {
+    network.dimension(name).expect(NETWORK) == Dimension::NONE
+        && is_mean(network.interval(name).expect(NETWORK))
 }

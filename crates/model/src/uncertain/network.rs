@@ -198,6 +198,17 @@ impl Network {
         self
     }
 
+    /// This network with other formulas for some definitions, with the same names in them.
+    pub(crate) fn with_formulas(&self, formulas: &[(&Definition, Expression)]) -> Self {
+        let mut network = self.clone();
+        for (of, formula) in formulas {
+            let mut definitions = network.definitions.iter_mut();
+            let found = definitions.find(|definition| definition.name == of.name);
+            found.expect("it is one of the network's").expression = formula.clone();
+        }
+        network
+    }
+
     /// The inputs, in the order given, and then the phases of periodic waits.
     #[must_use]
     pub fn inputs(&self) -> &[Input] {

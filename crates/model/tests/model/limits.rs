@@ -421,7 +421,7 @@ fn a_number_of_calls_that_no_run_can_have_is_a_mean() {
              {{ name = \"usual\", cost = \"1 ms\" }},\n\
              {{ name = \"rare\", {cost}, times = {times} }},\n]\ndeadline = \"120 ms\"\n",
             figure("lost", "value = 0.1, stochastic = 0.02"),
-            figure("blocks", "low = 0.3, high = 1.2"),
+            figure("blocks", "low = 0.3, high = 2.2"),
         )
     };
     let time = "cost = \"100 ms\"";
@@ -588,4 +588,44 @@ fn the_what_ifs_show_the_verdict_with_the_measured_times() {
         tables::tables(&summary).into_iter().flat_map(|table| table.rows).collect();
     let own = rows.iter().find(|row| row[0] == "the model as it is").unwrap();
     assert_eq!(own.last().map(String::as_str), Some("missed"), "{own:?}");
+}
+
+#[test]
+fn a_number_of_calls_that_is_a_share_or_a_factor_is_a_mean() {
+    let found = |number: &str, call: &str, deadline: &str| {
+        let source = format!(
+            "title = \"t\"\n[figures]\n{}{}[components.d.operations.read]\ncost = \"slow\"\n\
+             [chains.c]\ncalls = [{{ {call} }}]\ndeadline = \"{deadline}\"\n",
+            figure("slow", "value = \"100 ms\""),
+            figure("n", number),
+        );
+        let summary = model(&source);
+        (line(&summary).verdict.unwrap(), !line(&summary).means.is_empty())
+    };
+    let calls = "to = \"d.read\", times = \"n\"";
+    for (number, call, deadline) in [
+        // From a share of 0 as from one of 1 %, as a range and as an offset.
+        ("low = 0, high = \"10 %\"", calls, "15 ms"),
+        ("low = \"1 %\", high = \"10 %\"", calls, "15 ms"),
+        ("value = \"5 %\", systematic = \"5 %\"", calls, "15 ms"),
+        ("low = 0, high = \"10 %\"", "to = \"d.read\", times = \"1 / (1 - n)\"", "120 ms"),
+        ("low = 0, high = \"10 %\"", "name = \"s\", cost = \"n * d.read\"", "15 ms"),
+        ("value = 20", "name = \"s\", cost = \"d.read / n + 1 ms\"", "15 ms"),
+        ("value = 1", "name = \"s\", cost = \"0.05 * d.read\"", "15 ms"),
+    ] {
+        assert_eq!(found(number, call, deadline), (Undecided, true), "{number} {call}");
+    }
+    assert_eq!(found("low = 3, high = 5", calls, "499 ms"), (Undecided, true));
+    for (number, call, deadline) in [
+        // No run has a part of a call.
+        ("low = 3, high = 5", calls, "501 ms"),
+        ("readings = [0, 0, 0, 1]", calls, "101 ms"),
+        ("value = 2", "name = \"s\", cost = \"n * d.read\"", "201 ms"),
+        ("value = \"5 %\"", "name = \"s\", cost = \"n * slow\"", "15 ms"),
+        ("value = 2", "name = \"s\", cost = \"1 ms\", times = \"n\"", "2 ms"),
+    ] {
+        assert_eq!(found(number, call, deadline), (Kept, false), "{number} {call}");
+    }
+    // Part of the time of an operation is a limit like any other one.
+    assert_eq!(found("value = 1", "to = \"d.read\"", "1.5 * d.read").0, Kept);
 }
