@@ -3,12 +3,12 @@
 use serde::Serialize;
 
 use crate::chain::definitions::{Piece, allotment_name, beyond, chain_name, deadline_name, made};
-use crate::chain::limit::{Limit, Rest};
+use crate::chain::limit::{Doubt, Limit, Rest};
 use crate::chain::tree::Node;
 use crate::chain::{self, Expected, Margin, ROUNDING, TreeNode, ns};
 use crate::file::{Chain, Model, Observation};
 use crate::summary::{percent, undecided};
-use crate::uncertain::{Chance, Network, Predicted, Verdict};
+use crate::uncertain::{Chance, Network, Predicted, SAMPLES_MAX, Verdict};
 use hemiola_quantity::{Dimension, Quantity};
 
 /// A line of the budget: the chain, a call in it, or all calls of an operation that is called at several places.
@@ -39,6 +39,9 @@ pub struct BudgetLine {
     pub means: Vec<String>,
     /// The figures that may differ from call to call, if the verdict of the prediction depends on that.
     pub differ: Vec<String>,
+    /// Why the prediction's verdict is open, if neither means nor calls are the reason.
+    #[serde(skip)]
+    pub(crate) doubt: Option<Doubt>,
     /// By how much the mean exceeds an allotment of the mean that enough of the samples keep, ns.
     #[serde(skip)]
     pub mean_exceeds_by_ns: Option<f64>,
@@ -292,6 +295,7 @@ impl Part<'_> {
             verdict,
             means: rest.map_or_else(Vec::new, |rest| rest.means.clone()),
             differ: rest.map_or_else(Vec::new, |rest| rest.differ.clone()),
+            doubt: rest.and_then(|rest| rest.doubt),
             mean_exceeds_by_ns: rest.and_then(|rest| rest.mean_exceeds_by).map(ns),
         }
     }
@@ -423,6 +427,9 @@ fn overrun(line: &BudgetLine, chain: &Chain) -> Option<String> {
         (Verdict::Undecided, Verdict::Kept) => {
             "it is predicted to, but a measured time does not tell".to_owned()
         }
+        (Verdict::Undecided, _) if line.doubt.is_some() => {
+            doubt(line, margin.probability, chain.of_mean)?
+        }
         (Verdict::Undecided, _) => {
             return Some(undecided(
                 &format!("{name} keeps its {allotted}"),
@@ -462,6 +469,28 @@ fn overrun(line: &BudgetLine, chain: &Chain) -> Option<String> {
             format!("whether {runs} of {name} keeps its {allotted} is undecided: {text}")
         }
         _ => format!("{name} takes more than its {allotted}: {text}"),
+    })
+}
+
+/// The reason why a verdict is open that more samples do not decide, and what to do.
+fn doubt(line: &BudgetLine, probability: Chance, of_mean: bool) -> Option<String> {
+    let Chance { value, low, high } = probability;
+    let [value, low, high] = [value, low, high].map(percent);
+    Some(match line.doubt? {
+        Doubt::Jobs(jobs) if of_mean => format!(
+            "{jobs} independent jobs do not tell their mean, or the share of them that keeps it ({low} to {high}), so \
+             exactly; record more jobs"
+        ),
+        Doubt::Jobs(jobs) => format!(
+            "{value} of the samples keep it, and {jobs} independent jobs leave {low} to {high}; record more jobs"
+        ),
+        Doubt::Tail => "the samples lack the end of a tail that the mean depends on; state the greatest possible value \
+                        of the figure as at_most, or a time with a shorter tail"
+            .to_owned(),
+        Doubt::Mean => format!(
+            "the mean of the samples is so near that they do not tell; set samples, up to {SAMPLES_MAX}, or narrow the \
+             systematic parts if they are named above"
+        ),
     })
 }
 

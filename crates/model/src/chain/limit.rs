@@ -35,6 +35,17 @@ pub(crate) struct Limit<'n> {
     calls: Calls,
 }
 
+/// Why a verdict is open, if more samples do not decide it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Doubt {
+    /// So few independent jobs were recorded.
+    Jobs(u64),
+    /// The samples lack the end of a tail that the mean depends on.
+    Tail,
+    /// The mean is too near to the limit.
+    Mean,
+}
+
 /// The rest of a limit, in base units.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Rest {
@@ -55,6 +66,8 @@ pub(crate) struct Rest {
     pub(crate) equal: Option<Verdict>,
     /// These figures.
     pub(crate) differ: Vec<String>,
+    /// Why the verdict is open, if it is and neither means nor calls are the reason.
+    pub(crate) doubt: Option<Doubt>,
     /// Warnings about the samples of an uncertain limit.
     pub(crate) warnings: Vec<String>,
 }
@@ -210,6 +223,7 @@ impl<'n> Limit<'n> {
             mean_exceeds_by: None,
             equal: None,
             differ: Vec::new(),
+            doubt: None,
             warnings,
         };
         if is_of_mean || !self.of_each {
@@ -241,11 +255,26 @@ impl<'n> Limit<'n> {
         } else {
             equal.1.worse(on_mean_of_equal(found, rounded, jobs))
         };
-        if !is_of_mean && rest.verdict == Verdict::Undecided && decided != Verdict::Undecided {
-            rest.equal = Some(decided);
-            rest.differ.clone_from(&self.calls.figures);
+        if !is_of_mean && rest.verdict == Verdict::Undecided {
+            if decided != Verdict::Undecided {
+                rest.equal = Some(decided);
+                rest.differ.clone_from(&self.calls.figures);
+            } else {
+                rest.doubt = self.doubt(found, rounded, jobs);
+            }
         }
         rest
+    }
+
+    /// Why a verdict is open.
+    fn doubt(&self, found: &Predicted, limit: f64, jobs: Option<u64>) -> Option<Doubt> {
+        let on_mean = || on_mean_of_equal(found, limit, None) == Verdict::Undecided;
+        match jobs {
+            Some(jobs) => Some(Doubt::Jobs(jobs)),
+            None if self.of_each || !on_mean() => None,
+            None if found.lacks_tail() => Some(Doubt::Tail),
+            None => Some(Doubt::Mean),
+        }
     }
 
     /// The limit that holds with the required probability, for any systematic offset.

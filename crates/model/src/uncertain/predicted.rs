@@ -371,6 +371,11 @@ impl Predicted {
         (verdict, mean)
     }
 
+    /// Whether the samples lack the end of a tail that their mean depends on.
+    pub(crate) fn lacks_tail(&self) -> bool {
+        self.spread > Self::SPREAD_MOST
+    }
+
     /// The greatest mean over the systematic offsets with its range.
     fn mean_range(&self, jobs: Option<u64>) -> MeanRange {
         let found = self.greatest_mean;
@@ -387,7 +392,7 @@ impl Predicted {
         };
         let (least, most) = (found.value - error - below, by_samples + missing);
         match self.exact_mean {
-            Some([exact, exact_most]) if self.spread > Self::SPREAD_MOST => {
+            Some([exact, exact_most]) if self.lacks_tail() => {
                 let rounding = 1e-12 * exact.abs();
                 MeanRange {
                     mean: exact_most,

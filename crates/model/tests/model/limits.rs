@@ -629,3 +629,20 @@ fn a_number_of_calls_that_is_a_share_or_a_factor_is_a_mean() {
     // Part of the time of an operation is a limit like any other one.
     assert_eq!(found("value = 1", "to = \"d.read\"", "1.5 * d.read").0, Kept);
 }
+
+#[test]
+fn an_open_verdict_names_what_would_decide_it() {
+    let problems = |summary: Summary| summary.problems.join("\n");
+    let jobs = jobs(100, 450.0, 0.3, 3);
+    for keys in ["", "of_mean = true\nprobability = \"60 %\""] {
+        let deadline = if keys.is_empty() { "1 ms" } else { "480 us" };
+        let text = problems(with(&work(deadline, keys), Some(&recorded(&jobs))));
+        assert!(text.contains("record more jobs") && !text.contains("set samples"), "{text}");
+    }
+    let tail = figure("p", "value = \"1 ms\", shape = 1.1, distribution = \"pareto\"");
+    let text = problems(model(&format!(
+        "title = \"t\"\n[figures]\n{tail}[chains.c]\ncalls = [{{ name = \"m\", cost = \"max(p, 1 us)\" }}]\n\
+         deadline = \"9 ms\"\nof_mean = true\nprobability = \"90 %\"\n"
+    )));
+    assert!(text.contains("end of a tail") && !text.contains("set samples"), "{text}");
+}
