@@ -45,6 +45,7 @@ mod value;
 mod whole;
 
 pub use interval::Interval;
+pub(crate) use value::SERVERS_MAX;
 pub use value::{Function, Value};
 
 /// A parsed formula.

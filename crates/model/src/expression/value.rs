@@ -102,11 +102,13 @@ impl Value for f64 {
     }
 }
 
+/// The most servers of a queue.
+pub(crate) const SERVERS_MAX: f64 = 10_000.0;
+
 /// The mean wait in a queue with random arrivals and exponential service times, in units of the service time, by
 /// Erlang's formulas (Erlang 1917). The load is the rate times the service time; NaN unless it is below the number of
 /// servers, a whole number up to 10 000.
 fn mean_wait(load: f64, servers: f64) -> f64 {
-    const SERVERS_MAX: f64 = 10_000.0;
     let counted = servers.fract() == 0.0 && (1.0..=SERVERS_MAX).contains(&servers);
     if !(counted && 0.0 <= load && load < servers) {
         return f64::NAN;

@@ -18,7 +18,7 @@ use super::{
 use crate::cache::{Cache, Geometry, Requests};
 use crate::chain::definitions::{Definitions, HitRatio, Piece, chain_name, definitions, physical};
 use crate::chain::tree;
-use crate::expression::{Expression, ExpressionError};
+use crate::expression::{Expression, ExpressionError, SERVERS_MAX};
 use crate::uncertain::{Correlation, Definition, Network, NetworkError};
 use hemiola_quantity::{DeclarationError, Dimension, Quantity, Unit, Units};
 
@@ -731,9 +731,17 @@ fn unknown<'n>(
     what: &str,
     known: impl Iterator<Item = &'n str>,
 ) -> Problem {
-    let near = nearest(name, known).map(|near| format!("did you mean \"{near}\"?"));
-    Problem::new(at.clone(), format!("no {what} is called \"{name}\""))
-        .hint(near.unwrap_or_default())
+    /// The names that a hint lists.
+    const LISTED: usize = 8;
+    let known: Vec<&str> = known.collect();
+    let all = || match known.len() {
+        0 => String::new(),
+        1..=LISTED => format!("known: {}", known.join(", ")),
+        many => format!("known: {} and {} more", known[..LISTED].join(", "), many - LISTED),
+    };
+    let near = nearest(name, known.iter().copied());
+    let hint = near.map_or_else(all, |near| format!("did you mean \"{near}\"?"));
+    Problem::new(at.clone(), format!("no {what} is called \"{name}\"")).hint(hint)
 }
 
 /// Every name of a measured figure that the given measurements lack.
@@ -940,7 +948,8 @@ fn impossible(network: &Network, pieces: &[Piece], units: &Units) -> Vec<Problem
         let piece = pieces.iter().find(|piece| piece.definition.name == *name && piece.written);
         let found = piece.and_then(|piece| {
             let found = Quantity { value, dimension: piece.dimension };
-            overload(piece, &steps)
+            impossible_servers(piece, &steps)
+                .or_else(|| overload(piece, &steps))
                 .or_else(|| impossible_rest(piece, &steps))
                 .or_else(|| negative_amount(piece, &steps))
                 .or_else(|| impossible_value(piece, found, units))
@@ -951,6 +960,17 @@ fn impossible(network: &Network, pieces: &[Piece], units: &Units) -> Vec<Problem
         problems.extend(found);
     }
     problems
+}
+
+/// The problem of a queue with a number of servers that cannot be computed.
+fn impossible_servers(piece: &Piece, steps: &[f64]) -> Option<Problem> {
+    let expression = &piece.definition.expression;
+    let is_wrong = |servers: f64| servers.fract() != 0.0 || !(1.0..=SERVERS_MAX).contains(&servers);
+    let queue = expression.queues().into_iter().find(|queue| is_wrong(steps[queue.servers]))?;
+    let text = &expression.text()[queue.at.clone()];
+    let message = format!("the queue `{text}` has {} servers", steps[queue.servers]);
+    let hint = format!("the number of servers must be a whole number from 1 to {SERVERS_MAX}");
+    Some(Problem::new(within(&piece.at, &queue.at), message).hint(hint))
 }
 
 /// The problem of a queue that gets more work than its servers can do.

@@ -285,3 +285,14 @@ fn no_changed_file_makes_the_model_panic() {
     }
     assert!(accepted > 10, "{accepted}");
 }
+
+#[test]
+fn hints_name_the_most_servers_and_the_operations() {
+    let text = refused(&one("value = \"1 ms\"", "mmc(1 / x, x / 2, 100000)", ""));
+    assert!(text.contains("has 100000 servers") && text.contains("from 1 to 10000"), "{text}");
+    let text = refused(
+        "title = \"t\"\n[components.s.operations]\na = { cost = \"1 ms\" }\nlonger = { cost = \"1 ms\" }\n\
+         [chains.c]\ncalls = [{ to = \"elsewhere.entirely\" }]\n",
+    );
+    assert!(text.contains("known: s.a, s.longer"), "{text}");
+}
