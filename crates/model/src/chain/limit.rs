@@ -15,7 +15,7 @@ use crate::file::{Jobs, Model, Observation};
 use crate::uncertain::{
     CONFIDENCE, Chance, Definition, Distribution, Input, Network, Predicted, Repeats, Verdict,
 };
-use hemiola_quantity::Dimension;
+use hemiola_quantity::{Dimension, Quantity};
 
 use super::ROUNDING;
 
@@ -136,8 +136,46 @@ impl<'n> Limit<'n> {
         if rest.verdict == Verdict::Kept && self.of_each {
             self.with_whole_calls(rest, value)
         } else {
-            rest
+            self.with_single_requests(rest)
         }
+    }
+
+    /// A limit that only the mean time of the requests to one cache leaves open, unless it is kept or missed both if
+    /// all of them hit and if all of them miss: a run lies between.
+    fn with_single_requests(&self, rest: Rest) -> Rest {
+        let is_open = rest.verdict == Verdict::Undecided && self.of_each;
+        let mut caches = self.model.caches.iter();
+        let cache = caches.find(|cache| is_open && rest.means == [request_name(cache)]);
+        let Some(cache) = cache else { return rest };
+        let name = hit_ratio_name(cache);
+        let ratio = |value: f64| Input::exact(name.clone(), Quantity::number(value));
+        let any = ratio(0.5).varying(Distribution::Uniform { low: 0.0, high: 1.0 });
+        let is_one_way =
+            self.network.with_input(&any).is_one_way(&[&self.value], &name).expect(NETWORK);
+        let of_limit = self.network.inputs_of(&self.name).expect(NETWORK);
+        if !is_one_way || of_limit.iter().any(|input| input.name == name) {
+            return rest;
+        }
+        let [hits, misses] = [1.0, 0.0].map(|all| {
+            let network = self.network.with_input(&ratio(all));
+            self.judge_in(&network)
+        });
+        match hits.verdict == misses.verdict && hits.verdict != Verdict::Undecided {
+            true if hits.margin < misses.margin => hits,
+            true => misses,
+            false => rest,
+        }
+    }
+
+    /// The rest of the same limit in a network with other values.
+    fn judge_in(&self, network: &Network) -> Rest {
+        let (value, name) = (self.value.clone(), self.name.clone());
+        let other =
+            Limit { network, model: self.model, value, name, calls: self.calls.clone(), ..*self };
+        let Model { samples, seed, .. } = *self.model;
+        let is_short = |found: &Predicted| other.is_short(found);
+        let found = network.predict_until(&self.value, samples, seed, &is_short).expect(NETWORK).0;
+        other.by_samples(&found)
     }
 
     /// A kept limit, unless it is not kept with each uncertain number of calls rounded up: no run has part of a call.
@@ -150,19 +188,7 @@ impl<'n> Limit<'n> {
             return rest;
         }
         let network = self.network.with_formulas(&formulas);
-        let calls = self.calls.clone();
-        let whole = Limit {
-            network: &network,
-            model: self.model,
-            value: self.value.clone(),
-            name: self.name.clone(),
-            calls,
-            ..*self
-        };
-        let (samples, seed) = (self.model.samples, self.model.seed);
-        let is_short = |found: &Predicted| whole.is_short(found);
-        let found = network.predict_until(&self.value, samples, seed, &is_short).expect(NETWORK).0;
-        if whole.by_samples(&found).verdict != Verdict::Kept {
+        if self.judge_in(&network).verdict != Verdict::Kept {
             rest.verdict = Verdict::Undecided;
             rest.mean = Some(self.on_mean(value));
             rest.means = formulas.iter().map(|(of, _)| parts_of_calls(of)).collect();

@@ -209,6 +209,15 @@ impl Network {
         network
     }
 
+    /// This network with another input of the same name and dimension.
+    pub(crate) fn with_input(&self, input: &Input) -> Self {
+        let mut network = self.clone();
+        let mut inputs = network.inputs.iter_mut();
+        let own = inputs.find(|own| own.name == input.name);
+        own.expect("it is one of the network's").clone_from(input);
+        network
+    }
+
     /// The inputs, in the order given, and then the phases of periodic waits.
     #[must_use]
     pub fn inputs(&self) -> &[Input] {

@@ -646,3 +646,27 @@ fn an_open_verdict_names_what_would_decide_it() {
     )));
     assert!(text.contains("end of a tail") && !text.contains("set samples"), "{text}");
 }
+
+#[test]
+fn a_single_request_to_a_cache_lies_between_a_hit_and_a_miss() {
+    // A hit takes 1 ms and a miss 100 ms.
+    let found = |calls: &str, deadline: &str| {
+        let text = in_the_mean("near.request", "");
+        let text = text.replace("{ name = \"m\", cost = \"near.request\" }", calls);
+        let line_ = line(&model(&text.replace("60 ms", deadline))).clone();
+        (line_.verdict.unwrap(), line_.means.is_empty())
+    };
+    let one = "{ to = \"near.request\" }";
+    let two = "{ to = \"near.request\", times = 2 }";
+    for (calls, deadline, verdict) in [
+        (one, "101 ms", Kept),
+        (one, "99 ms", Undecided),
+        (one, "2 ms", Undecided),
+        (one, "0.5 ms", Missed),
+        (two, "201 ms", Kept),
+        (two, "150 ms", Undecided),
+        (two, "1.5 ms", Missed),
+    ] {
+        assert_eq!(found(calls, deadline), (verdict, verdict != Undecided), "{calls} {deadline}");
+    }
+}
