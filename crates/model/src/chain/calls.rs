@@ -215,14 +215,15 @@ fn other_uses<'n>(network: &'n Network, formula: &'n Expression) -> Vec<Use<'n>>
     uses
 }
 
-/// Whether no run need have a number of calls in this range: it has fewer than two whole numbers, and is not one of
-/// them itself. From 0 to 0.1 and from 1 to 1.1 are means, as 0.05 is.
+/// Whether no run need have a number of calls in this range: no whole number lies within, and not both ends are whole.
+/// From 0 to 0.1 and from 1 to 1.1 are means, as 0.05 is.
 pub(super) fn is_mean(Interval { low, high }: Interval) -> bool {
     const ROUNDED: f64 = 1e-9;
-    let [least, most] = [low - low.abs() * ROUNDED, high + high.abs() * ROUNDED];
-    let whole = most.floor() - least.ceil() + 1.0;
-    let is_one = high - low <= ROUNDED * high.abs();
-    whole < if is_one { 1.0 } else { 2.0 }
+    let [below, above] = [low, high].map(|end| end.abs() * ROUNDED);
+    let whole = (high + above).floor() - (low - below).ceil() + 1.0;
+    let is_within = (low + below).floor() + 1.0 < high - above;
+    let is_one = high - low <= above;
+    whole < 1.0 || whole < 2.0 && !is_within && !is_one
 }
 
 /// A number of calls or a formula of the model with each uncertain number of calls rounded up, and each factor of an
