@@ -19,7 +19,7 @@ pub(super) struct Ranges {
     seen: Vec<Option<Seen>>,
 }
 
-/// What is known of a processor.
+/// The changes and the last event of a processor.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     /// The number of changes before its last kept event.

@@ -479,10 +479,13 @@ fn what_ifs(chain: &ChainSummary) -> Table {
     }
     let heads =
         ["Variation", "Based on", "Mean", "95 %", "Difference", "Factor", "Kept with", "Deadline"];
+    let of_measured = match line.measured_ns {
+        Some(_) => " Measured times count for the model as it is.",
+        None => "",
+    };
     Table::new(format!("What if: {}", heading(chain)), heads, rows).with_prose(&[1, 7]).with_note(format!(
         "Differences of means: to the variation that this one is based on; the factor is to the model as it is. A \
-         deadline is kept if it is kept with {}, for any systematic offset. Measured times count for the model as it \
-         is.",
+         deadline is kept if it is kept with {}, for any systematic offset.{of_measured}",
         percent(chain.probability)
     ))
 }
