@@ -72,8 +72,8 @@ pub struct Measured {
 const DISTANCE_OFF: u64 = 200;
 
 /// How late a single wake-up may be: a part of T, a time, and a multiple of what nine in ten are.
-const LATE_OFF: u64 = 10;
-const LATE_LEAST_NS: u64 = 200_000;
+const LATE_OFF: u64 = 20;
+const LATE_LEAST_NS: u64 = 100_000;
 const LATE_USUAL: u64 = 4;
 
 /// How long a thread may sleep within its jobs, as a part of T, until it is doubtful at which wake-up the next job
