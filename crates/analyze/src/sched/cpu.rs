@@ -179,14 +179,11 @@ impl Shares {
     /// Adds a time of a thread.
     #[inline]
     pub(crate) fn add(&mut self, code: Code, ns: u64) {
-        let mut slot = self.first(code);
-        while self.places[slot].wait == self.wait {
-            let share = &mut self.all[self.places[slot].index as usize];
-            if share.0 == code {
-                share.1 += ns;
-                return;
-            }
-            slot = (slot + 1) & (self.places.len() - 1);
+        let slot = self.slot(code);
+        let Place { wait, index } = self.places[slot];
+        if wait == self.wait {
+            self.all[index as usize].1 += ns;
+            return;
         }
         self.places[slot] = Place { wait: self.wait, index: self.all.len() as u32 };
         self.all.push((code, ns));
@@ -195,19 +192,24 @@ impl Shares {
         }
     }
 
+    /// The place of a thread, or the free one for it.
     #[inline]
-    fn first(&self, code: Code) -> usize {
-        code.hash() & (self.places.len() - 1)
+    fn slot(&self, code: Code) -> usize {
+        let last = self.places.len() - 1;
+        let is_other =
+            |Place { wait, index }| wait == self.wait && self.all[index as usize].0 != code;
+        let mut slot = code.hash() & last;
+        while is_other(self.places[slot]) {
+            slot = (slot + 1) & last;
+        }
+        slot
     }
 
     #[cold]
     fn grow(&mut self) {
         self.places = vec![Place::default(); 2 * self.places.len()];
-        for (index, (code, _)) in self.all.iter().enumerate() {
-            let mut slot = self.first(*code);
-            while self.places[slot].wait == self.wait {
-                slot = (slot + 1) & (self.places.len() - 1);
-            }
+        for index in 0..self.all.len() {
+            let slot = self.slot(self.all[index].0);
             self.places[slot] = Place { wait: self.wait, index: index as u32 };
         }
     }
