@@ -184,7 +184,7 @@ pub(super) struct Jobs {
 
 impl Jobs {
     pub(super) fn last_release(self, first: u64) -> u64 {
-        first.saturating_add((self.count - 1).saturating_mul(self.period))
+        first.saturating_add((self.released - 1).saturating_mul(self.period))
     }
 
     /// The response time and the execution time of each, the last one first.
@@ -222,7 +222,7 @@ impl Jobs {
         let Invocation { release, finish, .. } = *invocation;
         let ns = finish.saturating_sub(release.saturating_add(deadline));
         let jobs = self.released;
-        let last_due = Self { count: jobs, ..self }.last_release(release).saturating_add(deadline);
+        let last_due = self.last_release(release).saturating_add(deadline);
         let last_ns = finish.wrapping_sub(last_due) as i64;
         // Each before the last was not finished at the next release, or the thread would have slept.
         let missed = jobs - 1 + u64::from(last_ns > 0);
@@ -564,10 +564,7 @@ impl<'r> Threads<'r> {
     fn make(&mut self, tid: Tid, at: u64) -> usize {
         let index = self.states.len();
         // The number means this thread until the recording names another one with it.
-        let after = self
-            .recording
-            .threads
-            .partition_point(|thread| (thread.tid, thread.since) <= (tid, Instant::from_nanos(at)));
+        let after = self.named_after(tid, at);
         let others = self.recording.threads[after..].iter().take_while(|thread| thread.tid == tid);
         let until = others.filter(|thread| thread.new).map(|thread| thread.since.nanos()).next();
         let mut state = State::new(tid.0, at, until.unwrap_or(u64::MAX));
@@ -594,12 +591,16 @@ impl<'r> Threads<'r> {
         index
     }
 
+    /// The index of the first entry after those of a thread up to a moment.
+    fn named_after(&self, tid: Tid, at: u64) -> usize {
+        let until = (tid, Instant::from_nanos(at));
+        self.recording.threads.partition_point(|thread| (thread.tid, thread.since) <= until)
+    }
+
     /// When a thread gets its next name after a moment, if it is before `until`.
     pub(super) fn next_name(&self, tid: Tid, at: u64, until: u64) -> u64 {
-        let threads = &self.recording.threads;
-        let after = threads
-            .partition_point(|thread| (thread.tid, thread.since) <= (tid, Instant::from_nanos(at)));
-        let next = threads.get(after).filter(|next| next.tid == tid);
+        let next = self.recording.threads.get(self.named_after(tid, at));
+        let next = next.filter(|next| next.tid == tid);
         next.map(|next| next.since.nanos()).filter(|next| *next < until).unwrap_or(u64::MAX)
     }
 
