@@ -71,6 +71,7 @@ const TESTS: &str = "test --locked --workspace --no-fail-fast";
 const SANDBOX: &str = "test --locked --package hemiola-sandbox --package hemiola-world-sandbox --package hemiola \
      --features hemiola-sandbox/engine,hemiola/sandbox --lib --bins --test main --target-dir target/sandbox \
      -- sandbox living::a_hundred ladder:: module:: call:: values:: tiers:: failures:: workers:: shared::";
+const DOCS_FLAGS: &[(&str, &str)] = &[("RUSTDOCFLAGS", "-D warnings")];
 /// The flags that make the primitives of `hemiola-rt` those of loom.
 const LOOM_FLAGS: &[(&str, &str)] = &[("RUSTFLAGS", "--cfg loom")];
 /// Without capture, skips become visible.
@@ -79,18 +80,18 @@ const UNCAPTURED: &[(&str, &str)] = &[("RUST_TEST_NOCAPTURE", "1")];
 /// Runs all steps, also after one has failed, and ends with a table. True if every step is sound.
 pub(crate) fn run(root: &Path, options: Options<'_>) -> bool {
     // Loom has a target directory of its own, for its flags would rebuild everything in the usual one. The steps after
-    // the tests find their programs built.
+    // the tests find built what they need.
     let steps: [(&str, &dyn Fn() -> Vec<Outcome>); 14] = [
         ("format", &|| vec![cargo(root, "format", "fmt --all --check", &[])]),
         ("tidy", &|| vec![run_step("tidy", |_| tidy::run(root))]),
         ("licences", &|| vec![run_step("licences", |_| licences::run(root, &cargo_program()))]),
         ("advisories", &|| vec![advisories(root)]),
-        ("lints", &|| vec![cargo(root, "lints", LINTS, &[])]),
-        ("docs", &|| vec![cargo(root, "docs", DOCS, &[("RUSTDOCFLAGS", "-D warnings")])]),
         ("usable", &|| vec![usable::run(root)]),
         ("oldest", &|| vec![toolchains::oldest(root)]),
         ("miri", &|| vec![toolchains::miri(root)]),
         ("tests", &|| tests(root, options.only.is_none())),
+        ("lints", &|| vec![cargo(root, "lints", LINTS, &[])]),
+        ("docs", &|| vec![cargo(root, "docs", DOCS, DOCS_FLAGS)]),
         ("conformance", &|| vec![run_step("conformance", |_| conformance::run(root, true))]),
         ("loom", &|| vec![cargo(root, "loom", LOOM, LOOM_FLAGS).with_tests()]),
         ("fuzz", &|| fuzz::steps(root, options.slow)),
@@ -106,7 +107,7 @@ pub(crate) fn run(root: &Path, options: Options<'_>) -> bool {
     conclude(&outcomes, options, &mut std::io::stdout()).unwrap_or(false)
 }
 
-/// Builds the tests, then runs them while the programs of the later steps are built, if those are wanted.
+/// Builds the tests, then runs them while everything is built that the later steps need, if those are wanted.
 fn tests(root: &Path, are_more_wanted: bool) -> Vec<Outcome> {
     let build = cargo(root, "test build", &format!("{TESTS} --no-run"), &[]);
     if !build.sound {
@@ -118,6 +119,8 @@ fn tests(root: &Path, are_more_wanted: bool) -> Vec<Outcome> {
             cargo_command(root, &unrun(SANDBOX), &[]),
             fuzz::build(root),
             cargo_command(root, &unrun(LOOM), LOOM_FLAGS),
+            cargo_command(root, LINTS, &[]),
+            cargo_command(root, DOCS, DOCS_FLAGS),
         ]
     };
     let ahead = are_more_wanted.then(|| ahead::Ahead::start(later()));
