@@ -57,6 +57,9 @@ pub enum What {
     InterruptExit(Interrupt),
     /// The running thread touched a page that was not present; `true`: in the kernel.
     PageFault(bool),
+    /// The running thread asked to sleep until that time (clock_nanosleep(2) with `TIMER_ABSTIME`); if that has
+    /// passed, it may go on without a switch.
+    SleepUntil(Moment),
     /// The running thread entered the system call of that number.
     CallEntry(u16),
     /// The running thread returned from the system call of that number.
@@ -66,6 +69,34 @@ pub enum What {
     Lost(u32),
     /// The processor went offline (`false`) or online (`true`); this counts as a gap.
     Online(bool),
+}
+
+/// A time on the monotonic clock, in two halves, so that an event has 24 bytes.
+///
+/// ```
+/// use hemiola_trace::sched::Moment;
+/// use hemiola_units::Instant;
+/// let at = Instant::from_nanos(123_456_789_012);
+/// assert_eq!(Moment::from(at).instant(), at);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moment {
+    low: u32,
+    high: u32,
+}
+
+impl Moment {
+    /// Returns the time.
+    #[must_use]
+    pub const fn instant(self) -> Instant {
+        Instant::from_nanos((self.high as u64) << 32 | self.low as u64)
+    }
+}
+
+impl From<Instant> for Moment {
+    fn from(at: Instant) -> Self {
+        Self { low: at.nanos() as u32, high: (at.nanos() >> 32) as u32 }
+    }
 }
 
 /// The [`What::Switch::priority`] of recordings without priorities.

@@ -13,7 +13,8 @@
 //! `CLOCK_MONOTONIC`, because our recordings contain no suspensions.
 //!
 //! Generic events represent what Perfetto has no event for: a page fault (named like the kernel's tracepoint), the
-//! number of lost events, and a processor that goes offline or online (`hemiola_lost`, `hemiola_online`).
+//! number of lost events, a processor that goes offline or online, and the time until which the running thread asks to
+//! sleep (`hemiola_lost`, `hemiola_online`, `hemiola_sleep_until`).
 //!
 //! Field numbers follow `protos/perfetto/trace/ftrace/` in Perfetto's public repository.
 
@@ -93,6 +94,7 @@ mod generic {
     pub(super) const FAULT_KERNEL: &str = "page_fault_kernel";
     pub(super) const LOST: &str = "hemiola_lost";
     pub(super) const ONLINE: &str = "hemiola_online";
+    pub(super) const SLEEP_UNTIL: &str = "hemiola_sleep_until";
 }
 
 /// `CLONE_THREAD` of clone(2).

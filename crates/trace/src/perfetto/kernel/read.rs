@@ -107,7 +107,13 @@ impl Bundles {
         stream.events.reserve((switches.times.rest().len() + wakes.times.rest().len()) / 2);
         loop {
             if let Some(own) = events.next_if(|own| own.at <= switch && own.at <= wake) {
-                stream.push(time(own.at), own.what);
+                let what = match own.what {
+                    What::SleepUntil(until) => {
+                        What::SleepUntil(time(until.instant().nanos()).into())
+                    }
+                    what => what,
+                };
+                stream.push(time(own.at), what);
             } else if wake <= switch && wake < u64::MAX {
                 let tid = tid(wakes.pids.varint().map_err(|_| UNEQUAL)?);
                 let target = wakes.targets.varint().map_err(|_| UNEQUAL)? as u16;
@@ -271,6 +277,9 @@ fn generic_event(body: &[u8]) -> Result<Option<What>, Malformed> {
             Some(What::Lost(u32::try_from(number).unwrap_or(u32::MAX)))
         }
         _ if name == generic::ONLINE.as_bytes() => Some(What::Online(number != 0)),
+        _ if name == generic::SLEEP_UNTIL.as_bytes() => {
+            Some(What::SleepUntil(Instant::from_nanos(number).into()))
+        }
         _ => None,
     })
 }

@@ -85,6 +85,7 @@ fn any_what() -> impl Strategy<Value = What> {
         any::<u16>().prop_map(What::CallExit),
         any::<u32>().prop_map(What::Lost),
         any::<bool>().prop_map(What::Online),
+        any::<u64>().prop_map(|until| What::SleepUntil(Instant::from_nanos(until).into())),
     ]
 }
 

@@ -165,6 +165,9 @@ impl Bundle {
             What::CallExit(id) => self.numbered(at, by, event::SYS_EXIT, id.into()),
             What::PageFault(false) => self.generic(at, by, generic::FAULT_USER, None),
             What::PageFault(true) => self.generic(at, by, generic::FAULT_KERNEL, None),
+            What::SleepUntil(until) => {
+                self.generic(at, by, generic::SLEEP_UNTIL, Some(until.instant().nanos()));
+            }
             What::Lost(events) => {
                 self.lost = true;
                 *running = Tid::UNKNOWN;
