@@ -361,6 +361,62 @@ fn interrupts_page_faults_and_calls_are_there_when_they_are_asked_for() {
     }
 }
 
+#[test]
+fn the_times_until_which_a_thread_asks_to_sleep_are_recorded() {
+    use rustix::thread::{clock_nanosleep_absolute, clock_nanosleep_relative};
+    use rustix::time::{ClockId, Timespec, clock_gettime};
+    let _alone = alone();
+    let capture = match start(&by(Interface::Bpf)) {
+        Ok(capture) => capture,
+        Err(error) => return println!("skipped: needs {error}"),
+    };
+    let nanos = |time: Timespec| (time.tv_sec * 1_000_000_000 + time.tv_nsec) as u64;
+    let later = move |clock, by: i64| {
+        let nanos = nanos(clock_gettime(clock)) as i64 + by;
+        Timespec { tv_sec: nanos / 1_000_000_000, tv_nsec: nanos % 1_000_000_000 }
+    };
+    let sleeper = thread::spawn(move || {
+        let mut asked = Vec::new();
+        // The second time has passed.
+        for by in [3_000_000, -40_000_000, 1_000_000] {
+            let until = later(ClockId::Monotonic, by);
+            clock_nanosleep_absolute(ClockId::Monotonic, &until).unwrap();
+            asked.push(nanos(until));
+        }
+        // Neither other clocks' times …
+        let until = later(ClockId::Realtime, 2_000_000);
+        let ahead = nanos(clock_gettime(ClockId::Realtime)) as i64
+            - nanos(clock_gettime(ClockId::Monotonic)) as i64;
+        clock_nanosleep_absolute(ClockId::Realtime, &until).unwrap();
+        asked.push((nanos(until) as i64 - ahead) as u64);
+        // … nor lengths are taken for times of the monotonic clock.
+        let length = Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
+        let _ = clock_nanosleep_relative(ClockId::Monotonic, &length);
+        thread::sleep(std::time::Duration::from_millis(1));
+        (tid(), asked)
+    });
+    let (tid, asked) = sleeper.join().unwrap();
+    let (all, _, tally) = end(capture);
+    assert_eq!(tally.lost, 0);
+    // Who asks is the thread that runs there.
+    let mut found = Vec::new();
+    for events in all.values() {
+        let mut running = Tid::UNKNOWN;
+        for event in events {
+            match event.what {
+                What::Switch { next, .. } => running = next,
+                What::SleepUntil(until) if running == tid => found.push((event.at, until)),
+                _ => {}
+            }
+        }
+    }
+    found.sort_by_key(|(at, _)| *at);
+    let found: Vec<u64> = found.iter().map(|(_, until)| until.instant().nanos()).collect();
+    assert_eq!(found[..3], asked[..3], "{found:?}");
+    // Between two readings of two clocks, a thread may be held up.
+    assert!(found.len() == 4 && found[3].abs_diff(asked[3]) < 50_000_000, "{found:?} {asked:?}");
+}
+
 /// The number of the system call that the test makes.
 const fn libc_getppid() -> u16 {
     if cfg!(target_arch = "x86_64") { 110 } else { 173 }

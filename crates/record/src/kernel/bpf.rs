@@ -124,12 +124,20 @@ impl Session {
             let tracepoints =
                 writer.tracepoints(options, cause).map_err(CaptureError::Unsupported)?;
             let programs = tracepoints.iter().map(load).collect::<Result<Vec<_>, _>>()?;
-            Ok((tracepoints, programs))
+            Ok((cause, tracepoints, programs))
         });
         let first = attempts.next().expect("there always is a last way");
-        let (tracepoints, programs) =
+        let (cause, mut tracepoints, mut programs) =
             first.or_else(|refused| attempts.find(Result::is_ok).unwrap_or(Err(refused)))?;
         drop(attempts);
+        // Without it, a release is known only by the wake-up.
+        if options.wakes
+            && let Some(sleeps) = writer.sleeps(cause)
+            && let Ok(program) = load(&sleeps)
+        {
+            tracepoints.push(sleeps);
+            programs.push(program);
+        }
         let arrivals = writer.arrivals().and_then(|program| load(&program).ok());
         let mut session = Self {
             shape,

@@ -107,6 +107,26 @@ struct Calls {
     number: i16,
 }
 
+/// Where the kernel keeps until when a thread asks to sleep.
+#[derive(Clone, Copy)]
+struct Sleep {
+    /// The second argument of a system call, in `pt_regs`.
+    flags: i16,
+    /// The earliest time, in `hrtimer`, on the clock of the timer.
+    expires: i16,
+    /// The timer's clock, in `hrtimer`.
+    clock: i16,
+    /// How far that clock is ahead of the monotonic one, in `hrtimer_clock_base`.
+    ahead: i16,
+}
+
+/// The number of clock_nanosleep(2) (`asm/unistd.h`), and its `TIMER_ABSTIME`.
+const CLOCK_NANOSLEEP: i32 = if cfg!(target_arch = "x86_64") { 230 } else { 115 };
+const ABSOLUTE: i32 = 1;
+
+/// The bits of `enum hrtimer_mode` that no absolute sleep has: relative, and bound to a processor.
+const RELATIVE_OR_PINNED: i32 = 3;
+
 impl<'a> Writer<'a> {
     /// Looks up the layouts that the programs need; the error names what the kernel lacks.
     pub(super) fn new(btf: &'a Btf<'a>, maps: Maps<'a>) -> Result<Self, String> {
@@ -148,6 +168,27 @@ impl<'a> Writer<'a> {
             memory: self.btf.offset("task_struct", &["mm"])?,
             number: field("orig_ax").or_else(|| field("syscallno"))?,
         })
+    }
+
+    fn sleep(&self) -> Option<Sleep> {
+        let register = |name| self.btf.offset("pt_regs", &[name]);
+        // `regs` are the general registers of 64 bits.
+        let flags = register("si").or_else(|| Some(register("regs")? + 8))?;
+        let timer = |name| self.btf.offset("hrtimer", &[name]);
+        Some(Sleep {
+            flags,
+            expires: timer("_softexpires")?,
+            clock: timer("base")?,
+            ahead: self.btf.offset("hrtimer_clock_base", &["offset"])?,
+        })
+    }
+
+    /// Returns the program that records until when threads ask to sleep; `None` if the kernel does not show it.
+    pub(super) fn sleeps(&self, cause: Cause) -> Option<Program> {
+        let Cause { context, calls } = cause;
+        let (calls, sleep) = (calls?, self.sleep()?);
+        let write = |asm: &mut Assembler| self.sleep_until(asm, context, calls, sleep);
+        self.program("hrtimer_start", &[true, false], write).ok()
     }
 
     /// Returns the programs that record what `options` request, those for names first, so that no thread is seen
@@ -359,24 +400,8 @@ impl<'a> Writer<'a> {
             .by(ShiftLeft, R3, SHIFT_FIRST)
             .with(Or, R7, R3)
             .by(Or, R7, Kind::Wake as i32);
-        match context {
-            Context::Counted => {}
-            Context::Variable(id, offset) => {
-                asm.variable(R1, id).call(Function::ThisCpuPointer).load(Word, R1, R0, offset).by(
-                    And,
-                    R1,
-                    IN_INTERRUPT,
-                );
-                by_context(asm, calls);
-            }
-            Context::Current(offset) => {
-                asm.call(Function::CurrentTask).load(Word, R1, R0, offset).by(
-                    And,
-                    R1,
-                    IN_INTERRUPT,
-                );
-                by_context(asm, calls);
-            }
+        if load_context(asm, context) {
+            by_context(asm, calls);
         }
         self.append_event(asm, |asm| {
             if context == Context::Counted {
@@ -384,6 +409,41 @@ impl<'a> Writer<'a> {
                 by_context(asm, calls);
             }
         });
+    }
+
+    /// `hrtimer_start(timer, mode)`: if the running thread starts it in clock_nanosleep(2) with an absolute time.
+    fn sleep_until(&self, asm: &mut Assembler, context: Context, calls: Calls, sleep: Sleep) {
+        let other = asm.label();
+        asm.load(Double, R1, R6, 8)
+            .by(And, R1, RELATIVE_OR_PINNED)
+            .jump(When::NotEqual, R1, 0, other)
+            .load(Double, R1, R6, 0)
+            .load(Double, R7, R1, sleep.expires)
+            .load(Double, R1, R1, sleep.clock)
+            .load(Double, R1, R1, sleep.ahead)
+            .with(Subtract, R7, R1)
+            .by(ShiftLeft, R7, SHIFT_NUMBER)
+            .by(Or, R7, Kind::SleepUntil as i32);
+        // Interrupts start timers too, whatever the thread does.
+        if load_context(asm, context) {
+            asm.jump(When::NotEqual, R1, 0, other);
+        }
+        asm.call(Function::CurrentTask)
+            .load(Double, R1, R0, calls.memory)
+            .jump(When::Equal, R1, 0, other)
+            .with(Move, R1, R0)
+            .call(Function::TaskRegisters)
+            .load(Word, R1, R0, calls.number)
+            .jump(When::NotEqual, R1, CLOCK_NANOSLEEP, other)
+            .load(Double, R1, R0, sleep.flags)
+            .by(And, R1, ABSOLUTE)
+            .jump(When::Equal, R1, 0, other);
+        self.append_event(asm, |asm| {
+            if context == Context::Counted {
+                asm.load(Double, R1, R8, NESTED).jump(When::NotEqual, R1, 0, other);
+            }
+        });
+        asm.place(other).exit(0);
     }
 
     /// `sys_enter(registers, number)`.
@@ -474,6 +534,24 @@ impl<'a> Writer<'a> {
             }
         });
     }
+}
+
+/// `R1 = ` whether an interrupt is being served, if that is known without the ring. The other registers of a call are
+/// lost.
+fn load_context(asm: &mut Assembler, context: Context) -> bool {
+    let offset = match context {
+        Context::Counted => return false,
+        Context::Variable(id, offset) => {
+            asm.variable(R1, id).call(Function::ThisCpuPointer);
+            offset
+        }
+        Context::Current(offset) => {
+            asm.call(Function::CurrentTask);
+            offset
+        }
+    };
+    asm.load(Word, R1, R0, offset).by(And, R1, IN_INTERRUPT);
+    true
 }
 
 /// `R7 = ` an event of this kind with the number in R7.

@@ -7,11 +7,13 @@
 //!  kind          priority          thread     an arrival without a reported departure
 //!  kind                     number            interrupts, calls
 //!  kind                     count (20–63)     lost
+//!  kind   until (4–63), ns                    the running thread asks to sleep until then
 //! ```
 //!
 //! 22 bits are enough for every thread number (`PID_MAX_LIMIT`, proc(5)).
 
 use hemiola_trace::sched::{Context, Interrupt, Left, Tid, What};
+use hemiola_units::Instant;
 
 pub(super) const SHIFT_NUMBER: i32 = 4;
 pub(super) const SHIFT_PRIORITY: i32 = 12;
@@ -34,6 +36,7 @@ pub(super) enum Kind {
     CallExit,
     Lost,
     Arrival,
+    SleepUntil,
 }
 
 /// The bits of a thread's state in a word: the kernel's bits, and in place of two that never occur there, one for
@@ -50,7 +53,7 @@ impl State {
 }
 
 /// Every kind, in the order of their numbers from 1.
-const KINDS: [Kind; 12] = [
+const KINDS: [Kind; 13] = [
     Kind::Switch,
     Kind::Wake,
     Kind::HardEntry,
@@ -63,6 +66,7 @@ const KINDS: [Kind; 12] = [
     Kind::CallExit,
     Kind::Lost,
     Kind::Arrival,
+    Kind::SleepUntil,
 ];
 
 /// Decodes a word, given the running thread. The waker is not in the word: it is the thread that was running on that
@@ -97,6 +101,7 @@ pub(super) fn decode(word: u64, running: Tid) -> Option<What> {
         Kind::FaultInKernel => What::PageFault(true),
         Kind::CallEntry => What::CallEntry(number),
         Kind::CallExit => What::CallExit(number),
+        Kind::SleepUntil => What::SleepUntil(Instant::from_nanos(word >> SHIFT_NUMBER).into()),
         Kind::Lost => What::Lost(u32::try_from(word >> SHIFT_FIRST).unwrap_or(u32::MAX)),
     })
 }
