@@ -43,6 +43,7 @@ pub mod synthetic;
 pub mod tables;
 
 mod accounting;
+mod asked;
 mod assemble;
 pub(crate) mod blame;
 pub(crate) mod cpu;

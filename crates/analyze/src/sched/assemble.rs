@@ -270,6 +270,7 @@ fn thread(engine: &Engine<'_>, names: &mut Names, index: usize, seen: f64) -> Th
         suspension_ns: totals.suspension,
         unfinished_ns: totals.unfinished,
         startup_ns: totals.startup_length,
+        timer_late_ns: state.timer_late(),
         overran: totals.overran,
         missed: totals.missed,
     }

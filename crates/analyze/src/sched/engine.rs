@@ -13,6 +13,7 @@ mod books;
 mod calls;
 mod deadline;
 mod jobs;
+mod sleeps;
 
 use std::collections::BTreeMap;
 
@@ -287,6 +288,9 @@ impl<'r> Engine<'r> {
         self.hide(thread);
         let end = self.now;
         self.end_call(thread, end, None);
+        if self.threads.states[thread].mode != Mode::Sleeping {
+            self.end_over(thread);
+        }
         let state = &mut self.threads.states[thread];
         let gap = self.gaps.until > state.since;
         let length = end.saturating_sub(state.since);
@@ -297,12 +301,13 @@ impl<'r> Engine<'r> {
             Mode::Throttled if !gap => state.totals.throttled += length,
             _ => {}
         }
-        if state.mode != Mode::Sleeping {
+        let is_doubtful = state.asked.as_ref().is_some_and(|asked| asked.doubt.is_some());
+        if state.mode != Mode::Sleeping && !is_doubtful {
             if !gap {
                 self.missed += state.miss_until(end);
             }
             if state.mode != Mode::Unseen && state.invocation.open {
-                state.totals.unfinished = end.saturating_sub(state.invocation.release);
+                state.totals.unfinished = end.saturating_sub(state.last_release());
             }
             state.invocation.sound = false;
         }
@@ -355,6 +360,11 @@ impl<'r> Engine<'r> {
                     if let Some(follower) = &mut self.follower {
                         follower.page_fault(thread, at, in_kernel);
                     }
+                }
+            }
+            What::SleepUntil(until) => {
+                if let Some(thread) = cpu.current.as_thread() {
+                    self.sleep_until(thread, at, c, until.instant().nanos());
                 }
             }
             What::CallEntry(number) => {
@@ -506,6 +516,7 @@ impl<'r> Engine<'r> {
         (state.since, state.seen, state.cpu) = (at, at, c as u16);
         state.placed_anew = false;
         state.invocation.finish = at;
+        state.settle(at, state.totals.running);
         // sched_yield(2) ends the job of a thread under `SCHED_DEADLINE`. The kernel states the same for a thread that
         // is throttled on its way to user space, but that one has no budget left.
         state.has_yielded = left == Left::Yielded && is_throttled && state.has_budget();

@@ -171,6 +171,9 @@ pub struct ThreadReport {
     /// How long it took from its creation in the recording until it slept, ns, if it is not the first thread of its
     /// process; 0 otherwise. Of a thread with a period, this start-up is no job, as that of a program is none.
     pub startup_ns: u64,
+    /// The greatest delay of a wake-up after the time until which it had asked to sleep, ns, if its releases are such
+    /// times (clock_nanosleep(2) with `TIMER_ABSTIME`). Then no job of it is a guess.
+    pub timer_late_ns: Option<u64>,
     /// Jobs that were not finished at the next release, so that the thread did not sleep before the next job.
     pub overran: u64,
     /// Invocations that ended after their deadline. A thread misses nothing whose period was neither given nor is that

@@ -44,6 +44,8 @@ pub struct Task {
     /// It ends its jobs with sched_yield(2): the next one is released when the reservation is replenished, and
     /// `period_ns` is ignored. Only with a reservation.
     pub yields: bool,
+    /// Its last act in each job is to ask to sleep until the next release.
+    pub asks: bool,
     /// Each of its jobs locks a mutex once. Not together with a reservation.
     pub section: Option<Section>,
     /// Each of its jobs sleeps once until a timer wakes it. Not together with a mutex or a reservation.

@@ -8,6 +8,7 @@ use hemiola_trace::Recording;
 use hemiola_trace::sched::{PRIORITY_UNKNOWN, Reservation, Tid};
 use hemiola_units::Instant;
 
+use super::asked::{Asked, Means};
 use super::culprits::Culprits;
 use super::observed::Observed;
 use super::period::Finder;
@@ -70,6 +71,8 @@ pub(super) struct State {
     /// A wake-up that came while it was not asleep: it may have been on its way.
     pub(super) woken_early: Option<u64>,
     pub(super) waits: Waits,
+    /// Of a thread that asks to sleep until times.
+    pub(super) asked: Option<Box<Asked>>,
     /// The system call that it is in: its number, and when it entered it.
     pub(super) call: Option<(u16, u64)>,
     /// How often it was lost from sight.
@@ -169,7 +172,7 @@ pub(super) struct Invocation {
 }
 
 /// An invocation that lasts longer, in periods, counts as one job in the figures: it tells nothing about single ones.
-const JOBS_MAX: u64 = 128;
+pub(super) const JOBS_MAX: u64 = 128;
 
 /// The jobs that one invocation consists of, each released one period after the one before.
 #[derive(Clone, Copy, Debug)]
@@ -233,7 +236,7 @@ impl Jobs {
 /// How late the jobs of an invocation were.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Late {
-    /// Finish − deadline of the first: none was later.
+    /// The greatest finish − deadline of them.
     pub(super) ns: u64,
     pub(super) jobs: u64,
     /// How many of them were late.
@@ -324,6 +327,7 @@ impl State {
             woken_early: None,
             call: None,
             waits: Waits::default(),
+            asked: None,
             cuts: 0,
             invocation: Invocation::default(),
             released: None,
@@ -467,6 +471,12 @@ impl State {
     #[inline]
     pub(super) fn jobs_of_invocation(&self) -> Jobs {
         let length = self.invocation.finish.saturating_sub(self.invocation.release);
+        if let Some(asked) = &self.asked {
+            let count = asked.count_over() + 1;
+            if count > 1 || asked.due().is_some() {
+                return Jobs { count, released: count, period: self.period().unwrap_or(0) };
+            }
+        }
         match self.period() {
             Some(period) if length > period && !self.is_marked => {
                 let released = length.div_ceil(period);
@@ -474,6 +484,40 @@ impl State {
                 Jobs { count, released, period }
             }
             period => Jobs { count: 1, released: 1, period: period.unwrap_or(0) },
+        }
+    }
+
+    /// The release of the job that is under way in the open invocation, as far as it is known.
+    pub(super) fn last_release(&self) -> u64 {
+        let over = self.asked.as_ref().and_then(|asked| asked.over.last());
+        over.map_or(self.invocation.release, |over| over.next)
+    }
+
+    /// The greatest delay of its wake-ups after the times for which it had asked, if its releases are such times.
+    pub(super) fn timer_late(&self) -> Option<u64> {
+        let asked = self.asked.as_ref().filter(|asked| asked.is_certain());
+        asked.map(|asked| asked.late_max)
+    }
+
+    /// It may have begun with the next job since it asked to sleep until a time that has passed.
+    #[inline]
+    pub(super) fn settle(&mut self, now: u64, running: u64) {
+        if self.asked.is_some() {
+            let period = self.period();
+            let passed = self.asked.as_mut().and_then(|asked| asked.settle(now, running, period));
+            if let Some(release) = passed {
+                self.finder.wake(release, true);
+            }
+        }
+    }
+
+    /// What a wake-up means to it.
+    #[inline]
+    pub(super) fn means(&mut self, at: u64) -> Means {
+        let period = self.period();
+        match &mut self.asked {
+            Some(asked) => asked.wake(at, period),
+            None => Means::Anything,
         }
     }
 
@@ -517,6 +561,9 @@ impl State {
         self.released = None;
         self.finder.forget();
         self.cuts += 1;
+        if let Some(asked) = &mut self.asked {
+            asked.cut();
+        }
     }
 }
 

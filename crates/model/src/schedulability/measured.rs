@@ -31,7 +31,8 @@ pub struct Measured {
     pub deadline_ns: u64,
     /// B: the longest blocking of a job by less urgent threads; 0 if its priority is not real time.
     pub blocking_ns: u64,
-    /// J: half the spread of the wake-up intervals, the possible delay of a single wake-up.
+    /// J: the possible delay of a release. The greatest delay of a wake-up after the time until which the thread had
+    /// asked to sleep; if the recording does not show that time, half the spread of the wake-up intervals.
     pub jitter_ns: u64,
     /// S: in one job at most, asleep for other reasons than B; the bounds take it for execution.
     pub suspension_ns: u64,
@@ -64,6 +65,9 @@ pub struct Measured {
     pub(super) is_seen_waking: bool,
     #[serde(skip)]
     pub(super) is_marked: bool,
+    /// Whether the releases are times until which the thread asked to sleep: no job is a guess.
+    #[serde(skip)]
+    pub(super) is_timed: bool,
 }
 
 /// How much shorter the mean distance of releases may be than T, as a part of T. A thread that sleeps within its jobs
@@ -114,6 +118,7 @@ impl Measured {
     pub fn has_late_wake_up(&self) -> bool {
         let usual = self.usual_late_ns.saturating_mul(LATE_USUAL);
         !self.is_marked
+            && !self.is_timed
             && self.jitter_ns > (self.period_ns / LATE_OFF).max(LATE_LEAST_NS).max(usual)
     }
 
@@ -126,7 +131,9 @@ impl Measured {
     /// Whether the thread slept within its jobs for so long that its wake-ups do not tell its jobs apart.
     #[must_use]
     pub fn has_doubtful_jobs(&self) -> bool {
-        self.distance_ns.is_some() && self.suspension_ns > self.period_ns / SUSPENSION_OFF
+        !self.is_timed
+            && self.distance_ns.is_some()
+            && self.suspension_ns > self.period_ns / SUSPENSION_OFF
     }
 }
 
@@ -360,6 +367,7 @@ pub(super) fn sporadic(thread: &ThreadReport, length: u64) -> Measured {
         usual_late_ns: 0,
         is_seen_waking: false,
         is_marked: false,
+        is_timed: false,
     }
 }
 
@@ -398,6 +406,7 @@ pub(super) fn tasks_of(thread: &ThreadReport, report: &Report) -> Vec<Measured> 
 fn of_thread(thread: &ThreadReport) -> Option<Measured> {
     let execution = thread.execution_ns.as_ref()?;
     let period = thread.period_ns?;
+    let by_intervals = thread.release_jitter_ns.map(|spread| spread / 2);
     let of_reservation = match thread.period_from {
         Some(PeriodFrom::Reservation) => thread.reservation,
         _ => None,
@@ -412,10 +421,11 @@ fn of_thread(thread: &ThreadReport) -> Option<Measured> {
         period_ns: period,
         deadline_ns: of_reservation.map_or(period, |reservation| reservation.deadline_ns),
         blocking_ns: blocking(thread),
-        jitter_ns: thread.release_jitter_ns.unwrap_or(0) / 2,
+        jitter_ns: thread.timer_late_ns.or(by_intervals).unwrap_or(0),
         response_ns: thread.response_ns.as_ref().map(|response| response.max),
         missed: thread.missed,
         is_period_doubtful: thread.period_from == Some(PeriodFrom::Found)
+            && thread.timer_late_ns.is_none()
             && thread.response_ns.as_ref().is_some_and(|response| response.p50 > period / 2),
         suspension_ns: thread.suspension_ns,
         unfinished_ns: thread.unfinished_ns,
@@ -430,6 +440,7 @@ fn of_thread(thread: &ThreadReport) -> Option<Measured> {
         shortest_ns: thread.interval_ns.as_ref().map(|interval| interval.min),
         is_seen_waking: true,
         is_marked: false,
+        is_timed: thread.timer_late_ns.is_some(),
     })
 }
 
@@ -468,6 +479,7 @@ fn of_task(task: &TaskReport, thread: &ThreadReport, alone: bool) -> Option<Meas
         shortest_ns: thread.interval_ns.as_ref().filter(|_| one_each).map(|interval| interval.min),
         is_seen_waking: one_each,
         is_marked: true,
+        is_timed: false,
     })
 }
 

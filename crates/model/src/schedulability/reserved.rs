@@ -306,6 +306,7 @@ fn unfinished(thread: &ThreadReport, reservation: Reservation) -> Measured {
         shortest_ns: None,
         is_seen_waking: false,
         is_marked: false,
+        is_timed: false,
     }
 }
 

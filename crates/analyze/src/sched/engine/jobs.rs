@@ -4,6 +4,7 @@ use hemiola_trace::sched::{PRIORITY_UNKNOWN, Tid};
 use hemiola_trace::{Entry, EventKind};
 
 use super::{Aim, Engine};
+use crate::sched::asked::Means;
 use crate::sched::blame::{self, Waited};
 use crate::sched::culprits::Taken;
 use crate::sched::follow::Doing;
@@ -19,17 +20,34 @@ impl Engine<'_> {
         let state = &mut self.threads.states[thread];
         let asleep = at.saturating_sub(state.since);
         let seen = state.mode != Mode::Unseen && self.gaps.until <= state.since;
-        let invocation = &state.invocation;
-        let goes_on = seen
-            && invocation.open
-            && (state.mode == Mode::Blocked || !state.is_startup())
+        let may_go_on = seen
+            && state.invocation.open
+            && (state.mode == Mode::Blocked || !state.is_startup());
+        let is_asleep = seen && state.mode == Mode::Sleeping;
+        let means = if is_asleep { self.woken(thread, at) } else { Means::Anything };
+        let state = &mut self.threads.states[thread];
+        let goes_on = may_go_on
             && match state.mode {
                 Mode::Blocked => true,
                 _ if state.is_marked => !state.open_marks.is_empty(),
-                _ => state.is_within_job(at) || state.is_answered(waker),
+                _ => match means {
+                    Means::Instant | Means::Within | Means::Doubtful => true,
+                    Means::Due(_) => false,
+                    Means::Anything => state.is_within_job(at) || state.is_answered(waker),
+                },
             };
-        if state.mode != Mode::Blocked && (!state.is_marked || !goes_on) {
-            state.finder.wake(at, waker == Code::INTERRUPT);
+        let by_interrupt = waker == Code::INTERRUPT;
+        match means {
+            _ if state.mode == Mode::Blocked || (state.is_marked && goes_on) => {}
+            Means::Due(due) => state.finder.wake(due, by_interrupt),
+            Means::Instant | Means::Within | Means::Doubtful if goes_on => {}
+            // A thread that asks has the period of what it asks for.
+            _ if state.asked.is_some() => {}
+            _ => state.finder.wake(at, by_interrupt),
+        }
+        if goes_on && means == Means::Instant {
+            self.woken_at_once(thread, at, asleep, waker);
+            return;
         }
         if goes_on {
             state.totals.blocked += asleep;
@@ -52,6 +70,12 @@ impl Engine<'_> {
         }
         state.since = at;
         self.close(thread);
+        if let Some(asked) = &mut self.threads.states[thread].asked {
+            match means {
+                Means::Due(due) => asked.release(due, at),
+                _ => asked.is_released_otherwise(),
+            }
+        }
         self.begin(thread, at, Some(waker));
         self.becomes(thread, at, Doing::Woken(waker));
     }
@@ -59,15 +83,17 @@ impl Engine<'_> {
     /// A new invocation is released.
     pub(super) fn begin(&mut self, thread: usize, at: u64, waker: Option<Code>) {
         let state = &mut self.threads.states[thread];
-        if let Some(before) = state.released {
-            let interval = at.saturating_sub(before);
+        // Of a thread that asks, only what it asks for are releases.
+        let released = state.asked.as_ref().map_or(Some(at), |asked| asked.due());
+        if let Some((before, released)) = state.released.zip(released) {
+            let interval = released.saturating_sub(before);
             // The first wake-up after the start-up may have been for the creation of other threads.
             let is_starting = std::mem::take(&mut state.is_starting);
             if self.aim != Aim::Follower && !is_starting {
                 state.observed.push(Series::Interval, interval, &mut self.many);
             }
         }
-        state.released = Some(at);
+        state.released = released;
         if let Some(waker) = waker {
             if self.aim == Aim::Figures {
                 state.totals.wakers.add(Woken { by: waker, times: 1 });
@@ -89,11 +115,15 @@ impl Engine<'_> {
 
     /// Ends an invocation, complete or not.
     pub(super) fn close(&mut self, thread: usize) {
-        let state = &self.threads.states[thread];
-        let invocation = &state.invocation;
-        if !invocation.open {
+        if !self.threads.states[thread].invocation.open {
             return;
         }
+        self.end_in_doubt(thread);
+        let state = &mut self.threads.states[thread];
+        let ended_at = state.asked.as_mut().and_then(|asked| asked.ended_at.take());
+        let running = ended_at.unwrap_or(state.totals.running);
+        let state = &self.threads.states[thread];
+        let invocation = &state.invocation;
         let seen = invocation.sound && invocation.started;
         let is_startup = state.is_startup();
         // If a period turns out later, the start-up is held back until then.
@@ -101,14 +131,18 @@ impl Engine<'_> {
         if let Some(follower) = &mut self.follower {
             follower.close(thread, complete);
         }
-        let execution = state.totals.running - invocation.running_before;
+        let execution = running.saturating_sub(invocation.running_before);
         let jobs = state.jobs_of_invocation();
         let is_reserved = state.reservation.is_some();
         let is_unknown = jobs.period == 0 && !state.is_marked;
         let length = invocation.finish.saturating_sub(invocation.release);
         let deadline = state.deadline().map(|after| invocation.release.saturating_add(after));
         let late = state.deadline().filter(|_| complete && !state.is_marked);
-        let late = late.and_then(|after| jobs.late(invocation, after));
+        let over = state.asked.as_ref().filter(|asked| asked.count_over() > 0);
+        let late = late.and_then(|after| match over {
+            Some(asked) => asked.late(invocation, after),
+            None => jobs.late(invocation, after),
+        });
         let waits = if complete {
             waited(state.priority, invocation.delays.iter(), &self.threads.states)
         } else {
@@ -140,13 +174,16 @@ impl Engine<'_> {
         }
         let (totals, observed) = (&mut state.totals, &mut state.observed);
         let invocation = &mut state.invocation;
+        let over = state.asked.as_ref().filter(|asked| asked.count_over() > 0);
         totals.culprits.add_all(&invocation.delays);
         if complete {
             if self.aim == Aim::Figures {
                 let latency = invocation.start.saturating_sub(invocation.release);
                 observed.push(Series::Latency, latency, &mut self.many);
-                totals.overran += jobs.released - 1;
-                if jobs.released == 1 {
+                totals.overran += over.map_or(jobs.released - 1, |asked| asked.overran());
+                if let Some(asked) = over {
+                    push_jobs(observed, &mut self.many, asked.times(invocation, running));
+                } else if jobs.released == 1 {
                     totals.usual = [totals.usual[1], execution];
                     observed.push(Series::Response, length, &mut self.many);
                     observed.push(Series::Execution, execution, &mut self.many);
@@ -161,10 +198,19 @@ impl Engine<'_> {
                 }
             }
             let intervals = if self.aim == Aim::Follower { 0 } else { jobs.count - 1 };
-            for _ in 0..intervals {
-                observed.push(Series::Interval, jobs.period, &mut self.many);
+            let first = state.released.unwrap_or(invocation.release);
+            if let Some(asked) = over {
+                for interval in asked.intervals(first).take(intervals as usize) {
+                    observed.push(Series::Interval, interval, &mut self.many);
+                }
+            } else {
+                for _ in 0..intervals {
+                    observed.push(Series::Interval, jobs.period, &mut self.many);
+                }
             }
-            if jobs.count > 1 {
+            if let Some(last) = over.and_then(|asked| asked.over.last()) {
+                state.released = Some(last.next);
+            } else if jobs.count > 1 {
                 state.released = Some(jobs.last_release(invocation.release));
             }
             if let Some(blocking) = waits.blocking.filter(|_| self.aim == Aim::Figures) {
@@ -178,6 +224,9 @@ impl Engine<'_> {
         invocation.open = false;
         invocation.number += jobs.count;
         invocation.delays.clear();
+        if let Some(asked) = &mut state.asked {
+            asked.over.clear();
+        }
     }
 
     /// Ends an invocation in which a thread started up. It is no job of a periodic thread, because no release began it.
@@ -198,6 +247,9 @@ impl Engine<'_> {
         invocation.open = false;
         invocation.number += 1;
         invocation.delays.clear();
+        if let Some(asked) = &mut state.asked {
+            asked.over.clear();
+        }
         if seen {
             state.started_up(times);
         } else {

@@ -211,6 +211,11 @@ impl<'t> Processor<'t> {
             job.delays = self.truth[running].take();
             self.finished[running].push(job);
         }
+        if self.tasks[running].asks {
+            let until = Instant::from_nanos(thread.release).into();
+            let (at, cpu) = (Instant::from_nanos(now), self.cpu);
+            self.events.push(Event { at, cpu, what: What::SleepUntil(until) });
+        }
         match &mut thread.server {
             Some(server) if self.tasks[running].yields => {
                 thread.release = server.next_period().max(now);

@@ -98,6 +98,14 @@ impl Case {
         case
     }
 
+    /// The same with tasks that ask to sleep until their next release, which comes in time.
+    fn asking(mut self) -> Self {
+        for task in &mut self.tasks {
+            (task.asks, task.jitter_ns) = (true, 0);
+        }
+        self
+    }
+
     /// The same without real-time priorities.
     fn time_shared(seed: u64, is_given: bool) -> Self {
         let mut case = match seed % 2 {
@@ -212,7 +220,7 @@ impl Case {
                 .map(Option::unwrap_or_default)
         };
         let is_hidden = |(task, jobs): (&synthetic::Task, &Vec<synthetic::TrueJob>)| {
-            task.sleep.is_some() && self.missed(task, jobs) as usize * 10 >= jobs.len() * 9
+            task.sleep.is_some() && !task.asks && self.missed(task, jobs) as usize * 10 >= jobs.len() * 9
         };
         Judged {
             is_hidden: self.tasks.iter().zip(&jobs).any(is_hidden),
@@ -434,7 +442,7 @@ const CASES: u64 = 2_500;
 
 /// No set that missed a deadline is called schedulable, no set with slack unschedulable, and the figures of a
 /// schedulable one are right.
-fn check(case: impl Fn(u64) -> Case) {
+fn check(case: impl Fn(u64) -> Case) -> BTreeMap<(bool, String), u64> {
     let mut said = BTreeMap::new();
     for seed in 0..CASES {
         let case = case(seed);
@@ -449,16 +457,18 @@ fn check(case: impl Fn(u64) -> Case) {
             let is_safe = missed == 0 || answer != Some(Answer::Yes) || judged.is_hidden;
             assert!(is_safe, "set {seed} missed {missed}: {verdict:?}");
             // Of a thread that sleeps within its jobs, the wake-ups may show half the period.
-            let has_figures = case.is_given || case.tasks.iter().all(|task| task.sleep.is_none());
+            let is_told = |task: &synthetic::Task| task.sleep.is_none() || task.asks;
+            let has_figures = case.is_given || case.tasks.iter().all(is_told);
             let is_harsh = missed == 0 && answer == Some(Answer::No) && has_slack && has_figures;
             assert!(!is_harsh, "set {seed} has slack: {verdict:?}");
         }
         // A thread that sleeps within each job may wake up as one of half the period does.
-        if case.tasks.iter().all(|task| task.sleep.is_none()) {
+        if case.tasks.iter().all(|task| task.sleep.is_none() || task.asks) {
             judged.check_figures(&case);
         }
     }
     println!("(missed, answer): {said:?}");
+    said
 }
 
 #[test]
@@ -557,20 +567,67 @@ fn verdicts_on_random_sets_with_mutexes_are_safe_with_periods_from_wake_ups() {
     check(|seed| Case::with_locks(seed, false));
 }
 
+/// Of sets that ask for their releases, the verdict knows every job: of those that missed a deadline, it leaves this
+/// part open at most, in hundredths.
+fn check_asking(case: impl Fn(u64) -> Case, open_max: u64) {
+    let said = check(|seed| case(seed).asking());
+    let late = |answer: &str| {
+        let of = said.iter().filter(|((is_late, told), _)| *is_late && told.contains(answer));
+        of.map(|of| of.1).sum::<u64>()
+    };
+    let (no, open) = (late("No"), late("Open"));
+    assert!(100 * open <= open_max * (no + open), "{said:?}");
+}
+
+#[test]
+fn verdicts_on_random_sets_that_ask_for_their_releases_are_safe_with_given_periods() {
+    check_asking(|seed| Case::random(seed, true), 0);
+}
+
+#[test]
+fn verdicts_on_random_sets_that_ask_for_their_releases_are_safe_with_periods_found() {
+    check_asking(|seed| Case::random(seed, false), 1);
+}
+
+#[test]
+fn verdicts_on_random_sets_that_ask_and_sleep_within_jobs_are_safe() {
+    check_asking(|seed| Case::with_sleeps(seed, seed % 2 == 0), 25);
+}
+
+#[test]
+fn verdicts_on_random_sets_that_ask_and_use_mutexes_are_safe() {
+    check_asking(|seed| Case::with_locks(seed, seed % 2 == 0), 10);
+}
+
+#[test]
+fn textbook_sets_that_ask_for_their_releases_get_the_textbook_answer() {
+    for (set, answer) in TEXTBOOK.map(|(set, given, _)| (set, given)) {
+        for is_given in [true, false] {
+            let judged = Case::textbook(set, is_given).asking().judge();
+            let verdict = &judged.verdict.processors[0].verdict;
+            assert_eq!(judged.answer(), Some(answer), "{set:?}, given: {is_given}; {verdict}");
+        }
+    }
+}
+
+/// C in milliseconds and T of each task.
+type Set = &'static [(f64, u64)];
+
+/// Sets of textbooks, and the answers with given periods and with those from wake-ups.
+const TEXTBOOK: [(Set, Answer, Answer); 4] = [
+    // Overloaded: U = 1.108. The third never sleeps.
+    (&[(1.0, 3), (2.0, 5), (3.0, 8)], Answer::No, Answer::Open),
+    // Lehoczky, Sha and Ding, 1989; U = 0.99. The second is late, and catches up every 700 ms.
+    (&[(26.0, 70), (62.0, 100)], Answer::No, Answer::Open),
+    // The third of Burns and Wellings, "Real-Time Systems and Programming Languages", finishes exactly in time …
+    (&[(3.0, 7), (3.0, 12), (5.0, 20)], Answer::Yes, Answer::Open),
+    // … and with a little more to do too late.
+    (&[(3.0, 7), (3.0, 12), (5.1, 20)], Answer::No, Answer::No),
+];
+
 #[test]
 fn textbook_sets_get_the_textbook_answer_or_none() {
-    type Set = &'static [(f64, u64)];
-    let sets: [(Set, Answer, Answer); 4] = [
-        // Overloaded: U = 1.108. The third never sleeps.
-        (&[(1.0, 3), (2.0, 5), (3.0, 8)], Answer::No, Answer::Open),
-        // Lehoczky, Sha and Ding, 1989; U = 0.99. The second is late, and catches up every 700 ms.
-        (&[(26.0, 70), (62.0, 100)], Answer::No, Answer::Open),
-        // The third of Burns and Wellings, "Real-Time Systems and Programming Languages", finishes exactly in time …
-        (&[(3.0, 7), (3.0, 12), (5.0, 20)], Answer::Yes, Answer::Open),
-        // … and with a little more to do too late.
-        (&[(3.0, 7), (3.0, 12), (5.1, 20)], Answer::No, Answer::No),
-    ];
-    for (set, given, found) in sets {
+    for (set, given, found) in TEXTBOOK {
         for (is_given, expected) in [(true, given), (false, found)] {
             let judged = Case::textbook(set, is_given).judge();
             assert_eq!(judged.missed > 0, given == Answer::No, "{set:?}");

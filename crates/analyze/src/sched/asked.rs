@@ -1,0 +1,235 @@
+//! The releases of a thread that says until when it sleeps: clock_nanosleep(2) with `TIMER_ABSTIME`.
+//!
+//! The time that it asks for is the release of its next job, whether the job before was done by then or not. If that
+//! time has passed, the thread goes on without sleeping, or sleeps for an instant, and the next job begins at once.
+//! Whatever else it sleeps for is part of the job, unless it does not ask again in time: then the job had ended at the
+//! first of these sleeps, and the thread has done something else since.
+
+use super::DELAYS_MAX;
+use super::culprits::Culprits;
+use super::threads::{Invocation, JOBS_MAX, Late};
+
+/// The figures of a thread may be free of guesses if it asked for so many releases at least.
+const ASKED_MIN: u64 = 4;
+
+/// They are if it asked for all but this part of its releases, or all but so few.
+const UNASKED_PART: u64 = 50;
+const UNASKED_FEW: u64 = 2;
+
+/// A job may have slept beyond so many releases and still be the one that ends when its thread asks again.
+const RELEASES_MAX: u64 = 8;
+
+/// The processor time until the kernel lets a thread sleep for an instant, although the time it asked for has passed.
+const AT_ONCE_NS: u64 = 20_000;
+
+/// What a thread has asked for.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Asked {
+    /// What it asked for last, if neither a wake-up nor its time has come since.
+    pending: Option<Pending>,
+    /// The time for which it had asked that released the job under way.
+    due: Option<u64>,
+    /// The last release that it had asked for.
+    last: Option<u64>,
+    /// The shortest distance between two that it had asked for, ns.
+    distance: Option<u64>,
+    /// The jobs of the open invocation that are over.
+    pub(super) over: Vec<Over>,
+    /// Whether the sleep under way began with the request of a time that had passed.
+    is_instant: bool,
+    /// The thread's processor time at the end of the invocation, if it has run since.
+    pub(super) ended_at: Option<u64>,
+    /// The first sleep of the job for anything else.
+    pub(super) doubt: Option<Box<Doubt>>,
+    /// How many releases it had asked for.
+    pub(super) releases: u64,
+    /// How many it had not, since it first asked.
+    otherwise: u64,
+    /// The greatest delay of a wake-up after the time asked for, ns.
+    pub(super) late_max: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    until: u64,
+    /// When it asked, and its processor time then.
+    at: u64,
+    running: u64,
+}
+
+/// The end of a job that another one follows without a sleep.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Over {
+    pub(super) finish: u64,
+    /// The thread's processor time then.
+    pub(super) running: u64,
+    /// The release of the next job.
+    pub(super) next: u64,
+}
+
+/// A moment at which the job may have ended.
+#[derive(Clone, Debug)]
+pub(super) struct Doubt {
+    pub(super) finish: u64,
+    /// The thread's processor time then.
+    pub(super) running: u64,
+    /// What had delayed the job until then.
+    pub(super) delays: Culprits<DELAYS_MAX>,
+}
+
+/// What a wake-up means to a thread that asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Means {
+    /// It had not asked to be woken then: the usual rules decide.
+    Anything,
+    /// The time has come for which it had asked.
+    Due(u64),
+    /// The next job had begun before it slept for an instant.
+    Instant,
+    /// It waited within its job.
+    Within,
+    /// It waited within its job, if it asks for the release of the next one in time.
+    Doubtful,
+}
+
+impl Asked {
+    /// It asks to sleep until a time.
+    pub(super) fn ask(&mut self, at: u64, running: u64, until: u64) {
+        self.pending = Some(Pending { until, at, running });
+    }
+
+    /// Returns the release of the job that has begun because the time for which it asked has come while it ran, if there
+    /// is one. A time in the first half of the period after a release belongs to the job that was released then.
+    pub(super) fn settle(&mut self, now: u64, running: u64, period: Option<u64>) -> Option<u64> {
+        self.is_instant = false;
+        let Pending { until, at, running: before } =
+            self.pending.take_if(|pending| pending.until <= now)?;
+        self.is_instant = running.saturating_sub(before) < AT_ONCE_NS;
+        if !self.is_release(until, period) {
+            return None;
+        }
+        self.over.push(Over { finish: at, running: before, next: until });
+        self.is_released(until);
+        Some(until)
+    }
+
+    /// A job that it had asked for is released, whether it sleeps or not.
+    pub(super) fn is_released(&mut self, due: u64) {
+        let distance = self.last.map(|last| due.saturating_sub(last)).filter(|ns| *ns > 0);
+        self.distance = self.distance.into_iter().chain(distance).min();
+        (self.due, self.last) = (Some(due), Some(due));
+        self.releases += 1;
+    }
+
+    /// The release of the job under way, if it was asked for.
+    pub(super) const fn due(&self) -> Option<u64> {
+        self.due
+    }
+
+    /// The job under way was released by anything else.
+    pub(super) fn is_released_otherwise(&mut self) {
+        self.due = None;
+        self.otherwise += 1;
+    }
+
+    /// Whether a time asked for is the release of a job, and not within the one that was released before.
+    fn is_release(&self, until: u64, period: Option<u64>) -> bool {
+        let half = period.map_or(0, |period| period / 2);
+        self.due.is_none_or(|due| until >= due.saturating_add(half.max(1)))
+    }
+
+    /// What a wake-up means, and forgets what was asked for.
+    pub(super) fn wake(&mut self, at: u64, period: Option<u64>) -> Means {
+        let is_instant = std::mem::take(&mut self.is_instant);
+        match self.pending.take() {
+            Some(Pending { until, .. }) if at < until => Means::Anything,
+            Some(Pending { until, .. }) if self.is_release(until, period) => Means::Due(until),
+            Some(_) => Means::Within,
+            None if is_instant => Means::Instant,
+            None if self.due.is_some() => Means::Doubtful,
+            None => Means::Anything,
+        }
+    }
+
+    /// The job that it had asked for is released.
+    pub(super) fn release(&mut self, due: u64, at: u64) {
+        self.is_released(due);
+        self.late_max = self.late_max.max(at.saturating_sub(due));
+    }
+
+    /// Whether its jobs are known without a guess.
+    pub(super) fn is_certain(&self) -> bool {
+        let most = (self.releases / UNASKED_PART).max(UNASKED_FEW);
+        self.releases >= ASKED_MIN && self.otherwise <= most
+    }
+
+    /// Whether the job that was in doubt went on until now, when the thread asks for a time again.
+    pub(super) fn is_confirmed(&self, until: u64) -> bool {
+        let most = self.distance.map_or(u64::MAX, |distance| distance.saturating_mul(RELEASES_MAX));
+        self.due.is_some_and(|due| until <= due.saturating_add(most))
+    }
+
+    /// Of an invocation that has not ended, leaves the jobs that are over. Returns the release of the one that is not.
+    pub(super) fn end_over(&mut self, invocation: &mut Invocation) -> Option<u64> {
+        let Over { finish, running, next } = self.over.pop()?;
+        invocation.finish = finish;
+        self.ended_at = Some(running);
+        Some(next)
+    }
+
+    /// Forgets everything but the counts, because something was lost.
+    pub(super) fn cut(&mut self) {
+        (self.pending, self.due, self.last) = (None, None, None);
+        (self.doubt, self.ended_at, self.is_instant) = (None, None, false);
+        self.over.clear();
+    }
+
+    /// How many jobs of an invocation are over, and another one has begun.
+    pub(super) fn count_over(&self) -> u64 {
+        self.over.len() as u64
+    }
+
+    /// Whether it is time to end the invocation, so that it does not grow without bound.
+    pub(super) fn is_full(&self) -> bool {
+        self.count_over() + 1 >= JOBS_MAX
+    }
+
+    /// Of the jobs that are over, how many were not at the release of the next one.
+    pub(super) fn overran(&self) -> u64 {
+        self.over.iter().filter(|over| over.finish > over.next).count() as u64
+    }
+
+    /// The distances between the releases of an invocation.
+    pub(super) fn intervals(&self, first: u64) -> impl Iterator<Item = u64> {
+        let next = self.over.iter().map(|over| over.next);
+        let before = std::iter::once(first).chain(next.clone());
+        next.zip(before).map(|(next, before)| next.saturating_sub(before))
+    }
+
+    /// The response time and the execution time of each job of an invocation that has ended, in order. `running` is the
+    /// thread's processor time at its end.
+    pub(super) fn times(
+        &self,
+        invocation: &Invocation,
+        running: u64,
+    ) -> impl Iterator<Item = (u64, u64)> + Clone {
+        let next = self.over.iter().map(|over| (over.next, over.running));
+        let begins = std::iter::once((invocation.release, invocation.running_before)).chain(next);
+        let over = self.over.iter().map(|over| (over.finish, over.running));
+        let ends = over.chain(std::iter::once((invocation.finish, running)));
+        begins.zip(ends).map(|((release, before), (finish, after))| {
+            (finish.saturating_sub(release), after.saturating_sub(before))
+        })
+    }
+
+    /// How late the jobs of an invocation were if each was due so long after its release; nothing if none was.
+    pub(super) fn late(&self, invocation: &Invocation, deadline: u64) -> Option<Late> {
+        let lateness = |response: u64| response as i64 - deadline as i64;
+        let all = self.times(invocation, 0).map(|(response, _)| lateness(response));
+        let (greatest, last_ns) = (all.clone().max()?, all.clone().last()?);
+        let missed = all.filter(|late| *late > 0).count() as u64;
+        let jobs = self.count_over() + 1;
+        let ns = u64::try_from(greatest).ok()?;
+        (ns > 0).then_some(Late { ns, jobs, missed, last_ns })
+    }
+}

@@ -1,0 +1,102 @@
+//! Threads that say until when they sleep.
+
+use super::Engine;
+use crate::sched::asked::{Doubt, Means};
+use crate::sched::follow::Doing;
+use crate::sched::tally::Code;
+
+impl Engine<'_> {
+    /// The running thread asks to sleep until a time: its job is over, and the next one is released then.
+    pub(super) fn sleep_until(&mut self, thread: usize, at: u64, c: usize, until: u64) {
+        let state = &self.threads.states[thread];
+        // Marks tell more, and the kernel has rules of its own for reservations.
+        if state.is_marked || state.reservation.is_some() || self.cpus[c].depth > 0 {
+            return;
+        }
+        self.account(c, at);
+        let state = &mut self.threads.states[thread];
+        let running = state.totals.running;
+        state.settle(at, running);
+        let is_startup = state.named_next <= at;
+        let asked = state.asked.get_or_insert_default();
+        let is_in_time = asked.is_confirmed(until);
+        if asked.doubt.take_if(|_| is_in_time).is_none() && asked.doubt.is_some() {
+            asked.is_released_otherwise();
+            self.close(thread);
+            self.begin(thread, at, None);
+            let state = &mut self.threads.states[thread];
+            (state.invocation.started, state.since) = (true, at);
+            state.cut();
+            self.becomes(thread, at, Doing::Running(c as u16));
+        }
+        let state = &mut self.threads.states[thread];
+        let asked = state.asked.get_or_insert_default();
+        asked.ask(at, running, until);
+        if until <= at && (is_startup || asked.is_full()) {
+            self.begin_at_once(thread, at, c, until);
+        }
+    }
+
+    /// A job is over, and the next one is released and begins without a sleep.
+    fn begin_at_once(&mut self, thread: usize, at: u64, c: usize, release: u64) {
+        self.threads.states[thread].invocation.finish = at;
+        self.close(thread);
+        let state = &mut self.threads.states[thread];
+        if let Some(asked) = &mut state.asked {
+            asked.is_released(release);
+        }
+        state.finder.wake(release, true);
+        self.begin(thread, release, None);
+        let state = &mut self.threads.states[thread];
+        (state.invocation.started, state.invocation.start, state.since) = (true, at, at);
+        self.becomes(thread, at, Doing::Running(c as u16));
+    }
+
+    /// A thread wakes up. Notes what that means for the time for which it had asked, if it did.
+    #[inline]
+    pub(super) fn woken(&mut self, thread: usize, at: u64) -> Means {
+        let state = &mut self.threads.states[thread];
+        let means = state.means(at);
+        if means == Means::Doubtful
+            && let Some(asked) = &mut state.asked
+            && asked.doubt.is_none()
+        {
+            let (finish, running) = (state.invocation.finish, state.totals.running);
+            let delays = state.invocation.delays.clone();
+            asked.doubt = Some(Box::new(Doubt { finish, running, delays }));
+        }
+        means
+    }
+
+    /// Ends a job where it ended if its thread has done something else since.
+    pub(super) fn end_in_doubt(&mut self, thread: usize) {
+        let state = &mut self.threads.states[thread];
+        let Some(doubt) = state.asked.as_mut().and_then(|asked| asked.doubt.take()) else { return };
+        let Doubt { finish, running, delays } = *doubt;
+        (state.invocation.finish, state.invocation.delays) = (finish, delays);
+        if let Some(asked) = &mut state.asked {
+            asked.ended_at = Some(running);
+        }
+    }
+
+    /// Of an invocation that has not ended at the end of the recording, the jobs that are over count.
+    pub(super) fn end_over(&mut self, thread: usize) {
+        let state = &mut self.threads.states[thread];
+        let invocation = &mut state.invocation;
+        if let Some(asked) = state.asked.as_mut().filter(|_| invocation.open && invocation.sound)
+            && let Some(next) = asked.end_over(invocation)
+        {
+            self.close(thread);
+            let invocation = &mut self.threads.states[thread].invocation;
+            (invocation.open, invocation.release) = (true, next);
+        }
+    }
+
+    /// A thread woke up for an instant after the job that it sleeps in had begun.
+    pub(super) fn woken_at_once(&mut self, thread: usize, at: u64, asleep: u64, waker: Code) {
+        let state = &mut self.threads.states[thread];
+        state.totals.sleeping += asleep;
+        state.since = at;
+        self.becomes(thread, at, Doing::Woken(waker));
+    }
+}
