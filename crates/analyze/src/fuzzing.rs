@@ -97,6 +97,10 @@ fn recording(bytes: &[u8]) -> Recording {
             11 => What::InterruptExit(Interrupt::Soft(a.into())),
             12 => What::Lost(a.into()),
             13 => What::Online(a % 2 == 0),
+            14 if b % 2 == 0 => {
+                let until = (at + u64::from(a)).saturating_sub(100);
+                What::SleepUntil(Instant::from_nanos(until).into())
+            }
             _ => {
                 let kind = [EventKind::Start, EventKind::Finish, EventKind::Lost, EventKind::Mark]
                     [usize::from(kind / 16) % 4];

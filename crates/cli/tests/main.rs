@@ -3,6 +3,7 @@
 #![expect(clippy::print_stdout, reason = "skipped tests say so")]
 
 mod analyze;
+mod asked;
 mod authority;
 mod bad_input;
 mod campaign;

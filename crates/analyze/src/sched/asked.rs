@@ -84,6 +84,8 @@ pub(super) enum Means {
     Anything,
     /// The time has come for which it had asked.
     Due(u64),
+    /// That time has not come yet: its job is over, and a signal woke it, maybe in order to end it.
+    Early,
     /// The next job had begun before it slept for an instant.
     Instant,
     /// It waited within its job.
@@ -142,7 +144,7 @@ impl Asked {
     pub(super) fn wake(&mut self, at: u64, period: Option<u64>) -> Means {
         let is_instant = std::mem::take(&mut self.is_instant);
         match self.pending.take() {
-            Some(Pending { until, .. }) if at < until => Means::Anything,
+            Some(Pending { until, .. }) if at < until => Means::Early,
             Some(Pending { until, .. }) if self.is_release(until, period) => Means::Due(until),
             Some(_) => Means::Within,
             None if is_instant => Means::Instant,
@@ -175,6 +177,11 @@ impl Asked {
         invocation.finish = finish;
         self.ended_at = Some(running);
         Some(next)
+    }
+
+    /// Whether it has asked to sleep until a later time.
+    pub(super) fn sleeps_beyond(&self, at: u64) -> bool {
+        self.pending.is_some_and(|pending| pending.until > at)
     }
 
     /// Forgets everything but the counts, because something was lost.
@@ -231,5 +238,106 @@ impl Asked {
         let jobs = self.count_over() + 1;
         let ns = u64::try_from(greatest).ok()?;
         (ns > 0).then_some(Late { ns, jobs, missed, last_ns })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const T: u64 = 1_000_000;
+
+    #[test]
+    fn what_it_asked_for_is_due_and_other_sleeps_are_within_the_job() {
+        let mut asked = Asked::default();
+        asked.ask(0, 0, T);
+        assert_eq!(asked.settle(10, 10, None), None);
+        assert_eq!(asked.wake(T + 50, None), Means::Due(T));
+        asked.release(T, T + 50);
+        // It waits for something, and then asks for the next release.
+        assert_eq!(asked.settle(T + 200_000, 150_000, None), None);
+        assert_eq!(asked.wake(T + 300_000, None), Means::Doubtful);
+        assert!(asked.is_confirmed(2 * T));
+        asked.ask(T + 400_000, 250_000, 2 * T);
+        assert_eq!(asked.settle(T + 400_010, 250_010, None), None);
+        // A signal came before.
+        assert_eq!(asked.wake(2 * T - 5, None), Means::Early);
+        assert_eq!((asked.releases, asked.late_max), (1, 50));
+    }
+
+    #[test]
+    fn a_time_that_has_passed_begins_the_next_job_without_a_sleep_or_with_one_of_an_instant() {
+        let mut asked = Asked::default();
+        asked.is_released(T);
+        for n in 2..5 {
+            let at = n * T + 700_000;
+            asked.ask(at, n, n * T);
+            // The kernel lets it sleep for an instant.
+            assert_eq!(asked.settle(at + 5, n + 5, Some(T)), Some(n * T));
+            assert_eq!(asked.wake(at + 3_000, Some(T)), Means::Instant);
+        }
+        assert_eq!((asked.count_over(), asked.overran(), asked.due()), (3, 3, Some(4 * T)));
+        assert!(asked.intervals(T).eq([T; 3]));
+        // A sleep later in the job is another one.
+        asked.ask(5 * T + 1, 9, 5 * T);
+        assert_eq!(asked.settle(5 * T + 100_000, 90_000, Some(T)), Some(5 * T));
+        assert_eq!(asked.wake(5 * T + 200_000, Some(T)), Means::Doubtful);
+    }
+
+    #[test]
+    fn each_job_of_an_invocation_has_its_times() {
+        let mut asked = Asked::default();
+        asked.is_released(T);
+        for (finish, running, next) in [(2_500_000, 900_000, 2 * T), (3_100_000, 1_400_000, 3 * T)]
+        {
+            asked.ask(finish, running, next);
+            assert_eq!(asked.settle(finish, running, Some(T)), Some(next));
+        }
+        let finish = 3_900_000;
+        let (release, running_before) = (T, 100_000);
+        let invocation = Invocation { release, running_before, finish, ..Invocation::default() };
+        let times: Vec<_> = asked.times(&invocation, 2_000_000).collect();
+        assert_eq!(times, [(1_500_000, 800_000), (1_100_000, 500_000), (900_000, 600_000)]);
+        let late = asked.late(&invocation, T).unwrap();
+        assert_eq!((late.ns, late.jobs, late.missed, late.last_ns), (500_000, 3, 2, -100_000));
+        assert_eq!(asked.late(&invocation, 2 * T), None);
+    }
+
+    #[test]
+    fn a_time_soon_after_the_release_is_within_the_job() {
+        let mut asked = Asked::default();
+        asked.is_released(10 * T);
+        asked.ask(10 * T + 100_000, 0, 10 * T + 300_000);
+        assert_eq!(asked.wake(10 * T + 310_000, Some(T)), Means::Within);
+        asked.ask(10 * T + 400_000, 0, 10 * T + 350_000);
+        assert_eq!(asked.settle(10 * T + 400_010, 10, Some(T)), None);
+        // Without a period, it is another release.
+        asked.ask(10 * T + 500_000, 0, 10 * T + 600_000);
+        assert_eq!(asked.wake(10 * T + 610_000, None), Means::Due(10 * T + 600_000));
+    }
+
+    #[test]
+    fn figures_are_certain_if_nearly_all_releases_were_asked_for() {
+        let mut asked = Asked::default();
+        (0..100).for_each(|n| asked.release(n * T, n * T));
+        (0..2).for_each(|_| asked.is_released_otherwise());
+        assert!(asked.is_certain());
+        asked.is_released_otherwise();
+        assert!(!asked.is_certain());
+        let mut few = Asked::default();
+        (0..3).for_each(|n| few.release(n * T, n * T));
+        assert!(!few.is_certain());
+    }
+
+    #[test]
+    fn a_job_in_doubt_goes_on_if_it_asks_again_in_time() {
+        let mut asked = Asked::default();
+        asked.is_released(10 * T);
+        assert!(asked.is_confirmed(500 * T));
+        asked.is_released(11 * T);
+        assert!(asked.is_confirmed(19 * T));
+        assert!(!asked.is_confirmed(19 * T + 1));
+        asked.cut();
+        assert!(!asked.is_confirmed(12 * T));
     }
 }

@@ -271,6 +271,13 @@ fn thread(engine: &Engine<'_>, names: &mut Names, index: usize, seen: f64) -> Th
         unfinished_ns: totals.unfinished,
         startup_ns: totals.startup_length,
         timer_late_ns: state.timer_late(),
+        part_ns: totals.part,
+        ended_ns: totals.ended,
+        silent_ns: totals.silent,
+        answered_ns: totals.answered,
+        changed_policy: state.changed_policy,
+        has_foreign_marks: !state.is_marked
+            && engine.marks.tasks.iter().any(|task| task.tid == state.tid && task.has_jobs),
         overran: totals.overran,
         missed: totals.missed,
     }

@@ -18,7 +18,7 @@ mod sleeps;
 use std::collections::BTreeMap;
 
 use hemiola_trace::Recording;
-use hemiola_trace::sched::{Context, Event, Left, Reservation, Tid, What};
+use hemiola_trace::sched::{Context, Event, Left, PRIORITY_UNKNOWN, Reservation, Tid, What};
 use hemiola_units::Instant;
 
 use super::accounting::{self, Books};
@@ -125,7 +125,14 @@ fn hint(state: &State, many: &Option<ManyJobs>) -> Option<Option<u64>> {
 fn reservations(recording: &Recording) -> BTreeMap<u32, Reservation> {
     let conditions = recording.conditions.iter();
     let read = |(name, text): &(String, String)| Reservation::from_condition(name, text);
-    conditions.filter_map(read).map(|(tid, reservation)| (tid.0, reservation)).collect()
+    // Of a number that several threads had, nobody knows whose reservation it is.
+    let is_one = |(tid, _): &(Tid, Reservation)| {
+        let after = recording.threads.partition_point(|thread| thread.tid < *tid);
+        let own = recording.threads[after..].iter().take_while(|thread| thread.tid == *tid);
+        own.skip(1).all(|thread| !thread.new)
+    };
+    let read = conditions.filter_map(read).filter(is_one);
+    read.map(|(tid, reservation)| (tid.0, reservation)).collect()
 }
 
 /// What to walk over.
@@ -295,7 +302,10 @@ impl<'r> Engine<'r> {
         let gap = self.gaps.until > state.since;
         let length = end.saturating_sub(state.since);
         match state.mode {
-            Mode::Sleeping if !gap => state.totals.sleeping += length,
+            Mode::Sleeping if !gap => {
+                state.totals.sleeping += length;
+                self.missed += state.is_silent(end, length);
+            }
             Mode::Blocked if !gap => state.totals.blocked += length,
             Mode::Ready if !gap => state.totals.waiting += length,
             Mode::Throttled if !gap => state.totals.throttled += length,
@@ -311,7 +321,7 @@ impl<'r> Engine<'r> {
             }
             state.invocation.sound = false;
         }
-        self.close(thread);
+        self.close_last(thread);
         self.threads.states[thread].finish();
         self.push_startup(thread);
     }
@@ -536,7 +546,7 @@ impl<'r> Engine<'r> {
             Left::Dead => Mode::Unseen,
         };
         if left == Left::Dead {
-            self.close(thread);
+            self.ends(thread, at);
             self.end_call(thread, at, None);
             // The number may be used again.
             self.threads.states[thread].until = at;
@@ -595,6 +605,9 @@ impl<'r> Engine<'r> {
             self.waited(thread, queue, at);
         }
         let state = &mut self.threads.states[thread];
+        if priority >= 0 && priority != PRIORITY_UNKNOWN && state.reservation.is_some() {
+            (state.reservation, state.changed_policy) = (None, true);
+        }
         let is_first = !state.invocation.started;
         if is_first {
             state.invocation.started = true;
@@ -682,6 +695,7 @@ mod tests {
                 jitter_ns: period_ns / (1 + random.below(20)),
                 execution_min_ns: period_ns / 10,
                 execution_max_ns: period_ns / 3,
+                asks: n < 2,
                 ..Task::default()
             }
         };

@@ -174,6 +174,19 @@ pub struct ThreadReport {
     /// The greatest delay of a wake-up after the time until which it had asked to sleep, ns, if its releases are such
     /// times (clock_nanosleep(2) with `TIMER_ABSTIME`). Then no job of it is a guess.
     pub timer_late_ns: Option<u64>,
+    /// The longest invocation that was seen in part, as far as it was seen, ns.
+    pub part_ns: u64,
+    /// The invocation in which it ended, ns. With a period, that is no job, because it may have been its last acts.
+    pub ended_ns: u64,
+    /// How long it had slept at the end of the recording, or before it ended, without having asked for that, ns.
+    pub silent_ns: u64,
+    /// The longest sleep until another thread woke it that counts as part of a job although it began in the second half
+    /// of its period or later, ns.
+    pub answered_ns: u64,
+    /// It ran under `SCHED_DEADLINE` in a part of the recording only.
+    pub changed_policy: bool,
+    /// The marks with its number are those of an earlier thread with that number.
+    pub has_foreign_marks: bool,
     /// Jobs that were not finished at the next release, so that the thread did not sleep before the next job.
     pub overran: u64,
     /// Invocations that ended after their deadline. A thread misses nothing whose period was neither given nor is that

@@ -9,6 +9,8 @@ use proptest::prelude::*;
 use super::synthetic::{Task, TrueJob, run};
 use super::*;
 
+mod edges;
+
 const MS: u64 = 1_000_000;
 const US: u64 = 1_000;
 const IDLE: u32 = 0;

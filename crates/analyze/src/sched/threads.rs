@@ -23,6 +23,9 @@ const NOBODY: u32 = u32::MAX;
 /// The first priority of the kernel that is not real time.
 pub(super) const TIME_SHARED: i16 = 100;
 
+/// A thread that was released so often does not start up any more.
+const STARTUP_RELEASES_MAX: u64 = 12;
+
 /// A thread that begins to run more urgently than before this often, without a new invocation, has another priority.
 const RAISED_MAX: u8 = 64;
 
@@ -82,7 +85,9 @@ pub(super) struct State {
     pub(super) released: Option<u64>,
     /// It has slept once since it started up, so its next release may be the first one of its loop.
     pub(super) is_starting: bool,
-    /// It was created in the recording, as a further thread of its process, and has not slept yet.
+    /// It is not the first thread of its process.
+    pub(super) is_further: bool,
+    /// It was created in the recording, so the first of several names is that of its creator.
     pub(super) is_created: bool,
     /// Wake-ups that released invocations, and those of them by interrupts.
     pub(super) releases: u64,
@@ -92,6 +97,10 @@ pub(super) struct State {
     /// The period the caller gave, with its deadline.
     pub(super) given: Option<u64>,
     pub(super) reservation: Option<Reservation>,
+    /// It had a reservation, and ran at another priority, too.
+    pub(super) changed_policy: bool,
+    /// How long it slept before it was last woken, without having asked for that.
+    pub(super) slept: u64,
     /// Its processor time when its reservation was last known to be whole.
     pub(super) replenished_at: u64,
     /// It ended its job with sched_yield(2) and sleeps until the next period of its reservation.
@@ -267,9 +276,9 @@ pub(super) struct Totals {
     pub(super) migrations: u64,
     /// The execution times of its last two invocations of one job.
     pub(super) usual: [u64; 2],
-    /// Its last start-up, which is a job if the thread turns out to have no period.
+    /// Its longest start-up, which is a job if the thread turns out to have no period.
     pub(super) startup: Option<Box<Times>>,
-    /// How long it took from its creation, as a further thread of its process, until it slept.
+    /// The longest start-up of a further thread of its process.
     pub(super) startup_length: u64,
     /// Jobs that were not finished at the next release.
     pub(super) overran: u64,
@@ -286,6 +295,14 @@ pub(super) struct Totals {
     pub(super) suspension: u64,
     /// How long the invocation has lasted that is under way at the end.
     pub(super) unfinished: u64,
+    /// The longest that was seen in part, as far as it was seen.
+    pub(super) part: u64,
+    /// The one in which it ended.
+    pub(super) ended: u64,
+    /// How long it has slept at the end, or had slept before it ended, without having asked for that.
+    pub(super) silent: u64,
+    /// The longest sleep until another thread woke it that counts as part of a job.
+    pub(super) answered: u64,
     /// Ascending.
     pub(super) cpus: Vec<u16>,
     pub(super) culprits: Culprits<CULPRITS_MAX>,
@@ -332,12 +349,15 @@ impl State {
             invocation: Invocation::default(),
             released: None,
             is_starting: false,
+            is_further: false,
             is_created: false,
             releases: 0,
             released_by_interrupts: 0,
             released_by_reservation: 0,
             given: None,
             reservation: None,
+            changed_policy: false,
+            slept: 0,
             replenished_at: 0,
             has_yielded: false,
             hint: None,
@@ -466,6 +486,19 @@ impl State {
         late
     }
 
+    /// It has slept for so long at the end of the recording, or before it ended. Returns how many jobs it missed for
+    /// certain: of a thread with a stated period that is silent for more than two, all that were due.
+    pub(super) fn is_silent(&mut self, at: u64, length: u64) -> u64 {
+        if self.is_marked || self.asked.as_ref().is_some_and(|asked| asked.sleeps_beyond(at)) {
+            return 0;
+        }
+        self.totals.silent = self.totals.silent.max(length);
+        let stated = self.stated().filter(|period| self.asked.is_none() && length > 2 * period);
+        let missed = stated.map_or(0, |period| length / period - 1);
+        self.totals.missed += missed;
+        missed
+    }
+
     /// The jobs of the open invocation. A thread that is still busy at its next release begins the next job without
     /// sleeping, so it is not seen to wake up.
     #[inline]
@@ -525,7 +558,16 @@ impl State {
     /// Marks tell jobs apart from it.
     #[inline]
     pub(super) fn is_startup(&self) -> bool {
-        self.named_next <= self.invocation.finish && !self.is_marked
+        self.starts_up_until(self.invocation.finish)
+    }
+
+    /// The same if that invocation lasts until then. A thread that has a loop by now names itself within a job.
+    #[inline]
+    pub(super) fn starts_up_until(&self, finish: u64) -> bool {
+        self.named_next <= finish
+            && !self.is_marked
+            && self.releases < STARTUP_RELEASES_MAX
+            && self.asked.as_ref().is_none_or(|asked| asked.due().is_none())
     }
 
     /// It has slept after a start-up, which is no release.
@@ -533,11 +575,13 @@ impl State {
         self.finder.forget();
         (self.released, self.is_starting) = (None, true);
         // A program starts up for certain, but a thread may begin with a job.
-        if self.is_created {
+        if self.is_further {
             self.totals.startup_length = self.totals.startup_length.max(times.response);
         }
-        self.is_created = false;
-        self.totals.startup = Some(Box::new(times));
+        let startup = &mut self.totals.startup;
+        if startup.as_ref().is_none_or(|before| before.response < times.response) {
+            *startup = Some(Box::new(times));
+        }
     }
 
     /// It begins to run there.
@@ -618,8 +662,10 @@ impl<'r> Threads<'r> {
         state.finder = self.finder.clone();
         let threads = &self.recording.threads;
         let own = after.checked_sub(1).map(|before| &threads[before]);
-        let own = own.filter(|own| own.tid == tid && own.since > Instant::ZERO);
-        state.is_created = own.is_some_and(|own| own.pid != tid.0);
+        let own = own.filter(|own| own.tid == tid);
+        state.is_further = own.is_some_and(|own| ![0, tid.0].contains(&own.pid));
+        let own = own.filter(|own| own.since > Instant::ZERO);
+        state.is_created = own.is_some_and(|own| own.new);
         state.named_next = match own {
             Some(own) => own.since.nanos(),
             None => self.next_name(tid, at, state.until),

@@ -361,7 +361,7 @@ fn nothing_short_disappears_and_windows_beyond_the_ends_are_empty() {
 fn anything() -> impl Strategy<Value = Event> {
     let number = prop_oneof![0u32..4, any::<u32>()];
     let moment = prop_oneof![0u64..1_000, any::<u64>()];
-    (moment, prop_oneof![0u16..3, any::<u16>()], number.clone(), number, 0u8..12).prop_map(
+    (moment, prop_oneof![0u16..3, any::<u16>()], number.clone(), number, 0u8..13).prop_map(
         |(at, cpu, a, b, kind)| {
             let left = [Left::Preempted, Left::Dead, Left::Unknown, Left::Uninterruptible];
             let left = left[a as usize % 4];
@@ -374,6 +374,7 @@ fn anything() -> impl Strategy<Value = Event> {
                 8 => What::PageFault(a % 2 == 0),
                 9 => What::CallEntry(a as u16),
                 10 => What::Lost(a),
+                11 => What::SleepUntil(Instant::from_nanos(at ^ u64::from(b)).into()),
                 _ => What::Online(b % 2 == 0),
             };
             event(at, cpu, what)

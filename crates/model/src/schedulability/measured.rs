@@ -41,6 +41,12 @@ pub struct Measured {
     /// How long its thread took from its creation until it slept, if it was created in the recording within a process:
     /// this is not a job, or it was several late ones.
     pub startup_ns: u64,
+    /// As in [`ThreadReport`], 0 for a marked task: the longest job that was seen in part, …
+    pub part_ns: u64,
+    /// … the one with which the thread ended, …
+    pub ended_ns: u64,
+    /// … and how long it had slept at the end.
+    pub silent_ns: u64,
     /// The greatest response time observed.
     pub response_ns: Option<u64>,
     /// Deadlines missed in the recording.
@@ -60,6 +66,9 @@ pub struct Measured {
     /// By how much more than their median nine in ten of the distances of releases are at most.
     #[serde(skip)]
     pub(super) usual_late_ns: u64,
+    /// The longest sleep until another thread woke it that counts as part of a job, although it may have been between two.
+    #[serde(skip)]
+    pub(super) answered_ns: u64,
     /// For a marked task: whether the thread's wake-ups show its period too, and with it how punctual the releases are.
     #[serde(skip)]
     pub(super) is_seen_waking: bool,
@@ -116,10 +125,30 @@ impl Measured {
     /// lasted beyond the next release.
     #[must_use]
     pub fn has_late_wake_up(&self) -> bool {
+        let few = (self.period_ns / LATE_OFF).max(LATE_LEAST_NS);
         let usual = self.usual_late_ns.saturating_mul(LATE_USUAL);
+        // If more than one in ten is that late, lateness itself is usual.
         !self.is_marked
             && !self.is_timed
-            && self.jitter_ns > (self.period_ns / LATE_OFF).max(LATE_LEAST_NS).max(usual)
+            && (self.jitter_ns > few.max(usual) || self.usual_late_ns > few)
+    }
+
+    /// Whether a job that was seen in part had lasted longer than its deadline.
+    #[must_use]
+    pub fn has_doubtful_part(&self) -> bool {
+        self.part_ns > self.deadline_ns
+    }
+
+    /// Whether the thread ended in a job that had lasted longer than its deadline.
+    #[must_use]
+    pub fn has_doubtful_end(&self) -> bool {
+        self.ended_ns > self.deadline_ns
+    }
+
+    /// Whether the thread was not seen any more for more than two periods before the end.
+    #[must_use]
+    pub fn is_silent(&self) -> bool {
+        self.silent_ns > self.period_ns.saturating_mul(2)
     }
 
     /// Whether the thread may have begun with jobs that were late, and not with a start-up.
@@ -133,7 +162,7 @@ impl Measured {
     pub fn has_doubtful_jobs(&self) -> bool {
         !self.is_timed
             && self.distance_ns.is_some()
-            && self.suspension_ns > self.period_ns / SUSPENSION_OFF
+            && self.suspension_ns.max(self.answered_ns) > self.period_ns / SUSPENSION_OFF
     }
 }
 
@@ -171,7 +200,8 @@ pub enum LeftOutReason {
     NoJobs,
     /// It never slept in the recording, although it has a period: it is always late.
     NeverSleeps,
-    /// It ran under `SCHED_DEADLINE`, and its runtime, deadline and period are not in the recording.
+    /// It ran under `SCHED_DEADLINE`, and its runtime, deadline and period are not in the recording, or it ran at another
+    /// priority, too.
     NoReservation,
 }
 
@@ -192,7 +222,8 @@ pub(super) struct OnProcessor {
 /// are none, of the marked tasks; otherwise of all threads with a period.
 pub(super) fn partition(report: &Report) -> (Vec<OnProcessor>, Vec<LeftOut>) {
     let marked = |thread: &ThreadReport| {
-        report.tasks.iter().any(|task| task.tid == thread.tid && task.period_ns.is_some())
+        let is_own = |task: &TaskReport| task.tid == thread.tid && task.period_ns.is_some();
+        !thread.has_foreign_marks && report.tasks.iter().any(is_own)
     };
     // Threads with a reservation have a verdict of their own.
     let free = || report.threads.iter().filter(|thread| thread.reservation.is_none());
@@ -225,7 +256,7 @@ pub(super) fn partition(report: &Report) -> (Vec<OnProcessor>, Vec<LeftOut>) {
             continue;
         }
         let is_reserved = thread.priority.is_some_and(|priority| priority < 0);
-        if is_reserved && demand(thread, report) >= NEGLIGIBLE {
+        if (is_reserved || thread.changed_policy) && demand(thread, report) >= NEGLIGIBLE {
             leave_out(LeftOutReason::NoReservation);
             continue;
         }
@@ -360,6 +391,10 @@ pub(super) fn sporadic(thread: &ThreadReport, length: u64) -> Measured {
         suspension_ns: thread.suspension_ns,
         unfinished_ns: 0,
         startup_ns: 0,
+        part_ns: 0,
+        ended_ns: 0,
+        silent_ns: 0,
+        answered_ns: 0,
         overran: 0,
         distance_ns: None,
         distances: 0,
@@ -394,7 +429,8 @@ pub(super) fn tasks_of(thread: &ThreadReport, report: &Report) -> Vec<Measured> 
     let marked: Vec<&TaskReport> = report
         .tasks
         .iter()
-        .filter(|task| task.tid == thread.tid && task.period_ns.is_some())
+        .filter(|task| task.tid == thread.tid && !thread.has_foreign_marks)
+        .filter(|task| task.period_ns.is_some())
         .collect();
     if marked.is_empty() {
         return of_thread(thread).into_iter().collect();
@@ -430,6 +466,10 @@ fn of_thread(thread: &ThreadReport) -> Option<Measured> {
         suspension_ns: thread.suspension_ns,
         unfinished_ns: thread.unfinished_ns,
         startup_ns: thread.startup_ns,
+        part_ns: thread.part_ns,
+        ended_ns: thread.ended_ns,
+        silent_ns: thread.silent_ns,
+        answered_ns: thread.answered_ns,
         overran: thread.overran,
         usual_late_ns: thread
             .interval_ns
@@ -472,6 +512,10 @@ fn of_task(task: &TaskReport, thread: &ThreadReport, alone: bool) -> Option<Meas
         suspension_ns: task.suspension_ns,
         unfinished_ns: 0,
         startup_ns: 0,
+        part_ns: 0,
+        ended_ns: 0,
+        silent_ns: 0,
+        answered_ns: 0,
         overran: 0,
         usual_late_ns: 0,
         distance_ns: None,

@@ -175,6 +175,7 @@ pub(super) fn doubts(tasks: &[TaskVerdict], others: &Others, as_it_ran: bool) ->
     doubts.extend(measured().filter(|of| of.has_doubtful_jobs()).map(doubtful_jobs));
     doubts.extend(measured().filter(|of| of.has_late_wake_up()).map(late_wake_up));
     doubts.extend(measured().filter(|of| of.has_doubtful_startup()).map(doubtful_startup));
+    doubts.extend(measured().flat_map(unseen_jobs));
     doubts.extend(measured().filter(|of| of.is_period_doubtful).map(doubtful_period));
     for task in tasks.iter().filter(|task| task.was_late()) {
         doubts.push(late_job(&task.measured));
@@ -235,12 +236,36 @@ fn doubtful_startup(measured: &Measured) -> String {
     )
 }
 
+/// Jobs that may have been late where the recording or the thread begins or ends.
+fn unseen_jobs(measured: &Measured) -> impl Iterator<Item = String> {
+    let name = &measured.name;
+    let part = measured.has_doubtful_part().then(|| {
+        format!(
+            "A job of {name} that was seen in part lasted {}, longer than its deadline: it was late, or no job.",
+            time(measured.part_ns)
+        )
+    });
+    let end = measured.has_doubtful_end().then(|| {
+        format!(
+            "{name} ended {} after its last release: its last job was late, or it had more to do at its end.",
+            time(measured.ended_ns)
+        )
+    });
+    let silent = measured.is_silent().then(|| {
+        format!(
+            "{name} had slept for {} at the end: it waits within a job, or it has no more jobs.",
+            time(measured.silent_ns)
+        )
+    });
+    [part, end, silent].into_iter().flatten()
+}
+
 fn doubtful_jobs(measured: &Measured) -> String {
     format!(
         "{} slept within its jobs, once for {}: its wake-ups do not tell where one job ends and the next begins. Mark \
          its jobs.",
         measured.name,
-        time(measured.suspension_ns)
+        time(measured.suspension_ns.max(measured.answered_ns))
     )
 }
 
@@ -391,6 +416,8 @@ pub(super) fn reserved_doubts(tasks: &[ReservedTask], is_kept: bool) -> Vec<Stri
     let others = tasks.iter().filter(|task| task.has_other_releases());
     doubts.extend(others.map(|task| other_releases(&task.measured)));
     doubts.extend(measured().filter(|of| of.has_doubtful_jobs()).map(doubtful_jobs));
+    doubts.extend(measured().filter(|of| of.has_late_wake_up()).map(late_wake_up));
+    doubts.extend(measured().flat_map(unseen_jobs));
     let has_waited = |task: &&ReservedTask| task.has_waited() && !task.measured.has_doubtful_jobs();
     doubts.extend(tasks.iter().filter(has_waited).map(waited));
     let is_contradicted = |task: &&ReservedTask| task.is_contradicted();

@@ -1,5 +1,6 @@
 //! Where invocations and marked jobs begin, go on, and end.
 
+use hemiola_trace::perfetto::Track;
 use hemiola_trace::sched::{PRIORITY_UNKNOWN, Tid};
 use hemiola_trace::{Entry, EventKind};
 
@@ -8,6 +9,7 @@ use crate::sched::asked::Means;
 use crate::sched::blame::{self, Waited};
 use crate::sched::culprits::Taken;
 use crate::sched::follow::Doing;
+use crate::sched::marks::Task;
 use crate::sched::observed::{ManyJobs, Observed, Series};
 use crate::sched::report::{Job, Miss};
 use crate::sched::tally::{Code, Woken};
@@ -20,9 +22,8 @@ impl Engine<'_> {
         let state = &mut self.threads.states[thread];
         let asleep = at.saturating_sub(state.since);
         let seen = state.mode != Mode::Unseen && self.gaps.until <= state.since;
-        let may_go_on = seen
-            && state.invocation.open
-            && (state.mode == Mode::Blocked || !state.is_startup());
+        let may_go_on =
+            seen && state.invocation.open && (state.mode == Mode::Blocked || !state.is_startup());
         let is_asleep = seen && state.mode == Mode::Sleeping;
         let means = if is_asleep { self.woken(thread, at) } else { Means::Anything };
         let state = &mut self.threads.states[thread];
@@ -32,10 +33,19 @@ impl Engine<'_> {
                 _ if state.is_marked => !state.open_marks.is_empty(),
                 _ => match means {
                     Means::Instant | Means::Within | Means::Doubtful => true,
-                    Means::Due(_) => false,
-                    Means::Anything => state.is_within_job(at) || state.is_answered(waker),
+                    Means::Due(_) | Means::Early => false,
+                    Means::Anything => {
+                        let is_within = state.is_within_job(at);
+                        let is_answered = !is_within && state.is_answered(waker);
+                        if is_answered {
+                            state.totals.answered = state.totals.answered.max(asleep);
+                        }
+                        is_within || is_answered
+                    }
                 },
             };
+        let has_asked = matches!(means, Means::Due(_) | Means::Early | Means::Instant);
+        state.slept = if is_asleep && !has_asked { asleep } else { 0 };
         let by_interrupt = waker == Code::INTERRUPT;
         match means {
             _ if state.mode == Mode::Blocked || (state.is_marked && goes_on) => {}
@@ -219,6 +229,7 @@ impl Engine<'_> {
             totals.suspension = totals.suspension.max(waits.suspension);
         } else {
             totals.incomplete += 1;
+            totals.part = totals.part.max(length);
         }
         totals.missed += late.map_or(0, |late| late.missed);
         invocation.open = false;
@@ -234,7 +245,6 @@ impl Engine<'_> {
         let State { tid, until, .. } = self.threads.states[thread];
         let finish = self.threads.states[thread].invocation.finish;
         let named_next = self.threads.next_name(Tid(tid), finish, until);
-        self.push_startup(thread);
         let state = &mut self.threads.states[thread];
         state.named_next = named_next;
         let invocation = &mut state.invocation;
@@ -345,7 +355,10 @@ impl Engine<'_> {
             return;
         }
         let (tid, from) = (state.tid, state.from);
-        let names = self.threads.names(state, u64::MAX);
+        let mut names = self.threads.names(state, u64::MAX);
+        if state.is_created && names.len() > 1 {
+            names.remove(0);
+        }
         let given = self.options.periods.iter().find(|(who, _)| match who {
             Who::Tid(number) => *number == tid,
             Who::Name(name) => names.contains(&name.as_str()),
@@ -354,7 +367,13 @@ impl Engine<'_> {
         let hints = &self.known.periods;
         let hint = hints.binary_search_by_key(&(tid, from), |(tid, from, _)| (*tid, *from));
         let hint = hint.ok().map(|place| hints[place].2);
-        let is_marked = self.marks.tasks.iter().any(|task| task.tid == tid && task.has_jobs);
+        let until = state.until;
+        let is_own = |(task, track): (&Task<'_>, &Track)| {
+            let first = track.entries.first().map_or(0, |entry| entry.at.nanos());
+            task.tid == tid && task.has_jobs && first < until
+        };
+        let mut tasks = self.marks.tasks.iter().zip(&self.recording.tracks);
+        let is_marked = tasks.any(is_own);
         let reservation = self.reservations.get(&tid).copied();
         let state = &mut self.threads.states[thread];
         (state.given, state.hint, state.is_marked) = (given, hint, is_marked);

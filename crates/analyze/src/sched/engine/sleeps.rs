@@ -9,15 +9,15 @@ impl Engine<'_> {
     /// The running thread asks to sleep until a time: its job is over, and the next one is released then.
     pub(super) fn sleep_until(&mut self, thread: usize, at: u64, c: usize, until: u64) {
         let state = &self.threads.states[thread];
-        // Marks tell more, and the kernel has rules of its own for reservations.
-        if state.is_marked || state.reservation.is_some() || self.cpus[c].depth > 0 {
+        // Marks tell more.
+        if state.is_marked || self.cpus[c].depth > 0 {
             return;
         }
         self.account(c, at);
         let state = &mut self.threads.states[thread];
         let running = state.totals.running;
         state.settle(at, running);
-        let is_startup = state.named_next <= at;
+        let begins_anew = state.starts_up_until(at) || !state.invocation.sound;
         let asked = state.asked.get_or_insert_default();
         let is_in_time = asked.is_confirmed(until);
         if asked.doubt.take_if(|_| is_in_time).is_none() && asked.doubt.is_some() {
@@ -32,7 +32,7 @@ impl Engine<'_> {
         let state = &mut self.threads.states[thread];
         let asked = state.asked.get_or_insert_default();
         asked.ask(at, running, until);
-        if until <= at && (is_startup || asked.is_full()) {
+        if until <= at && (begins_anew || asked.is_full()) {
             self.begin_at_once(thread, at, c, until);
         }
     }
@@ -77,6 +77,26 @@ impl Engine<'_> {
         if let Some(asked) = &mut state.asked {
             asked.ended_at = Some(running);
         }
+    }
+
+    /// The thread ends: what it did last may have been more than a job.
+    pub(super) fn ends(&mut self, thread: usize, at: u64) {
+        self.end_over(thread);
+        let state = &mut self.threads.states[thread];
+        if state.invocation.open && !state.is_marked && state.period().is_some() {
+            state.totals.ended = at.saturating_sub(state.last_release());
+            state.invocation.sound = false;
+            let slept = std::mem::take(&mut state.slept);
+            self.missed += state.is_silent(at, slept);
+        }
+        self.close_last(thread);
+    }
+
+    /// Closes the invocation with which a thread or the recording ends.
+    pub(super) fn close_last(&mut self, thread: usize) {
+        let part = self.threads.states[thread].totals.part;
+        self.close(thread);
+        self.threads.states[thread].totals.part = part;
     }
 
     /// Of an invocation that has not ended at the end of the recording, the jobs that are over count.

@@ -101,7 +101,7 @@ impl Case {
     /// The same with tasks that ask to sleep until their next release, which comes in time.
     fn asking(mut self) -> Self {
         for task in &mut self.tasks {
-            (task.asks, task.jitter_ns) = (true, 0);
+            (task.asks, task.jitter_ns) = (!task.yields, 0);
         }
         self
     }
@@ -220,7 +220,9 @@ impl Case {
                 .map(Option::unwrap_or_default)
         };
         let is_hidden = |(task, jobs): (&synthetic::Task, &Vec<synthetic::TrueJob>)| {
-            task.sleep.is_some() && !task.asks && self.missed(task, jobs) as usize * 10 >= jobs.len() * 9
+            task.sleep.is_some()
+                && !task.asks
+                && self.missed(task, jobs) as usize * 10 >= jobs.len() * 9
         };
         Judged {
             is_hidden: self.tasks.iter().zip(&jobs).any(is_hidden),
@@ -442,9 +444,13 @@ const CASES: u64 = 2_500;
 
 /// No set that missed a deadline is called schedulable, no set with slack unschedulable, and the figures of a
 /// schedulable one are right.
-fn check(case: impl Fn(u64) -> Case) -> BTreeMap<(bool, String), u64> {
+fn check(case: impl Fn(u64) -> Case) {
+    check_some(CASES, case);
+}
+
+fn check_some(cases: u64, case: impl Fn(u64) -> Case) -> BTreeMap<(bool, String), u64> {
     let mut said = BTreeMap::new();
-    for seed in 0..CASES {
+    for seed in 0..cases {
         let case = case(seed);
         let judged = case.judge();
         let by_deadline = judged.answer_by_deadline();
@@ -570,7 +576,7 @@ fn verdicts_on_random_sets_with_mutexes_are_safe_with_periods_from_wake_ups() {
 /// Of sets that ask for their releases, the verdict knows every job: of those that missed a deadline, it leaves this
 /// part open at most, in hundredths.
 fn check_asking(case: impl Fn(u64) -> Case, open_max: u64) {
-    let said = check(|seed| case(seed).asking());
+    let said = check_some(CASES / 2, |seed| case(seed).asking());
     let late = |answer: &str| {
         let of = said.iter().filter(|((is_late, told), _)| *is_late && told.contains(answer));
         of.map(|of| of.1).sum::<u64>()
@@ -597,6 +603,16 @@ fn verdicts_on_random_sets_that_ask_and_sleep_within_jobs_are_safe() {
 #[test]
 fn verdicts_on_random_sets_that_ask_and_use_mutexes_are_safe() {
     check_asking(|seed| Case::with_locks(seed, seed % 2 == 0), 10);
+}
+
+#[test]
+fn verdicts_on_random_sets_with_reservations_that_ask_are_safe() {
+    check_some(CASES / 2, |seed| Case::reserved(seed).asking());
+}
+
+#[test]
+fn verdicts_on_random_sets_with_reservations_of_other_periods_that_ask_are_safe() {
+    check_some(CASES / 2, |seed| Case::served(seed, seed % 2 == 0).asking());
 }
 
 #[test]

@@ -1,0 +1,198 @@
+//! What a thread does before its first job, after its last one, and between two of them.
+
+use hemiola_trace::sched::Reservation;
+
+use super::*;
+
+const TID: u32 = 7;
+
+/// A timer wakes the thread, and it runs for a while.
+fn job(story: &mut Story, at_us: u64, length_us: u64, left: Left) {
+    story.wake(at_us, TID, IDLE).switch(at_us, IDLE, Left::Preempted, TID);
+    story.switch(at_us + length_us, TID, left, IDLE);
+}
+
+/// Jobs of 1 ms in 10 ms of a thread at a real-time priority; the first is released at 10 ms.
+fn jobs_of_a_loop(count: u64) -> Story {
+    let mut story = Story::default();
+    story.on(1).priorities.push((TID, 40));
+    (1..=count).for_each(|n| job(&mut story, 10_000 * n, 1_000, Left::Sleeping));
+    story
+}
+
+fn given(story: &Story, name: &str) -> Report {
+    let periods = vec![(Who::Name(name.into()), Span::from_millis(10))];
+    analyze(&story.recording(), &Options { periods, ..Options::default() })
+}
+
+fn asks(story: &mut Story, at_us: u64, until_us: u64) {
+    let until = Instant::from_nanos(until_us * US);
+    story.push(at_us, What::SleepUntil(until.into()));
+}
+
+#[test]
+fn a_thread_that_names_itself_in_a_job_keeps_that_job() {
+    for (jobs_before, expected) in [(20, 41), (5, 40)] {
+        let mut story = jobs_of_a_loop(jobs_before);
+        story.thread(TID, 0, "loop", false);
+        let at = 10_000 * (jobs_before + 1);
+        job(&mut story, at, 9_000, Left::Sleeping);
+        story.thread(TID, at + 500, "alarm", false);
+        (jobs_before + 2..42)
+            .for_each(|n| job(&mut story, 10_000 * n, 1_000, Left::Sleeping));
+        let report = story.report();
+        let thread = of(&report, TID);
+        let longest = thread.execution_ns.as_ref().unwrap().max;
+        // Among the first twelve releases, it is a start-up.
+        assert_eq!(thread.invocations, expected);
+        assert_eq!(longest, if expected == 41 { 9 * MS } else { MS });
+    }
+}
+
+#[test]
+fn the_invocation_in_which_a_thread_ends_is_no_job_of_a_periodic_one() {
+    let mut story = jobs_of_a_loop(20);
+    job(&mut story, 210_000, 25_000, Left::Dead);
+    story.thread(TID, 0, "loop", false);
+    for report in [story.report(), given(&story, "loop")] {
+        let thread = of(&report, TID);
+        assert_eq!((thread.invocations, thread.ended_ns), (20, 25 * MS));
+        assert_eq!(thread.execution_ns.as_ref().unwrap().max, MS);
+        assert_eq!((thread.missed, thread.part_ns, report.missed_deadlines), (0, 0, 0));
+    }
+    // Without a period, it is one like any other.
+    let mut once = Story::default();
+    job(once.on(1), 10_000, 25_000, Left::Dead);
+    assert_eq!(of(&once.report(), TID).invocations, 1);
+}
+
+#[test]
+fn a_signal_before_the_time_that_was_asked_for_is_not_in_the_job_before() {
+    let mut story = Story::default();
+    story.on(1);
+    for n in 1..=20 {
+        story.wake(10_000 * n, TID, IDLE).switch(10_000 * n, IDLE, Left::Preempted, TID);
+        asks(&mut story, 10_000 * n + 1_000, 10_000 * (n + 1));
+        story.switch(10_000 * n + 1_000, TID, Left::Sleeping, IDLE);
+    }
+    // Another thread ends the process.
+    story.wake(207_000, TID, 99).switch(207_000, IDLE, Left::Preempted, TID);
+    story.switch(207_100, TID, Left::Dead, IDLE);
+    let report = story.report();
+    let thread = of(&report, TID);
+    assert_eq!((thread.invocations, thread.response_ns.as_ref().unwrap().max), (20, MS));
+    assert_eq!((thread.silent_ns, thread.timer_late_ns), (0, Some(0)));
+}
+
+#[test]
+fn a_thread_that_waits_for_another_between_two_loops_was_not_late() {
+    let mut story = Story::default();
+    story.on(1);
+    for n in (1..=20).chain(50..=70) {
+        let by = if n == 50 { 99 } else { IDLE };
+        story.wake(10_000 * n, TID, by).switch(10_000 * n, IDLE, Left::Preempted, TID);
+        if n != 20 {
+            asks(&mut story, 10_000 * n + 1_000, 10_000 * (n + 1));
+        }
+        story.switch(10_000 * n + 1_000, TID, Left::Sleeping, IDLE);
+    }
+    story.thread(TID, 0, "loop", false);
+    for report in [story.report(), given(&story, "loop")] {
+        let thread = of(&report, TID);
+        assert_eq!(thread.response_ns.as_ref().unwrap().max, MS, "{thread:?}");
+        assert_eq!((thread.missed, thread.suspension_ns), (0, 0));
+    }
+}
+
+#[test]
+fn a_thread_that_hangs_until_the_end_is_silent_and_misses_what_was_stated() {
+    for ends in [false, true] {
+        let mut story = jobs_of_a_loop(20);
+        // Another thread shows that the recording goes on.
+        story.wake(500_500, 9, IDLE).switch(500_500, IDLE, Left::Preempted, 9);
+        story.switch(500_600, 9, Left::Sleeping, IDLE);
+        if ends {
+            story.wake(500_700, TID, 9).switch(500_700, IDLE, Left::Preempted, TID);
+            story.switch(500_900, TID, Left::Dead, IDLE);
+        }
+        story.thread(TID, 0, "loop", false);
+        let report = story.report();
+        let silent = of(&report, TID).silent_ns;
+        assert!((299 * MS..=300 * MS).contains(&silent), "{silent}");
+        assert_eq!(report.missed_deadlines, 0);
+        let report = given(&story, "loop");
+        assert_eq!((of(&report, TID).missed, report.missed_deadlines), (28, 28));
+    }
+    // A thread that was woken all the time is silent for a period at most.
+    assert!(of(&jobs_of_a_loop(20).report(), TID).silent_ns <= 10 * MS);
+}
+
+#[test]
+fn an_overload_in_which_a_recording_begins_has_its_length() {
+    let mut story = Story::default();
+    story.on(1).switch(5, UNKNOWN, Left::Preempted, TID);
+    story.switch(95_000, TID, Left::Sleeping, IDLE);
+    (10..40).for_each(|n| job(&mut story, 10_000 * n, 1_000, Left::Sleeping));
+    let report = story.report();
+    assert_eq!(of(&report, TID).part_ns, 94_995 * US);
+    assert_eq!(of(&jobs_of_a_loop(20).report(), TID).part_ns, 0);
+}
+
+#[test]
+fn marks_and_reservations_are_not_those_of_a_later_thread_with_the_same_number() {
+    let mut story = jobs_of_a_loop(20);
+    story.switch(205_000, IDLE, Left::Preempted, TID).switch(205_500, TID, Left::Dead, IDLE);
+    (31..60).for_each(|n| job(&mut story, 10_000 * n, 2_000, Left::Sleeping));
+    story.thread(TID, 1, "marked", true).thread(TID, 300_000, "later", true);
+    let entries = vec![entry(10_100, EventKind::Start, 0), entry(10_900, EventKind::Finish, 0)];
+    story.tracks.push(Track { pid: TID, tid: TID, entries, ..Track::default() });
+    let mut recording = story.recording();
+    let reservation = Reservation { runtime_ns: MS, deadline_ns: 10 * MS, period_ns: 10 * MS };
+    recording.conditions.push(reservation.condition(Tid(TID)));
+    let report = analyze(&recording, &Options::default());
+    let [marked, later] = ["marked", "later"]
+        .map(|name| report.threads.iter().find(|thread| &*thread.name == name).unwrap());
+    assert_eq!((marked.has_foreign_marks, later.has_foreign_marks), (false, true));
+    assert_eq!((marked.reservation, later.reservation), (None, None));
+    assert_eq!(later.execution_ns.as_ref().unwrap().max, 2 * MS);
+}
+
+#[test]
+fn a_thread_that_leaves_sched_deadline_has_no_reservation_any_more() {
+    let mut reserved = Story::default();
+    reserved.on(1).priorities.push((TID, -1));
+    (1..=20).for_each(|n| job(&mut reserved, 10_000 * n, 1_000, Left::Sleeping));
+    let both = |later: i16| {
+        let mut story = Story { cpu: 1, events: reserved.events.clone(), ..Story::default() };
+        story.priorities.push((TID, later));
+        (21..=60).for_each(|n| job(&mut story, 10_000 * n, 4_000, Left::Sleeping));
+        let mut recording = story.recording();
+        let reservation = Reservation { runtime_ns: MS, deadline_ns: 5 * MS, period_ns: 10 * MS };
+        recording.conditions.push(reservation.condition(Tid(TID)));
+        let report = analyze(&recording, &Options::default());
+        (of(&report, TID).reservation.is_some(), of(&report, TID).changed_policy)
+    };
+    assert_eq!([both(-1), both(40)], [(true, false), (false, true)]);
+}
+
+#[test]
+fn a_name_is_not_that_of_a_thread_that_only_began_with_it() {
+    let mut story = jobs_of_a_loop(20);
+    story.thread(TID, 5_000, "program", true).thread(TID, 10_100, "logger", false);
+    assert_eq!(of(&given(&story, "program"), TID).period_from, Some(PeriodFrom::Found));
+    assert_eq!(of(&given(&story, "logger"), TID).period_from, Some(PeriodFrom::Given));
+}
+
+#[test]
+fn a_wait_for_another_thread_between_two_releases_is_told() {
+    let mut story = Story::default();
+    story.on(1);
+    for n in 1..=40 {
+        job(&mut story, 10_000 * n, 1_000, Left::Sleeping);
+        if n == 30 {
+            story.wake(308_000, TID, 99).switch(308_000, IDLE, Left::Preempted, TID);
+            story.switch(308_500, TID, Left::Sleeping, IDLE);
+        }
+    }
+    assert_eq!(of(&story.report(), TID).answered_ns, 7 * MS);
+}
