@@ -581,27 +581,27 @@ mod tests {
             (misses[0].cycle, misses[0].cause, misses[0].ours),
             (7, Cause::LateWakeUp, false)
         );
-        insta::assert_snapshot!(misses[0].explanation, @r"
-        5.01 ms late: woken 25.0 ms after the release (usually 3.00 µs), nothing of the loop running meanwhile
-        ");
+        insta::assert_snapshot!(misses[0].explanation, @"\
+            5.01 ms late: woken 25.0 ms after the release (usually 3.00 µs), nothing of the loop running \
+            meanwhile");
     }
 
     #[test]
     fn a_stall_names_the_process_and_the_stamps() {
         let misses = check(&Loop::new(50).stalled(7, 1, LATE), |_| {});
         assert_eq!((misses[0].cause, misses[0].ours), (Cause::Stall, false));
-        insta::assert_snapshot!(misses[0].explanation, @r"
-        5.01 ms late: 25.0 ms (usually 1.00 µs) in io between start and sample, not computing: something else had the processor
-        ");
+        insta::assert_snapshot!(misses[0].explanation, @"\
+            5.01 ms late: 25.0 ms (usually 1.00 µs) in io between start and sample, not computing: something \
+            else had the processor");
     }
 
     #[test]
     fn a_slow_hand_over_names_both_processes() {
         let misses = check(&Loop::new(50).stalled(7, 4, LATE), |_| {});
         assert_eq!((misses[0].cause, misses[0].ours), (Cause::SlowHandOver, false));
-        insta::assert_snapshot!(misses[0].explanation, @r"
-        5.01 ms late: 25.0 ms (usually 2.00 µs) from send of io to start of controller, neither computing: something else had the processor
-        ");
+        insta::assert_snapshot!(misses[0].explanation, @"\
+            5.01 ms late: 25.0 ms (usually 2.00 µs) from send of io to start of controller, neither computing: \
+            something else had the processor");
     }
 
     #[test]
@@ -610,18 +610,19 @@ mod tests {
             processes[1].role = Role::Unit
         });
         assert_eq!((misses[0].cause, misses[0].ours), (Cause::LongExecution, true));
-        insta::assert_snapshot!(misses[0].explanation, @r"
-        5.01 ms late: 25.0 ms (usually 1.00 µs) in controller between receive and send; long execution: controller computed for 25.0 ms (usually 3.00 µs)
-        ");
+        insta::assert_snapshot!(misses[0].explanation, @"\
+            5.01 ms late: 25.0 ms (usually 1.00 µs) in controller between receive and send; long execution: \
+            controller computed for 25.0 ms (usually 3.00 µs)");
     }
 
     #[test]
     fn one_long_stretch_of_straight_code_is_a_charged_interrupt_and_repeated_ones_are_ours() {
         let once = check(&Loop::new(200).computing(7, 6, LATE), |_| {});
         assert_eq!((once[0].cause, once[0].ours), (Cause::ChargedInterrupt, false));
-        insta::assert_snapshot!(once[0].explanation, @r"
-        5.01 ms late: 25.0 ms (usually 1.00 µs) in controller between receive and send; by the kernel's figures controller computed for 25.0 ms (usually 3.00 µs), but this straight-line code took that long in 1 of 200 cycles: an interrupt or the host's pause is charged to the thread it hits
-        ");
+        insta::assert_snapshot!(once[0].explanation, @"\
+            5.01 ms late: 25.0 ms (usually 1.00 µs) in controller between receive and send; by the kernel's \
+            figures controller computed for 25.0 ms (usually 3.00 µs), but this straight-line code took that \
+            long in 1 of 200 cycles: an interrupt or the host's pause is charged to the thread it hits");
         let often = check(&Loop::new(200).computing(7, 6, LATE).computing(70, 6, LATE), |_| {});
         assert!(often.iter().all(|miss| miss.ours && miss.cause == Cause::LongExecution));
         assert_eq!(often.len(), 2);
@@ -634,9 +635,8 @@ mod tests {
         let cycles = cycles(&processes, 0);
         let miss = &explain(&processes, &cycles, &[0, 0], None)[0];
         assert_eq!((miss.cycle, miss.cause), (9, Cause::MissingAnswer));
-        insta::assert_snapshot!(miss.explanation, @r"
-        missing answer: controller did not begin: stopped, stuck in an earlier cycle, or without a message
-        ");
+        insta::assert_snapshot!(miss.explanation, @"\
+            missing answer: controller did not begin: stopped, stuck in an earlier cycle, or without a message");
         assert_eq!(explain(&processes, &cycles, &[0, 4], None)[0].cause, Cause::RecordLost);
     }
 
@@ -656,8 +656,7 @@ mod tests {
             (misses[1].cycle, misses[1].cause, misses[1].ours),
             (9, Cause::PreviousOverrun, false)
         );
-        insta::assert_snapshot!(misses[1].explanation, @r"
-        1 release dropped: cycle 7 ran until 5.01 ms after the first of them
-        ");
+        insta::assert_snapshot!(misses[1].explanation, @"\
+            1 release dropped: cycle 7 ran until 5.01 ms after the first of them");
     }
 }

@@ -261,9 +261,9 @@ mod tests {
     #[test]
     fn a_late_cycle_names_the_thread_that_had_the_processor() {
         let (miss, delays) = miss(&recording(KWORKER));
-        insta::assert_snapshot!(miss.explanation, @r"
-        5.01 ms late: 25.0 ms (usually 1.00 µs) in io between start and sample, not computing: kworker/1:0 had processor 1 for 25.0 ms
-        ");
+        insta::assert_snapshot!(miss.explanation, @"\
+            5.01 ms late: 25.0 ms (usually 1.00 µs) in io between start and sample, not computing: kworker/1:0 \
+            had processor 1 for 25.0 ms");
         assert_eq!((miss.thread.as_deref(), miss.ours), (Some("kworker/1:0"), false));
         // It reaches into the next cycle, which is released meanwhile.
         let [delay] = &delays[..] else { panic!("{delays:?}") };
@@ -273,9 +273,9 @@ mod tests {
     #[test]
     fn a_process_of_the_run_that_had_the_processor_is_named_as_the_scenario_does_and_is_ours() {
         let (miss, delays) = miss(&recording(12));
-        insta::assert_snapshot!(miss.explanation, @r"
-        5.01 ms late: 25.0 ms (usually 1.00 µs) in io between start and sample, not computing: controller had processor 1 for 25.0 ms
-        ");
+        insta::assert_snapshot!(miss.explanation, @"\
+            5.01 ms late: 25.0 ms (usually 1.00 µs) in io between start and sample, not computing: controller \
+            had processor 1 for 25.0 ms");
         assert_eq!((miss.thread.as_deref(), miss.ours), (Some("controller"), true));
         assert_eq!(delays, []);
     }
@@ -294,16 +294,16 @@ mod tests {
 
     #[test]
     fn an_idle_processor_is_distinguished_from_a_busy_one() {
-        insta::assert_snapshot!(miss(&recording(0)).0.explanation, @r"
-        5.01 ms late: 25.0 ms (usually 1.00 µs) in io between start and sample, not computing: processor 1 was idle for 25.0 ms
-        ");
+        insta::assert_snapshot!(miss(&recording(0)).0.explanation, @"\
+            5.01 ms late: 25.0 ms (usually 1.00 µs) in io between start and sample, not computing: processor 1 \
+            was idle for 25.0 ms");
     }
 
     #[test]
     fn a_gap_is_no_witness() {
-        insta::assert_snapshot!(miss(&recording(u32::MAX)).0.explanation, @r"
-        5.01 ms late: 25.0 ms (usually 1.00 µs) in io between start and sample, not computing: it is not known which thread had the processor: the kernel's record has a gap
-        ");
+        insta::assert_snapshot!(miss(&recording(u32::MAX)).0.explanation, @"\
+            5.01 ms late: 25.0 ms (usually 1.00 µs) in io between start and sample, not computing: it is not \
+            known which thread had the processor: the kernel's record has a gap");
     }
 
     #[test]
@@ -364,9 +364,9 @@ mod tests {
     #[test]
     fn a_missing_answer_of_a_process_that_waited_names_the_thread_that_had_the_processor() {
         let miss = missed(KWORKER, true);
-        insta::assert_snapshot!(miss.explanation, @r"
-        missing answer: controller did not begin; controller waited for the processor for 20.0 ms until the next cycle began: kworker/1:0 had processor 1 for 20.0 ms
-        ");
+        insta::assert_snapshot!(miss.explanation, @"\
+            missing answer: controller did not begin; controller waited for the processor for 20.0 ms until \
+            the next cycle began: kworker/1:0 had processor 1 for 20.0 ms");
         assert_eq!(
             (miss.cause, miss.thread.as_deref()),
             (Cause::MissingAnswer, Some("kworker/1:0"))
