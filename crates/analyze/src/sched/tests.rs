@@ -1062,6 +1062,49 @@ fn jobs_under_a_reservation_have_the_period_of_their_wake_ups() {
 }
 
 #[test]
+fn a_job_that_yields_after_more_than_its_reservation_counts_once() {
+    // C, Q and the time from release to finish, ms: P is 10 ms.
+    for (execution, runtime, response) in [(2, 3, 2), (5, 3, 12), (7, 3, 21), (23, 4, 53)] {
+        let task = Task { yields: true, ..served(10, execution, [runtime, 8, 10]) };
+        let (recording, truth) = run(std::slice::from_ref(&task), 4_000 * MS, 5);
+        let report = analyze(&recording, &Options::default());
+        let found = of(&report, 11);
+        assert!(found.invocations.abs_diff(truth[0].len() as u64) <= 1, "{task:?}: {found:?}");
+        let times = [&found.execution_ns, &found.response_ns, &found.interval_ns];
+        let times = times.map(|of| of.as_ref().map(|of| (of.min / MS, of.max / MS)));
+        let interval = u64::div_ceil(response, 10) * 10;
+        assert_eq!(times, [execution, response, interval].map(|ms| Some((ms, ms))), "{task:?}");
+        assert!(found.overran == 0 && found.incomplete <= 1, "{task:?}: {found:?}");
+        let late = if response > 8 { found.invocations } else { 0 };
+        assert!(found.missed.abs_diff(late) <= 1, "{task:?}: {found:?}");
+    }
+}
+
+#[test]
+fn a_job_does_not_end_where_the_kernel_notices_late_that_its_reservation_is_used_up() {
+    // Q is 3 ms and P 10 ms. A job of 7 ms runs for 4 ms until a tick stops it, so it has only 2 ms in the next period.
+    // It is stopped there on its way to user space, which looks like sched_yield(2), and yields after 1 ms in the third.
+    let mut story = Story { priorities: vec![(7, -1)], ..Story::default() };
+    story.switch(0, UNKNOWN, Left::Preempted, IDLE).wake(1_000, 7, IDLE);
+    for start in (0..40).map(|job| 1_000 + 30_000 * job) {
+        story.switch(start, IDLE, Left::Preempted, 7);
+        story.switch(start + 4_000, 7, Left::Preempted, IDLE);
+        story.switch(start + 10_000, IDLE, Left::Preempted, 7);
+        story.switch(start + 12_000, 7, Left::Yielded, IDLE);
+        story.switch(start + 20_000, IDLE, Left::Preempted, 7);
+        story.switch(start + 21_000, 7, Left::Yielded, IDLE);
+    }
+    let reservation = Reservation { runtime_ns: 3 * MS, deadline_ns: 10 * MS, period_ns: 10 * MS };
+    let mut recording = story.recording();
+    recording.conditions = vec![reservation.condition(Tid(7))];
+    let report = analyze(&recording, &Options::default());
+    let found = of(&report, 7);
+    let times = [&found.execution_ns, &found.response_ns, &found.interval_ns];
+    let times = times.map(|of| of.as_ref().map(|of| (of.count, of.min / MS, of.max / MS)));
+    assert_eq!(times, [Some((40, 7, 7)), Some((40, 21, 21)), Some((39, 30, 30))], "{found:?}");
+}
+
+#[test]
 fn a_period_that_is_given_counts_before_the_reservation() {
     let (recording, _) = run(&[served(20, 4, [3, 10, 10])], 4_000 * MS, 5);
     let periods = vec![(Who::Tid(11), Span::from_millis(20))];

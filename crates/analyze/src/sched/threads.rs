@@ -425,6 +425,21 @@ impl State {
         2 * self.released_by_reservation > self.releases
     }
 
+    /// Whether nothing but sched_yield(2) ends its jobs, or ended the open invocation: however long that lasts, no
+    /// release lies within it.
+    fn has_one_job(&self) -> bool {
+        self.is_marked || self.has_yielded || self.yields()
+    }
+
+    /// Its reservation is replenished while a job goes on. What it used beyond the last budget, until the kernel noticed
+    /// at a tick, is taken off the new one (`replenish_dl_entity` in the kernel's `kernel/sched/deadline.c`).
+    pub(super) fn replenish(&mut self) {
+        let used = self.totals.running.saturating_sub(self.replenished_at);
+        let runtime = self.reservation.map_or(0, |of| of.runtime_ns);
+        let beyond = used.saturating_sub(runtime).checked_rem(runtime).unwrap_or(0);
+        self.replenished_at = self.totals.running - beyond;
+    }
+
     /// Whether it has certainly not used up its reservation since that was replenished. The kernel charges interrupts
     /// and the switch too.
     pub(super) fn has_budget(&self) -> bool {
@@ -481,6 +496,7 @@ impl State {
             return 0;
         };
         let releases = end.saturating_sub(self.invocation.release) / period;
+        let releases = if self.has_one_job() { releases.min(1) } else { releases };
         let late = releases.saturating_sub(u64::from(!self.invocation.sound));
         self.totals.missed += late;
         late
@@ -500,7 +516,7 @@ impl State {
     }
 
     /// The jobs of the open invocation. A thread that is still busy at its next release begins the next job without
-    /// sleeping, so it is not seen to wake up.
+    /// sleeping, so it is not seen to wake up. One that yields has no release before it yields.
     #[inline]
     pub(super) fn jobs_of_invocation(&self) -> Jobs {
         let length = self.invocation.finish.saturating_sub(self.invocation.release);
@@ -511,7 +527,7 @@ impl State {
             }
         }
         match self.period() {
-            Some(period) if length > period && !self.is_marked => {
+            Some(period) if length > period && !self.has_one_job() => {
                 let released = length.div_ceil(period);
                 let count = if released > JOBS_MAX { 1 } else { released };
                 Jobs { count, released, period }

@@ -15,7 +15,7 @@ impl Engine<'_> {
         let state = &mut self.threads.states[thread];
         let throttled = again.saturating_sub(state.since);
         (state.mode, state.since, state.cpu) = (Mode::Ready, again, c as u16);
-        state.replenished_at = state.totals.running;
+        state.replenish();
         self.becomes(thread, again, Doing::Woken(Code::RESERVATION));
         let state = &mut self.threads.states[thread];
         if self.gaps.until > state.since {
@@ -32,7 +32,7 @@ impl Engine<'_> {
         self.resume(thread, released, Code::RESERVATION);
         let state = &mut self.threads.states[thread];
         (state.mode, state.since, state.cpu) = (Mode::Ready, released, c as u16);
-        state.has_yielded = false;
+        (state.has_yielded, state.replenished_at) = (false, state.totals.running);
     }
 
     /// Since when a thread whose reservation had been used up was ready, at the moment at which it runs again: if a

@@ -31,6 +31,7 @@ impl Engine<'_> {
             && match state.mode {
                 Mode::Blocked => true,
                 _ if state.is_marked => !state.open_marks.is_empty(),
+                _ if state.has_yielded => false,
                 _ => match means {
                     Means::Instant | Means::Within | Means::Doubtful => true,
                     Means::Due(_) | Means::Early => false,
