@@ -44,7 +44,8 @@ export function show(place, pane) {
     return;
   }
   place.append(
-    el("h3", { text: `Job ${count((job.cycle ?? job.job) + (job.cycle === null ? 1 : 0))} of ${count(answer.count)}` }),
+    el("h3", { text: `Job ${count(job.job + 1)} of ${count(answer.count)}` }),
+    ...(job.cycle === null ? [] : [el("p", { class: "soft", text: `Its program's number: ${count(job.cycle)}.` })]),
     el("p", { class: job.late ? "lateness" : undefined, text: sentence(job) }),
     buttons(pane, answer),
   );

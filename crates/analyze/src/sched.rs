@@ -80,9 +80,9 @@ pub use hemiola_trace::sched::Reservation;
 pub use list::List;
 pub use name::Name;
 pub use report::{
-    Accounting, Behind, Blocking, CpuReport, Culprit, Delay, DelayKind, Distribution, Gap, HeldUp,
-    Interference, Job, MarkKind, MarkReport, MarkedText, MarkedValues, Miss, PeriodFrom, Report,
-    TaskReport, ThreadReport, Waker,
+    Accounting, Behind, Blocking, CpuReport, Culprit, Delay, DelayKind, Distribution, ExactValues,
+    Gap, HeldUp, Interference, Job, MarkKind, MarkReport, MarkedText, MarkedValues, Miss,
+    PeriodFrom, Report, TaskReport, ThreadReport, Waker,
 };
 
 /// How many missed deadlines a [`Report`] explains; all are counted.

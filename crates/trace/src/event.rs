@@ -74,6 +74,17 @@ impl Entry {
         }
     }
 
+    /// Returns the value of a mark with a whole number, exactly; `None` for other kinds. [`Self::value`] rounds numbers
+    /// beyond 2^53.
+    #[must_use]
+    pub fn whole(&self) -> Option<i128> {
+        match self.kind {
+            EventKind::MarkUnsigned => Some(self.a.into()),
+            EventKind::MarkSigned => Some(self.a.cast_signed().into()),
+            _ => None,
+        }
+    }
+
     /// Returns the text of a mark; `None` for other kinds. Invalid UTF-8 is replaced.
     #[must_use]
     pub fn text(&self) -> Option<String> {
@@ -316,6 +327,9 @@ mod tests {
         assert_eq!(entry(EventKind::MarkSigned, u64::MAX, 0).value(), Some(-1.0));
         assert_eq!(entry(EventKind::MarkReal, 0.5_f64.to_bits(), 0).value(), Some(0.5));
         assert_eq!(entry(EventKind::MarkUnsigned, 7, 0).value(), Some(7.0));
+        assert_eq!(entry(EventKind::MarkUnsigned, u64::MAX, 0).whole(), Some(u64::MAX.into()));
+        assert_eq!(entry(EventKind::MarkSigned, u64::MAX, 0).whole(), Some(-1));
+        assert_eq!(entry(EventKind::MarkReal, 7, 0).whole(), None);
         assert_eq!(entry(EventKind::Mark, 7, 0).value(), None);
         assert_eq!(text_to_words("seventeen letters"), None);
     }

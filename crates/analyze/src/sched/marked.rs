@@ -9,7 +9,7 @@ use hemiola_trace::track_event::EventTrack;
 use hemiola_trace::{EventKind, Recording, perfetto};
 
 use super::TEXTS_MAX;
-use super::report::{MarkKind, MarkReport, MarkedText, MarkedValues};
+use super::report::{ExactValues, MarkKind, MarkReport, MarkedText, MarkedValues};
 
 /// The marks of a recording: slices first, those that took longest before all others, then counters and instants, by
 /// how often they occur, and then system calls, as slices.
@@ -37,7 +37,7 @@ fn of_program(track: &perfetto::Track) -> Vec<MarkReport> {
     for entry in track.entries.iter().filter(|entry| entry.kind.named() == EventKind::Mark) {
         let named = found.entry(entry.arg).or_default();
         named.count += 1;
-        entry.value().into_iter().for_each(|value| named.values.add(value));
+        entry.value().into_iter().for_each(|value| named.values.add(value, entry.whole()));
         entry.text().into_iter().for_each(|text| *named.texts.entry(text).or_default() += 1);
     }
     let mark = |(arg, Named { count, values, texts }): (u16, Named)| {
@@ -108,7 +108,7 @@ fn of_instants(track: &EventTrack, names: &[String]) -> Vec<MarkReport> {
 /// The counter of a track that is one; its name is that of the track.
 fn of_counter(track: &EventTrack, recording: &Recording) -> Option<MarkReport> {
     let mut values = Values::default();
-    track.values.iter().for_each(|(_, value)| values.add(*value));
+    track.values.iter().for_each(|(_, value)| values.add(*value, None));
     let (first, _) = track.values.first()?;
     let thread = recording.thread(Tid(track.tid), *first).filter(|_| track.tid != 0);
     Some(MarkReport {
@@ -138,27 +138,41 @@ struct Values {
     max: f64,
     sum: f64,
     last: f64,
+    /// Least, greatest and last, exactly; `None` once a value was not given exactly.
+    whole: Option<[i128; 3]>,
 }
+
+/// The greatest whole number up to which a floating-point number holds each exactly.
+const EXACT_MAX: u128 = 1 << f64::MANTISSA_DIGITS;
 
 impl Default for Values {
     fn default() -> Self {
-        Self { count: 0, min: f64::INFINITY, max: f64::NEG_INFINITY, sum: 0.0, last: 0.0 }
+        let [min, max] = [f64::INFINITY, f64::NEG_INFINITY];
+        Self { count: 0, min, max, sum: 0.0, last: 0.0, whole: Some([i128::MAX, i128::MIN, 0]) }
     }
 }
 
 impl Values {
-    fn add(&mut self, value: f64) {
+    /// Adds a value, and the whole number that it is, if that is known exactly.
+    fn add(&mut self, value: f64, whole: Option<i128>) {
         if value.is_finite() {
             self.count += 1;
             (self.min, self.max) = (self.min.min(value), self.max.max(value));
             (self.sum, self.last) = (self.sum + value, value);
+            let both = self.whole.zip(whole);
+            self.whole = both.map(|([min, max, _], last)| [min.min(last), max.max(last), last]);
         }
     }
 
     fn report(self, unit: &str) -> Option<MarkedValues> {
-        let Self { count, min, max, sum, last } = self;
+        let Self { count, min, max, sum, last, whole } = self;
         let mean = sum / count as f64;
-        (count > 0).then(|| MarkedValues { unit: unit.to_owned(), min, mean, max, last })
+        let is_rounded = |whole: &[i128; 3]| whole.iter().any(|one| one.unsigned_abs() > EXACT_MAX);
+        let exact = whole.filter(|whole| count > 0 && is_rounded(whole)).map(|whole| {
+            let [min, max, last] = whole.map(|one| one.to_string());
+            ExactValues { min, max, last }
+        });
+        (count > 0).then(|| MarkedValues { unit: unit.to_owned(), min, mean, max, last, exact })
     }
 }
 
@@ -218,7 +232,8 @@ mod tests {
         );
         let lengths = found[0].duration_ns.as_ref().unwrap();
         assert_eq!((lengths.min, lengths.mean, lengths.max), (10, 25.0, 40));
-        let values = MarkedValues { unit: "B".into(), min: 3.0, mean: 4.0, max: 5.0, last: 5.0 };
+        let [min, mean, max, last] = [3.0, 4.0, 5.0, 5.0];
+        let values = MarkedValues { unit: "B".into(), min, mean, max, last, exact: None };
         assert_eq!(found[2].values, Some(values));
         assert_eq!((found[0].tid, found[0].track.as_str(), found[2].tid), (6, "main", 0));
     }
@@ -269,5 +284,34 @@ mod tests {
             ]
         );
         assert_eq!(found[0].values.as_ref().map(|of| (of.min, of.max)), Some((-1.0, 4.0)));
+    }
+
+    #[test]
+    fn whole_numbers_that_floating_point_rounds_are_in_json_as_text_too() {
+        let exact = |marks: &[(EventKind, u64)]| {
+            let entry = |&(kind, a)| Entry { at: at(1), kind, arg: 0, cycle: 0, a, b: 0 };
+            let entries = marks.iter().map(entry).collect();
+            let track = perfetto::Track { entries, ..perfetto::Track::default() };
+            let found = marks_of(track);
+            let json = serde_json::to_value(&found.values).unwrap();
+            json.get("exact").map(ToString::to_string)
+        };
+        let [unsigned, signed] = [EventKind::MarkUnsigned, EventKind::MarkSigned];
+        let least = i64::MIN.cast_unsigned();
+        assert_eq!(
+            exact(&[(unsigned, u64::MAX), (signed, least + 1), (unsigned, (1 << 53) + 1)])
+                .as_deref(),
+            Some(
+                r#"{"last":"9007199254740993","max":"18446744073709551615","min":"-9223372036854775807"}"#
+            )
+        );
+        // Floating point holds these exactly, and a mixture with real numbers is not whole.
+        assert_eq!(exact(&[(unsigned, 1 << 53), (signed, (-(1_i64 << 53)).cast_unsigned())]), None);
+        assert_eq!(exact(&[(unsigned, u64::MAX), (EventKind::MarkReal, 0.5_f64.to_bits())]), None);
+    }
+
+    fn marks_of(track: perfetto::Track) -> MarkReport {
+        let mut found = marks(&Recording::new(Vec::new(), Vec::new(), vec![track]), Vec::new());
+        found.remove(0)
     }
 }

@@ -394,6 +394,20 @@ pub struct MarkedValues {
     pub max: f64,
     /// The last one.
     pub last: f64,
+    /// The same without rounding, if all values are whole numbers and a floating-point number cannot hold one of these.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exact: Option<ExactValues>,
+}
+
+/// Whole numbers as decimal text: many readers of JSON round numbers beyond 2^53 (RFC 8259, section 6).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ExactValues {
+    /// Least.
+    pub min: String,
+    /// Greatest.
+    pub max: String,
+    /// The last one.
+    pub last: String,
 }
 
 /// The figures of a marked task. Its jobs come from the program's own marks (`Start`, `Finish`), their delays from
