@@ -250,6 +250,19 @@ pub struct CacheVariant {
 /// Never for a model from [`crate::file::read`].
 #[must_use]
 pub fn analyze(model: &Model, measurements_of: Option<&str>) -> Summary {
+    analyze_with_progress(model, measurements_of, &mut |_, _| {})
+}
+
+/// As [`analyze`]. `progress` is called before each chain, with the share of the chains that are done and the chain's name.
+///
+/// # Panics
+/// As [`analyze`].
+#[must_use]
+pub fn analyze_with_progress(
+    model: &Model,
+    measurements_of: Option<&str>,
+    progress: &mut dyn FnMut(f64, &str),
+) -> Summary {
     let variations: Vec<Variations> =
         model.caches.iter().map(|cache| Variations::of(cache, model.seed)).collect();
     let ratio = |cache: &Cache| {
@@ -272,6 +285,7 @@ pub fn analyze(model: &Model, measurements_of: Option<&str>) -> Summary {
     problems.extend(unscaled(model));
     let mut chains = Vec::new();
     for (index, (chain, nodes)) in model.chains.iter().zip(&trees).enumerate() {
+        progress(index as f64 / model.chains.len() as f64, &chain.name);
         let (cost, predicted) = chain::cost(&base, model, chain);
         let costs = chain::costs::costs(&base, model, chain, Some(nodes));
         let capacity = chain::capacity::capacity(&base, model, chain, nodes, false);

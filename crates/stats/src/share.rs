@@ -26,12 +26,42 @@ fn upper(hits: u64, trials: u64, tail: f64) -> f64 {
     if hits == trials {
         return 1.0;
     }
-    /// Enough to reach the accuracy of the tails.
-    const HALVINGS: u32 = 60;
-    let (mut low, mut high) = (hits as f64 / trials as f64, 1.0);
-    for _ in 0..HALVINGS {
-        let middle = f64::midpoint(low, high);
-        if at_most(hits, trials, middle) > tail { low = middle } else { high = middle }
+    /// Enough to reach the accuracy of the tails, whatever the steps.
+    const STEPS: u32 = 80;
+    /// A share of this width is as accurate as the tails.
+    const ACCURACY: f64 = 1e-15;
+    let excess = |probability: f64| (at_most(hits, trials, probability) / tail).ln();
+    // With steps from the share on that double, since the end is a few standard deviations away.
+    let mut low = hits as f64 / trials as f64;
+    let mut step = (low * (1.0 - low) / trials as f64).sqrt() + (trials as f64).recip();
+    let mut at_low = -tail.ln();
+    let (mut high, mut at_high) = loop {
+        let next = (low + step).min(1.0);
+        let found = if next < 1.0 { excess(next) } else { f64::NEG_INFINITY };
+        if found <= 0.0 {
+            break (next, found);
+        }
+        (low, at_low, step) = (next, found, 2.0 * step);
+    };
+    // Regula falsi in the logarithm of the tail, which is nearly straight. An end that stays twice counts half (the Illinois
+    // method: Dowell and Jarratt, "A modified regula falsi method", 1971).
+    let mut was_above = None;
+    for _ in 0..STEPS {
+        if high - low <= ACCURACY * high {
+            break;
+        }
+        let straight = low + (high - low) * at_low / (at_low - at_high);
+        let inside = low < straight && straight < high;
+        let middle = if inside { straight } else { f64::midpoint(low, high) };
+        let found = excess(middle);
+        let is_above = found > 0.0;
+        let stays = was_above.replace(is_above) == Some(is_above);
+        let weight = if stays { 0.5 } else { 1.0 };
+        if is_above {
+            (low, at_low, at_high) = (middle, found, at_high * weight);
+        } else {
+            (high, at_high, at_low) = (middle, found, at_low * weight);
+        }
     }
     high
 }

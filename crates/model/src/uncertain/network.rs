@@ -243,9 +243,8 @@ impl Network {
     /// # Errors
     /// See above.
     pub(crate) fn inputs_of(&self, name: &str) -> Result<Vec<&Input>, PropagateError> {
-        let needed = self.needed(self.find(name)?);
-        let used = self.inputs.iter().zip(needed).filter(|(_, is_needed)| *is_needed);
-        Ok(used.map(|(input, _)| input).collect())
+        let needed = self.needed(self.find(name)?).into_iter();
+        Ok(needed.filter_map(|name| self.inputs.get(name)).collect())
     }
 
     /// The definitions that a value depends on, itself included, in the network's order.
@@ -253,9 +252,9 @@ impl Network {
     /// # Errors
     /// See above.
     pub(crate) fn definitions_of(&self, name: &str) -> Result<Vec<&Definition>, PropagateError> {
-        let needed = self.needed(self.find(name)?);
-        let used = self.definitions.iter().zip(needed.into_iter().skip(self.inputs.len()));
-        Ok(used.filter(|(_, is_needed)| *is_needed).map(|(definition, _)| definition).collect())
+        let needed = self.needed(self.find(name)?).into_iter();
+        let definitions = needed.filter_map(|name| name.checked_sub(self.inputs.len()));
+        Ok(definitions.map(|at| &self.definitions[at]).collect())
     }
 
     /// The value at the nominal values of the inputs, in base units.
@@ -377,7 +376,11 @@ impl Network {
             if samples >= SAMPLES_MORE || !is_short(&sampling.predicted) {
                 return Ok((program, sampling));
             }
-            samples = (samples * SAMPLES_FACTOR).min(SAMPLES_MORE);
+            samples *= SAMPLES_FACTOR;
+            // Each step draws all samples anew, so a last step that adds few would cost more than it can save.
+            if samples * 2 > SAMPLES_MORE {
+                samples = SAMPLES_MORE;
+            }
         }
     }
 
@@ -470,18 +473,19 @@ impl Network {
         self.physical[definition]
     }
 
-    /// Which names the value depends on, itself included.
-    pub(super) fn needed(&self, target: usize) -> Vec<bool> {
-        let mut needed = vec![false; self.inputs.len() + self.definitions.len()];
-        needed[target] = true;
-        for (at, definition) in self.definitions.iter().enumerate().rev() {
-            if needed[self.inputs.len() + at] {
-                for (name, _) in definition.expression.names() {
-                    needed[self.index[name]] = true;
-                }
-            }
+    /// The names that the value depends on, itself last, in their order. A large model has many values, and most depend
+    /// on few names.
+    pub(super) fn needed(&self, target: usize) -> Vec<usize> {
+        let mut needed = BTreeSet::from([target]);
+        let mut open = vec![target];
+        while let Some(name) = open.pop() {
+            let Some(at) = name.checked_sub(self.inputs.len()) else { continue };
+            let names = self.definitions[at].expression.names();
+            open.extend(
+                names.map(|(name, _)| self.index[name]).filter(|name| needed.insert(*name)),
+            );
         }
-        needed
+        needed.into_iter().collect()
     }
 
     fn find(&self, name: &str) -> Result<usize, PropagateError> {

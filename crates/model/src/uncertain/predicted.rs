@@ -1,6 +1,6 @@
 //! The whole distribution of a computed value, and the verdicts on it.
 
-use hemiola_stats::{mean_and_std, share_interval, student_quantile};
+use hemiola_stats::{mean_and_std, share_interval, sorted_many, student_quantile};
 use serde::Serialize;
 
 use super::network::SAMPLES_MORE;
@@ -164,9 +164,8 @@ pub(super) struct Search {
 }
 
 impl Samples {
-    pub(super) fn new(mut values: Vec<f64>, undefined: usize) -> Self {
-        values.sort_unstable_by(f64::total_cmp);
-        Self { sorted: values, undefined }
+    pub(super) fn new(values: Vec<f64>, undefined: usize) -> Self {
+        Self { sorted: sorted_many(values), undefined }
     }
 
     /// Samples without a valid value.

@@ -60,18 +60,19 @@ impl Program {
             result: 0,
             guards: Vec::new(),
         };
-        // The register of each name, once it is computed.
-        let mut registers: Vec<usize> = vec![0; needed.len()];
-        for name in (0..needed.len()).filter(|name| needed[*name]) {
-            registers[name] = if name < inputs {
+        // Each name with its register, once it is computed.
+        let mut registers: Vec<(usize, usize)> = Vec::with_capacity(needed.len());
+        for name in needed {
+            let register = if name < inputs {
                 let register = program.register();
                 program.inputs.push((name, register));
                 register
             } else {
                 program.add(network, name - inputs, &registers)
             };
+            registers.push((name, register));
+            program.result = register;
         }
-        program.result = registers[target];
         program
     }
 
@@ -81,7 +82,12 @@ impl Program {
     }
 
     /// Adds the instructions of one definition and returns the register of its value.
-    fn add(&mut self, network: &Network, definition: usize, registers: &[usize]) -> usize {
+    fn add(&mut self, network: &Network, definition: usize, registers: &[(usize, usize)]) -> usize {
+        const CHECKED: &str = "names were checked with the network";
+        let register_of = |name: &str| {
+            let name = network.index(name).expect(CHECKED);
+            registers[registers.binary_search_by_key(&name, |(name, _)| *name).expect(CHECKED)].1
+        };
         let expression = &network.definitions()[definition].expression;
         let physical = network.is_physical(definition);
         let rests = if physical { expression.rests() } else { Vec::new() };
@@ -93,9 +99,7 @@ impl Program {
                     self.constants.push((quantity.value, to));
                     to
                 }
-                Operation::Name(name) => {
-                    registers[network.index(name).expect("names were checked with the network")]
-                }
+                Operation::Name(name) => register_of(name),
                 Operation::Phase => unreachable!("a network gives each phase a name"),
                 Operation::Apply(function) => {
                     let b = stack.pop().expect(OPERANDS);

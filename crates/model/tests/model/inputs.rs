@@ -3,7 +3,7 @@
 use hemiola_diagnostic::render;
 use hemiola_model::export::{page, tables};
 use hemiola_model::file;
-use hemiola_model::summary::{Summary, analyze};
+use hemiola_model::summary::{Summary, analyze, analyze_with_progress};
 use hemiola_units::Random;
 
 use crate::{model, refused};
@@ -295,4 +295,17 @@ fn hints_name_the_most_servers_and_the_operations() {
          [chains.c]\ncalls = [{ to = \"elsewhere.entirely\" }]\n",
     );
     assert!(text.contains("known: s.a, s.longer"), "{text}");
+}
+
+#[test]
+fn progress_names_each_chain_before_it_is_computed() {
+    let chains: String = ["a", "b", "c", "d"]
+        .map(|name| format!("[chains.{name}]\ncalls = [{{ name = \"m\", cost = \"1 ms\" }}]\n"))
+        .concat();
+    let model = file::read(&format!("title = \"t\"\n{chains}"), None).unwrap();
+    let mut told = Vec::new();
+    let _ =
+        analyze_with_progress(&model, None, &mut |done, chain| told.push((done, chain.to_owned())));
+    let expected = [(0.0, "a"), (0.25, "b"), (0.5, "c"), (0.75, "d")];
+    assert_eq!(told, expected.map(|(done, chain)| (done, chain.to_owned())));
 }
