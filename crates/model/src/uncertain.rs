@@ -54,6 +54,7 @@ mod predicted;
 mod program;
 mod repeats;
 mod search;
+mod tail;
 
 pub use correlation::{Correlation, CorrelationError};
 pub use distribution::{Distribution, Input};

@@ -197,7 +197,7 @@ impl Input {
     }
 
     /// The parts of a mixture; none of any other input.
-    fn parts(&self) -> &[(f64, Self)] {
+    pub(super) fn parts(&self) -> &[(f64, Self)] {
         match &self.distribution {
             Distribution::Mixture(parts) => parts,
             _ => &[],
@@ -258,7 +258,7 @@ impl Input {
     }
 
     /// The shares of the distribution below its bounds, if the bounds cut something off.
-    fn cut(&self) -> Option<[f64; 2]> {
+    pub(super) fn cut(&self) -> Option<[f64; 2]> {
         let Interval { low, high } = self.bounds;
         if self.distribution == Distribution::Exact
             || (low, high) == (f64::NEG_INFINITY, f64::INFINITY)

@@ -13,6 +13,7 @@ use super::offsets::{Offsets, Point, Unknowns};
 use super::predicted::{Predicted, Samples, Search};
 use super::program::{BLOCK, Guard, Program};
 use super::search::{Found, search};
+use super::tail;
 use super::{Contribution, Estimate};
 use crate::expression::Interval;
 
@@ -67,6 +68,7 @@ pub(super) fn sample(
         search: None,
         spread: outcome.spread(network, valid),
         exact_mean: affine::mean(network, program),
+        has_pole: tail::has_pole(network, program),
     };
     let mut worst = None;
     if let Some(unknowns) = Unknowns::of(network, program) {

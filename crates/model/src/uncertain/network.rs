@@ -25,7 +25,7 @@ pub const SAMPLES_MAX: usize = 20_000_000;
 pub const SAMPLES_MORE: usize = 2_000_000;
 
 /// The standard scores within which nearly all values lie: all but one of a million.
-const SCORE_GREATEST: f64 = 5.0;
+pub(super) const SCORE_GREATEST: f64 = 5.0;
 
 /// How many times as many samples are drawn next.
 const SAMPLES_FACTOR: usize = 4;

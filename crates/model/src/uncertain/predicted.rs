@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::network::SAMPLES_MORE;
 use super::repeats::{Repeats, Side};
 use super::search::Seen;
+use super::tail;
 use crate::expression::Interval;
 
 /// The confidence of the range that a finite number of samples leaves open. A verdict that is decided at 95 % is wrong
@@ -88,6 +89,8 @@ pub struct Predicted {
     pub(super) spread: f64,
     /// The exact mean, if the value is a sum of inputs: without systematic offsets, and at most for any of them.
     pub(super) exact_mean: Option<[f64; 2]>,
+    /// Whether it has values without bound near values of the inputs that are not rare, so that it may have no mean.
+    pub(super) has_pole: bool,
 }
 
 /// The mean of the valid samples at one systematic offset.
@@ -98,6 +101,8 @@ pub(super) struct SampleMean {
     std: f64,
     skewness: f64,
     pub(super) count: usize,
+    /// The most that the end of a tail which the samples do not reach can add.
+    unseen: f64,
 }
 
 /// Standard errors of a mean, and the sample size that they are for.
@@ -129,6 +134,11 @@ impl Errors {
 impl SampleMean {
     /// The greatest mean that these samples allow.
     pub(super) fn most(&self) -> f64 {
+        self.most_within() + self.unseen
+    }
+
+    /// The same if they are as long as their tail.
+    fn most_within(&self) -> f64 {
         self.value + self.above(Errors::of_samples(self.count))
     }
 
@@ -220,7 +230,7 @@ impl Samples {
         let (value, std) = mean_and_std(&self.sorted).unwrap_or((f64::INFINITY, 0.0));
         let cubes: f64 = self.sorted.iter().map(|one| ((one - value) / std).powi(3)).sum();
         let skewness = if std > 0.0 { cubes / count as f64 } else { 0.0 };
-        SampleMean { value, std, skewness, count }
+        SampleMean { value, std, skewness, count, unseen: tail::unseen(&self.sorted) }
     }
 
     /// The interval of the share up to `limit` that the number of samples leaves open.
@@ -372,7 +382,18 @@ impl Predicted {
 
     /// Whether the samples lack the end of a tail that their mean depends on.
     pub(crate) fn lacks_tail(&self) -> bool {
+        self.lacks_tail_of_input() || self.lacks_tail_of_formula()
+    }
+
+    fn lacks_tail_of_input(&self) -> bool {
         self.spread > Self::SPREAD_MOST
+    }
+
+    /// Whether the end of a tail that a formula makes may add more to the mean than the samples leave open.
+    fn lacks_tail_of_formula(&self) -> bool {
+        let mean = self.greatest_mean;
+        let open = mean.most_within() - mean.value;
+        self.exact_mean.is_none() && (self.has_pole || mean.unseen > open)
     }
 
     /// The greatest mean over the systematic offsets with its range.
@@ -382,7 +403,12 @@ impl Predicted {
             let errors = Errors::of_jobs(jobs);
             [found.above(errors), found.below(errors)]
         });
-        let by_samples = found.most().max(self.unseen_mean());
+        let by_samples = match self.exact_mean {
+            // A sum has the tails of its inputs, which are known.
+            Some(_) => found.most_within(),
+            None if self.has_pole => f64::INFINITY,
+            None => found.most().max(self.unseen_mean()),
+        };
         // With a standard deviation that the samples lack, their mean is more often too small than too great.
         let error = found.below(Errors::of_samples(found.count));
         let missing = match self.spread.is_finite() {
@@ -391,7 +417,7 @@ impl Predicted {
         };
         let (least, most) = (found.value - error - below, by_samples + missing);
         match self.exact_mean {
-            Some([exact, exact_most]) if self.lacks_tail() => {
+            Some([exact, exact_most]) if self.lacks_tail_of_input() => {
                 let rounding = 1e-12 * exact.abs();
                 MeanRange {
                     mean: exact_most,

@@ -7,6 +7,7 @@ mod margins;
 mod mixtures;
 mod offsets;
 mod quantities;
+mod tails;
 
 use hemiola_diagnostic::render;
 use hemiola_model::file::{self, Measurements};
