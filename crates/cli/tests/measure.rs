@@ -286,6 +286,20 @@ fn commands_are_measured_in_turns_and_compared_with_a_baseline() {
 }
 
 #[test]
+fn the_times_of_a_file_count_and_a_note_names_the_figures_that_contradict_them() {
+    let machine = Machine::take("measure-command-contradiction");
+    let text = r#"{"results": [{"command": "odd", "mean": 1.1, "stddev": 0.1, "median": 3.0, "user": 0, "system": 0,
+        "min": 1.0, "max": 1.2, "times": [1.0, 1.1, 1.2]}]}"#;
+    machine.write("odd.json", text);
+    let ended = machine.hemiola(&["measure", "command", "--import-json", "odd.json"]).with_code(0);
+    let note = "note: odd.json: `odd`: `median` is 3.00 s, but that of its times is 1.10 s; the times count\n";
+    assert_eq!(ended.stderr, note);
+    let row = ended.stdout.lines().find(|line| line.starts_with("odd ")).unwrap();
+    assert!(row.contains("1.10 s") && !row.contains("3.00 s"), "{row}");
+    machine.nothing_is_left();
+}
+
+#[test]
 fn a_command_that_cannot_be_measured_is_an_error_that_says_why() {
     let machine = Machine::take("measure-command-wrong");
     let wrong = |arguments: &[&str], said: &str, code: i32| {

@@ -19,7 +19,7 @@ use crate::measurement::Progress;
 
 pub use process::Processes;
 pub use report::tables;
-pub use result::{CommandResult, Compared, NotResults, Results};
+pub use result::{CommandResult, Compared, Contradiction, NotResults, Results};
 pub use text::{BadCommand, Parameter, Template, Written, subjects};
 
 /// A command to measure.

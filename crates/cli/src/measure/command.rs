@@ -144,8 +144,12 @@ fn import(path: &Path) -> Result<Results, Failure> {
     let shown = path.display();
     let hint = "`hemiola measure command --export-json FILE` and `hyperfine --export-json FILE` write such files";
     let text = fs::read_to_string(path).map_err(|error| Failure::unreadable(path, error, hint))?;
-    Results::read(&text)
-        .map_err(|error| Failure::bad_input(format!("error: {shown}: {error}\nhint: {hint}")))
+    let (results, contradictions) = Results::read(&text)
+        .map_err(|error| Failure::bad_input(format!("error: {shown}: {error}\nhint: {hint}")))?;
+    for contradiction in contradictions {
+        eprintln!("note: {shown}: {contradiction}");
+    }
+    Ok(results)
 }
 
 /// Measures the commands, if there are any.

@@ -1,7 +1,9 @@
 //! The results of commands, in the format that hyperfine writes, and what follows from them.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
+use hemiola_report::text::duration;
 use hemiola_stats::{
     Change, Covers, Difference, Estimate, in_blocks, mean_and_std, median, median_of_times,
     outliers, paired_difference, sorted,
@@ -103,46 +105,63 @@ impl Results {
         Self { results: subjects.iter().zip(runs).map(result).collect() }
     }
 
-    /// Reads results that this program or hyperfine wrote.
+    /// Reads results that this program or hyperfine wrote. The times count: what the file derives from them is computed
+    /// again. Returns also each result whose stated figures contradict its times.
     ///
     /// # Errors
     /// See [`NotResults`].
-    pub fn read(text: &str) -> Result<Self, NotResults> {
-        let read: Self = serde_json::from_str(text)?;
+    pub fn read(text: &str) -> Result<(Self, Vec<Contradiction>), NotResults> {
+        let mut read: Self = serde_json::from_str(text)?;
         let is_time = |time: &f64| time.is_finite() && *time > 0.0;
         let whole = |of: &CommandResult| !of.times.is_empty() && of.times.iter().all(is_time);
-        match read.results.iter().find(|of| !whole(of)) {
-            Some(of) => Err(NotResults::Times(of.command.clone())),
-            None => Ok(read),
+        if let Some(of) = read.results.iter().find(|of| !whole(of)) {
+            return Err(NotResults::Times(of.command.clone()));
         }
+        let contradictions = read.results.iter_mut().filter_map(CommandResult::derive).collect();
+        Ok((read, contradictions))
+    }
+}
+
+/// Figures of a result that contradict its times.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Contradiction {
+    /// The command.
+    pub command: String,
+    /// The key of each figure, as the file states it, and by the times.
+    pub figures: Vec<(&'static str, f64, f64)>,
+}
+
+impl fmt::Display for Contradiction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = |seconds: f64| duration(seconds * 1e9);
+        let figure = |(key, stated, found): &(&str, f64, f64)| {
+            format!("`{key}` is {}, but that of its times is {}", seconds(*stated), seconds(*found))
+        };
+        let figures: Vec<String> = self.figures.iter().map(figure).collect();
+        write!(f, "`{}`: {}; the times count", self.command, figures.join("; "))
     }
 }
 
 fn of_runs(subject: &Subject, runs: &[Run]) -> CommandResult {
     let seconds = |of: fn(&Run) -> f64| runs.iter().map(of).collect::<Vec<f64>>();
-    let times = seconds(|run| run.wall.secs_f64());
     let mean = |values: &[f64]| mean_and_std(values).map_or(0.0, |(mean, _)| mean);
-    let interval = interval_of(&times);
-    let ordered = sorted(&times);
-    CommandResult {
+    let mut result = CommandResult {
         command: subject.name.clone(),
-        mean: mean(&times),
-        stddev: mean_and_std(&times).filter(|_| times.len() > 1).map(|(_, std)| std),
-        median: median(&times).unwrap_or(0.0),
         user: mean(&seconds(|run| run.user.secs_f64())),
         system: mean(&seconds(|run| run.system.secs_f64())),
-        min: ordered.first().copied().unwrap_or(0.0),
-        max: ordered.last().copied().unwrap_or(0.0),
         memory_usage_byte: runs.iter().map(|run| run.memory_max.0).collect(),
         exit_codes: runs.iter().map(|run| run.exit_code).collect(),
         parameters: subject.parameters.clone(),
-        low: interval.map(|interval| interval.low),
-        high: interval.map(|interval| interval.high),
         processor_times: seconds(|run| (run.user + run.system).secs_f64()),
-        times,
+        times: seconds(|run| run.wall.secs_f64()),
         ..CommandResult::default()
-    }
+    };
+    result.derive();
+    result
 }
+
+/// A stated figure contradicts the times if it differs by more than this share of their greatest: less is rounding.
+const ROUNDED: f64 = 1e-3;
 
 /// The median of the times, with the interval of a repeat; `None` for one time.
 fn interval_of(times: &[f64]) -> Option<Estimate> {
@@ -160,6 +179,32 @@ pub struct Compared {
 }
 
 impl CommandResult {
+    /// Computes everything that follows from the times. Returns what contradicted them before.
+    fn derive(&mut self) -> Option<Contradiction> {
+        let ordered = sorted(&self.times);
+        let (mean, std) = mean_and_std(&self.times).unwrap_or_default();
+        let median = median(&self.times).unwrap_or_default();
+        let [min, max] = [ordered.first(), ordered.last()].map(|time| *time.unwrap_or(&0.0));
+        let stddev = (self.times.len() > 1).then_some(std);
+        let figures = [
+            ("mean", Some(self.mean), Some(mean)),
+            ("stddev", self.stddev, stddev),
+            ("median", Some(self.median), Some(median)),
+            ("min", Some(self.min), Some(min)),
+            ("max", Some(self.max), Some(max)),
+        ];
+        let contradicts =
+            |(_, stated, found): &(&str, f64, f64)| (stated - found).abs() > ROUNDED * max;
+        let figures = figures.into_iter().filter_map(|(key, stated, of)| Some((key, stated?, of?)));
+        let figures: Vec<(&str, f64, f64)> = figures.filter(contradicts).collect();
+        (self.mean, self.stddev, self.median) = (mean, stddev, median);
+        (self.min, self.max) = (min, max);
+        let interval = self.interval();
+        (self.low, self.high) = (interval.map(|of| of.low), interval.map(|of| of.high));
+        let command = || self.command.clone();
+        (!figures.is_empty()).then(|| Contradiction { command: command(), figures })
+    }
+
     /// The time of another command as a multiple of the time of this one: by pairs if they ran in turns, otherwise by
     /// the medians of both. `None` if there are too few readings.
     ///
@@ -371,24 +416,48 @@ mod tests {
         let text = serde_json::to_string(&results).unwrap();
         assert!(text.contains(r#""memory_floor_byte":10485760"#), "{text}");
         assert!(text.contains("busy in 2 of 2 blocks: others used 1.80 of 2 processors"), "{text}");
-        assert_eq!(Results::read(&text).unwrap(), results);
+        assert_eq!(Results::read(&text).unwrap(), (results, Vec::new()));
     }
 
     #[test]
     fn results_of_hyperfine_are_read() {
         // The fields that hyperfine writes, as its documentation names them.
-        let text = r#"{"results": [{"command": "sleep 0.01", "mean": 0.0115, "stddev": 0.0005, "median": 0.0116,
+        let text = r#"{"results": [{"command": "sleep 0.01", "mean": 0.0115333, "stddev": 0.000503, "median": 0.0116,
             "user": 0.0006, "system": 0.0004, "min": 0.011, "max": 0.012, "times": [0.011, 0.0116, 0.012],
             "memory_usage_byte": [2097152, 2097152, 2097152], "exit_codes": [0, 0, 0],
             "parameters": {"time": "0.01"}}]}"#;
-        let read = Results::read(text).unwrap();
+        let (read, contradictions) = Results::read(text).unwrap();
+        assert!(contradictions.is_empty(), "{contradictions:?}");
         assert_eq!(
             (read.results[0].times[2], read.results[0].memory_usage_byte[0]),
             (0.012, 2 << 20)
         );
         assert_eq!(read.results[0].parameters["time"], "0.01");
         let written = serde_json::to_string(&read).unwrap();
-        assert_eq!(Results::read(&written).unwrap(), read);
+        assert_eq!(Results::read(&written).unwrap(), (read, Vec::new()));
+    }
+
+    #[test]
+    fn the_times_of_a_file_count_where_its_figures_contradict_them() {
+        let text = r#"{"results": [
+            {"command": "a", "mean": 2.5, "stddev": 0.1, "median": 3.0, "user": 0, "system": 0, "min": 1.0, "max": 1.2,
+             "times": [1.0, 1.1, 1.2]},
+            {"command": "b", "mean": 1.1, "stddev": 0.1, "median": 1.1, "user": 0, "system": 0, "min": 0.5, "max": 1.2,
+             "times": [1.0, 1.1, 1.2]}]}"#;
+        let (read, contradictions) = Results::read(text).unwrap();
+        for result in &read.results {
+            let figures = [result.mean, result.median, result.min, result.max];
+            for (figure, expected) in figures.into_iter().zip([1.1, 1.1, 1.0, 1.2]) {
+                assert!((figure - expected).abs() < 1e-12, "{result:?}");
+            }
+        }
+        let words: Vec<String> = contradictions.iter().map(ToString::to_string).collect();
+        let expected = [
+            "`a`: `mean` is 2.50 s, but that of its times is 1.10 s; `median` is 3.00 s, but that of its times is 1.10 s; \
+             the times count",
+            "`b`: `min` is 500 ms, but that of its times is 1.00 s; the times count",
+        ];
+        assert_eq!(words, expected);
     }
 
     #[test]
