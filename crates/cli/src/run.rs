@@ -171,7 +171,12 @@ pub(crate) fn interruption() -> Result<Arc<AtomicBool>, Failure> {
 /// Like [`interruption`], but signals that this process was started to ignore stay ignored, and so do they in the
 /// programs that it starts: a shell without job control starts its background jobs so.
 pub(crate) fn interruption_unless_ignored() -> Result<Arc<AtomicBool>, Failure> {
-    set_by(ending_signals().filter(|signal| !is_ignored(*signal)))
+    set_by(ending_signals_unless_ignored())
+}
+
+/// The signals of [`interruption_unless_ignored`].
+pub(crate) fn ending_signals_unless_ignored() -> impl Iterator<Item = i32> {
+    ending_signals().filter(|signal| !is_ignored(*signal))
 }
 
 /// A flag that these signals set.

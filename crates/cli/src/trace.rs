@@ -1,6 +1,7 @@
 //! `hemiola trace`: records which threads run when.
 
 pub(crate) mod control;
+mod ending;
 mod file;
 mod keep;
 mod misses;
@@ -13,8 +14,6 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 
 use hemiola_record::kernel::{Capture, CaptureError, Interface, Options, Target};
@@ -30,14 +29,12 @@ use crate::args::{Trace, Tracing, Trigger};
 use crate::diagnostics::{Failure, INTERRUPTED};
 use crate::run;
 use control::{Connection, Control, Place, Received, Request};
+use ending::{Due, Ending, Signals};
 use file::{ClaimError, Claimed};
 use program::Program;
 use recorder::{Outcome, Recorder, Settings};
 
 pub(crate) use program::held;
-
-/// How long a program may take to end after Ctrl-C, and again after SIGTERM.
-const ENDING_TIMEOUT: Span = Span::from_millis(2000);
 
 /// The threads to record.
 enum Subject {
@@ -84,11 +81,11 @@ fn record(args: &Trace) -> Result<ExitCode, Failure> {
     let (name, pid) = subject(args)?;
     let output = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{name}.trace")));
     // The program inherits what the recorder ignores, as it would without a recorder.
-    let interrupted = match args.program.as_slice() {
-        [] => run::interruption()?,
-        _ => run::interruption_unless_ignored()?,
+    let is_trigger = waits_for(args, Trigger::Signal);
+    let signals = match args.program.as_slice() {
+        [] => Signals::receive(run::ending_signals(), is_trigger)?,
+        _ => Signals::receive(run::ending_signals_unless_ignored(), is_trigger)?,
     };
-    let triggered = trigger_signal(args)?;
 
     // An inherited socket is taken first, so that the program does not inherit it too.
     let inherited = match args.control.as_ref() {
@@ -139,16 +136,7 @@ fn record(args: &Trace) -> Result<ExitCode, Failure> {
         }
         Failure::failed(error)
     })?;
-    let signals = Signals { interrupted, triggered };
     follow(args, subject, recorder, control, &output, &signals)
-}
-
-/// Flags that signals set.
-struct Signals {
-    /// To end the recording.
-    interrupted: Arc<AtomicBool>,
-    /// To trigger a flight recorder.
-    triggered: Arc<AtomicBool>,
 }
 
 /// The recording's end of the socket at this place.
@@ -180,8 +168,11 @@ fn follow(
         })?;
     }
     let until = args.duration.map_or(Instant::MAX, |length| MonotonicClock.now() + length);
+    let mut ending = Ending::default();
     let recorded = loop {
-        let ended = subject.wait(recorder.next_round().min(until)).map_err(Failure::failed)?;
+        let until_round = recorder.next_round().min(until);
+        let ended = subject.wait(until_round, signals).map_err(Failure::failed)?
+            || subject.is_left(&mut ending, signals);
         let requests = control.as_mut().map_or_else(Vec::new, Control::requests);
         // A snapshot contains everything up to its request, the other requests concern what the round takes.
         let is_snapshot = |request: &Received| request.as_ref().is_ok_and(Request::is_snapshot);
@@ -192,10 +183,9 @@ fn follow(
             Err(error) => break Err(error),
         };
         carry_out(&mut recorder, last);
-        let signal = signals.triggered.swap(false, Ordering::Relaxed);
-        let reason = reason.or(requested).or_else(|| signal.then(|| "SIGUSR1".to_owned()));
-        let interrupted = signals.interrupted.load(Ordering::Relaxed);
-        let over = ended || MonotonicClock.now() >= until || interrupted;
+        let signal = signals.take_trigger().then(|| "SIGUSR1".to_owned());
+        let reason = reason.or(requested).or(signal);
+        let over = ended || MonotonicClock.now() >= until;
         if over || reason.is_some() {
             break recorder.end(reason.as_deref()).map(|outcome| (outcome, reason));
         }
@@ -205,14 +195,14 @@ fn follow(
         (Ok((outcome, reason)), subject) => {
             report(output, &outcome, reason.as_deref(), args.keep);
             match subject {
-                Subject::Program(program) => last(program, &signals.interrupted),
+                Subject::Program(program) => last(program, ending, signals),
                 Subject::Process(_) | Subject::System => Ok(ExitCode::SUCCESS),
             }
         }
         // The status is that of the program, whatever happened to its recording.
         (Err(error), Subject::Program(program)) => {
             say(&format!("error: {}: {error}", output.display()));
-            last(program, &signals.interrupted)
+            last(program, ending, signals)
         }
         (Err(error), Subject::Process(_) | Subject::System) => Err(Failure::failed(error)),
     }
@@ -234,40 +224,48 @@ fn say(text: &str) {
 }
 
 impl Subject {
-    /// Waits until `until` or the end of the subject. Returns whether the subject has ended.
-    fn wait(&self, until: Instant) -> std::io::Result<bool> {
-        match self {
-            Self::Program(program) => program.wait(until),
-            Self::Process(process) => process.wait(until),
+    /// Waits until `until`, a signal or the end of the subject. Returns whether the subject has ended.
+    fn wait(&self, until: Instant, signals: &Signals) -> std::io::Result<bool> {
+        let ended = match self {
+            Self::Program(program) => program.wait(until, signals),
+            Self::Process(process) => process.wait_beside(signals, until),
             Self::System => {
                 sleep((until - MonotonicClock.now()).to_duration());
                 Ok(false)
             }
+        };
+        signals.clear();
+        ended
+    }
+
+    /// Whether signals end the recording although the subject goes on. A program is first asked to end: what it does
+    /// then is recorded.
+    fn is_left(&self, ending: &mut Ending, signals: &Signals) -> bool {
+        match self {
+            Self::Program(program) => is_left(program, ending, signals),
+            Self::Process(_) | Self::System => signals.end(),
         }
     }
 }
 
-/// Waits for the program and returns its exit code. After Ctrl-C, which the terminal sends to the program too, the wait
-/// is limited.
-fn last(mut program: Program, interrupted: &AtomicBool) -> Result<ExitCode, Failure> {
+/// Does what the signals so far require. Returns whether the program is left running.
+fn is_left(program: &Program, ending: &mut Ending, signals: &Signals) -> bool {
+    let due = ending.due(MonotonicClock.now(), signals.to_program());
+    if due == Due::Terminate {
+        program.terminate();
+    }
+    due == Due::Leave
+}
+
+/// Waits for the program and returns its exit code. After a signal, the wait is limited.
+fn last(mut program: Program, mut ending: Ending, signals: &Signals) -> Result<ExitCode, Failure> {
     let soon = || MonotonicClock.now() + Span::from_millis(50);
-    let mut asked: Option<Instant> = None;
-    let mut deadline = Instant::MAX;
-    while !program.wait(soon()).map_err(Failure::failed)? {
-        let now = MonotonicClock.now();
-        if deadline == Instant::MAX && interrupted.load(Ordering::Relaxed) {
-            deadline = now + ENDING_TIMEOUT;
-        }
-        if now < deadline {
-            continue;
-        }
-        if asked.is_some() {
+    while !program.wait(soon(), signals).map_err(Failure::failed)? {
+        signals.clear();
+        if is_left(&program, &mut ending, signals) {
             say(&format!("note: process {} did not end and is still running", program.pid()));
             return Ok(ExitCode::from(INTERRUPTED));
         }
-        program.terminate();
-        asked = Some(now);
-        deadline = now + ENDING_TIMEOUT;
     }
     program.status().map(program::code).map_err(Failure::failed)
 }
@@ -390,16 +388,6 @@ fn refused(error: CaptureError) -> Failure {
 /// Whether this trigger ends the recording; by default every trigger does.
 fn waits_for(args: &Trace, trigger: Trigger) -> bool {
     args.keep.is_some() && (args.trigger.is_empty() || args.trigger.contains(&trigger))
-}
-
-/// A flag that SIGUSR1 sets, if it is a trigger.
-fn trigger_signal(args: &Trace) -> Result<Arc<AtomicBool>, Failure> {
-    let triggered = Arc::new(AtomicBool::new(false));
-    if waits_for(args, Trigger::Signal) {
-        let signal = signal_hook::consts::SIGUSR1;
-        signal_hook::flag::register(signal, Arc::clone(&triggered)).map_err(Failure::failed)?;
-    }
-    Ok(triggered)
 }
 
 /// Reports the outcome on standard error, because standard output belongs to the program.

@@ -9,10 +9,12 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use hemiola_rt::sys::process::{Signal, clear_cloexec};
+use hemiola_rt::clock::{Clock, MonotonicClock};
+use hemiola_rt::sys::process::{Signal, clear_cloexec, signal_one};
 use hemiola_trace::perfetto::Track;
 use hemiola_trace::sched::{Tid, What};
 use hemiola_trace::{EventKind, ReadError, Recording};
+use hemiola_units::Span;
 
 use crate::command::{Ended, PROGRAM, Running};
 use crate::machine::{Machine, PATIENCE};
@@ -400,6 +402,48 @@ fn a_program_that_ignores_ctrl_c_gets_sigterm_and_its_exit_code_is_passed_on() {
     wait_for_file(&machine.folder().join("ready"));
     running.signal(Signal::INT);
     running.end().with_code(9);
+    machine.nothing_is_left();
+}
+
+/// When a recording ended, ns on the monotonic clock.
+fn end_ns(recording: &Recording) -> u64 {
+    condition(recording, "proc.stop.at_ns").unwrap().parse().unwrap()
+}
+
+#[test]
+fn sigterm_is_passed_on_at_once_and_what_the_program_then_does_is_recorded() {
+    let machine = Machine::take("trace-term");
+    let script =
+        "trap 'touch told; sleep 0.3; exit 9' TERM; touch ready; while :; do sleep 0.01; done";
+    machine.script("tidy", script);
+    let running = machine.start(&["trace", "--", "./tidy"]);
+    wait_for_file(&machine.folder().join("ready"));
+    let sent = MonotonicClock.now();
+    signal_one(running.pid(), Signal::TERM).unwrap();
+    running.end().with_code(9);
+    assert!(
+        MonotonicClock.now() - sent < Span::from_millis(1_900),
+        "it was told two seconds later"
+    );
+    assert!(machine.folder().join("told").exists());
+    let end = end_ns(&recording(&machine, "tidy.trace"));
+    assert!(end >= (sent + Span::from_millis(300)).nanos(), "{end} {}", sent.nanos());
+    machine.nothing_is_left();
+}
+
+#[test]
+fn a_program_that_ignores_sigterm_is_recorded_for_two_more_seconds_and_left() {
+    let machine = Machine::take("trace-deaf-to-all");
+    machine.script("deaf", "trap '' TERM; touch ready; exec sleep 3");
+    let running = machine.start(&["trace", "--", "./deaf"]);
+    wait_for_file(&machine.folder().join("ready"));
+    let sent = MonotonicClock.now();
+    signal_one(running.pid(), Signal::TERM).unwrap();
+    let ended = running.end().with_code(130);
+    assert!(ended.stderr.contains("did not end and is still running"), "{}", ended.stderr);
+    let end = end_ns(&recording(&machine, "deaf.trace"));
+    let [low, high] = [2_000, 2_900].map(|ms| (sent + Span::from_millis(ms)).nanos());
+    assert!((low..high).contains(&end), "{end} {low}");
     machine.nothing_is_left();
 }
 

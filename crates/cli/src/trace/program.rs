@@ -12,6 +12,8 @@ use hemiola_rt::sys::descriptor;
 use hemiola_rt::sys::process::{PidFd, Signal, clear_cloexec};
 use hemiola_units::Instant;
 
+use super::ending::Signals;
+
 /// The first argument with which this binary is started to become the program. A descriptor, the program and its
 /// arguments follow.
 const HELD: &str = "trace-held";
@@ -54,9 +56,9 @@ impl Program {
         self.go.take().map_or(Ok(()), |mut go| go.write_all(&[1]))
     }
 
-    /// Waits until `until` or the end of the program. Returns whether the program has ended.
-    pub(super) fn wait(&self, until: Instant) -> io::Result<bool> {
-        self.watch.wait(until)
+    /// Waits until `until`, a signal to the recorder or the end of the program. Returns whether the program has ended.
+    pub(super) fn wait(&self, until: Instant, signals: &Signals) -> io::Result<bool> {
+        self.watch.wait_beside(signals, until)
     }
 
     /// Sends SIGTERM.

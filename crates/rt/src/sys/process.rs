@@ -149,15 +149,24 @@ impl PidFd {
     /// # Errors
     /// `ENOMEM` only.
     pub fn wait(&self, until: Instant) -> io::Result<bool> {
+        self.wait_beside(self, until)
+    }
+
+    /// Like [`PidFd::wait`], but returns as soon as `other` is readable, too.
+    ///
+    /// # Errors
+    /// `ENOMEM` only.
+    pub fn wait_beside(&self, other: &impl AsFd, until: Instant) -> io::Result<bool> {
         loop {
             let left = (until - MonotonicClock.now()).to_duration();
             let left = (until != Instant::MAX)
                 .then(|| Timespec::try_from(left).expect("a span's seconds fit"));
-            let mut polled = [PollFd::new(&self.0, PollFlags::IN)];
+            let mut polled =
+                [PollFd::new(&self.0, PollFlags::IN), PollFd::new(other, PollFlags::IN)];
             match poll(&mut polled, left.as_ref()) {
                 Ok(0) if MonotonicClock.now() >= until => return Ok(false),
                 Ok(0) | Err(Errno::INTR) => {}
-                Ok(_) => return Ok(true),
+                Ok(_) => return Ok(!polled[0].revents().is_empty()),
                 Err(error) => return Err(error.into()),
             }
         }
