@@ -8,12 +8,14 @@ mod lists;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 use hemiola_diagnostic::render;
+use hemiola_measure::Progress as _;
 use hemiola_model::export::{page, tables};
 use hemiola_model::file::{self, Measurements};
 use hemiola_model::machine;
-use hemiola_model::summary::{Summary, analyze};
+use hemiola_model::summary::{Summary, analyze_with_progress};
 use hemiola_record::Folder;
 use hemiola_report::json::pretty;
 use hemiola_report::terminal;
@@ -21,6 +23,7 @@ use hemiola_report::terminal;
 use crate::args::{Model, Modelling};
 use crate::diagnostics::{Failure, gate};
 use crate::measure::{MAKE_MACHINE_FILE, read_machine};
+use crate::progress::Progress;
 use crate::report::{PAGE, SUMMARY};
 
 /// The model's file in a folder.
@@ -50,8 +53,34 @@ fn evaluate(args: &Model) -> Result<ExitCode, Failure> {
 /// Reads a model and computes it. Returns its text, too.
 fn read(given: &Path, measurements: Option<&Measurements>) -> Result<(String, Summary), Failure> {
     let (text, model) = open(given, measurements)?;
-    let summary = analyze(&model, measurements.map(|found| found.of.as_str()));
+    let mut shown = Shown { since: Instant::now(), progress: None };
+    let of = measurements.map(|found| found.of.as_str());
+    let summary = analyze_with_progress(&model, of, &mut |done, chain| shown.tick(done, chain));
+    shown.end();
     Ok((text, summary))
+}
+
+/// Progress that is shown if it takes long.
+struct Shown {
+    since: Instant,
+    progress: Option<Progress>,
+}
+
+impl Shown {
+    /// Most models take less.
+    const PATIENCE: Duration = Duration::from_secs(1);
+
+    fn tick(&mut self, done: f64, chain: &str) {
+        if self.since.elapsed() >= Self::PATIENCE {
+            self.progress.get_or_insert_with(Progress::new).tick(done, chain);
+        }
+    }
+
+    fn end(&self) {
+        if let Some(progress) = &self.progress {
+            progress.end();
+        }
+    }
 }
 
 /// Reads a model. Returns its text, too.
