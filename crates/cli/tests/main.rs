@@ -29,6 +29,7 @@ mod measure;
 mod mixed;
 mod model;
 mod privileges;
+mod recorder;
 mod results;
 mod rti;
 #[cfg(feature = "sandbox")]

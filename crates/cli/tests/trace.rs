@@ -23,7 +23,7 @@ use crate::scenario;
 use crate::small_disk::SmallDisk;
 
 /// Builds a C program with this body, which can use the mark header and sleep functions.
-fn program(machine: &Machine, body: &str) -> Option<PathBuf> {
+pub(crate) fn program(machine: &Machine, body: &str) -> Option<PathBuf> {
     let header = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mark/include");
     let text = format!(
         "#include \"hemiola_mark.h\"\n\
@@ -35,18 +35,18 @@ fn program(machine: &Machine, body: &str) -> Option<PathBuf> {
     machine.gcc("program", options.into_iter().chain([&*header, &*source]))
 }
 
-fn recording(machine: &Machine, name: &str) -> Recording {
+pub(crate) fn recording(machine: &Machine, name: &str) -> Recording {
     let (recording, errors) = Recording::read(&fs::read(machine.folder().join(name)).unwrap());
     assert!(errors.is_empty(), "{errors:?}");
     recording
 }
 
-fn condition<'r>(recording: &'r Recording, name: &str) -> Option<&'r str> {
+pub(crate) fn condition<'r>(recording: &'r Recording, name: &str) -> Option<&'r str> {
     let found = recording.conditions.iter().find(|(key, _)| key == name);
     found.map(|(_, text)| text.as_str())
 }
 
-fn track<'r>(recording: &'r Recording, name: &str) -> &'r Track {
+pub(crate) fn track<'r>(recording: &'r Recording, name: &str) -> &'r Track {
     let found = recording.tracks.iter().find(|track| track.name == name);
     found.unwrap_or_else(|| panic!("no {name} among {:?}", recording.tracks))
 }

@@ -17,7 +17,7 @@ use thiserror::Error;
 use super::control::{Request, Verb};
 use super::file::TraceFile;
 use super::keep::{EVENTS_MAX, Kept};
-use super::misses::Misses;
+use super::misses::{self, Misses};
 use super::ranges::Ranges;
 
 /// Settings of a recording.
@@ -173,8 +173,7 @@ impl Recorder {
         if let Some(kept) = &mut self.kept {
             kept.prune(now);
         }
-        let miss = self.misses.take(now).filter(|_| self.settings.until_miss);
-        Ok(reason.or(miss))
+        Ok(reason.or_else(|| self.misses.take(now)))
     }
 
     /// Writes what could not be recorded so far, whenever it is more than before. A flight recorder writes it at its
@@ -326,8 +325,12 @@ impl Recorder {
 
     /// Filters the round and passes it to the file or the flight recorder.
     fn pass_on(&mut self) -> Result<(), Broken> {
+        let mut ended = Vec::new();
         for (cpu, events) in (0..).zip(&mut self.events) {
             events.retain(|event| self.ended.is_none_or(|ended| event.at <= ended));
+            if self.settings.until_miss {
+                ended.extend(misses::ends(events));
+            }
             self.reservations.notice(events);
             self.ranges.filter(cpu, events);
             let switches = events.iter().filter(|event| matches!(event.what, What::Switch { .. }));
@@ -344,9 +347,11 @@ impl Recorder {
         }
         for (task, mut entries) in self.entries.drain(..) {
             let own = task.number == self.own.number;
-            entries.retain(|entry| own || self.ranges.holds(entry.at));
+            if !own && self.settings.until_miss {
+                self.misses.entries(&task, &entries, |at| self.ranges.holds(at));
+            }
             if !own {
-                self.misses.entries(&task, &entries);
+                entries.retain(|entry| self.ranges.holds(entry.at));
                 self.outcome.marks += entries.len() as u64;
             }
             match &mut self.kept {
@@ -354,6 +359,8 @@ impl Recorder {
                 None => self.file.entries(&task, &entries)?,
             }
         }
+        // After the entries: what a thread marked before its end is among them.
+        ended.into_iter().for_each(|(tid, at)| self.misses.ended(tid, at));
         Ok(())
     }
 }
