@@ -17,7 +17,7 @@ use std::process::ExitCode;
 use std::thread::sleep;
 
 use hemiola_record::kernel::{Capture, CaptureError, Interface, Options, Target};
-use hemiola_record::{Marks, conditions};
+use hemiola_record::{Marks, conditions, sees_every_number};
 use hemiola_report::text::{counted, duration, size, were};
 use hemiola_rt::clock::{Calibration, Clock, MonotonicClock, unix_ns};
 use hemiola_rt::sys::process::PidFd;
@@ -93,7 +93,7 @@ fn record(args: &Trace) -> Result<ExitCode, Failure> {
         Some(Place::Path(_)) | None => None,
     };
     // The program is created first, so that its process ID is known, and held; if anything fails it never starts.
-    let (subject, marks) = match args.program.as_slice() {
+    let (subject, mut marks) = match args.program.as_slice() {
         [] => match pid {
             Some(pid) => (Subject::Process(process(pid)?), None),
             None => (Subject::System, None),
@@ -117,14 +117,22 @@ fn record(args: &Trace) -> Result<ExitCode, Failure> {
         Some(inherited) => Some(inherited),
         None => args.control.as_ref().map(controlled).transpose()?,
     };
+    // Without the privilege for the whole system, the events have the numbers of the recorder's own namespace.
+    let are_numbers_known = !capture.is_system() || sees_every_number();
+    if let Some(marks) = marks.as_mut().filter(|_| !are_numbers_known) {
+        marks.forget_numbers();
+    }
     let settings = Settings {
         paused: args.paused,
         keep: args.keep,
         until_miss: waits_for(args, Trigger::Miss),
         until_call: waits_for(args, Trigger::Mark),
+        are_numbers_known,
         output: output.clone(),
     };
     let unix_ns = unix_ns();
+    // A number of another namespace would name another process.
+    let target = if are_numbers_known { target } else { Target::System };
     let conditions = trace_conditions(&machine, &name, &capture, target);
     // Last, because it empties a file that exists.
     let Claimed { file, is_new } = create(&output)?;

@@ -1,7 +1,12 @@
 //! `hemiola trace`: what its recorder tells apart, refuses and survives.
 
+use std::fs;
+
+use hemiola_trace::{Missing, ReadError, Recording};
+
+use crate::command::{PROGRAM, Running};
 use crate::machine::Machine;
-use crate::trace::{condition, program, recording, track};
+use crate::trace::{condition, program, recording, runs, track};
 
 #[test]
 fn a_job_that_ends_in_a_pause_or_with_its_thread_is_no_missed_deadline() {
@@ -24,5 +29,38 @@ fn a_job_that_ends_in_a_pause_or_with_its_thread_is_no_missed_deadline() {
         [track(&recording, "control"), track(&recording, "gone")].map(|t| t.entries.len()),
         [1; 2]
     );
+    machine.nothing_is_left();
+}
+
+#[test]
+fn marks_in_another_pid_namespace_belong_to_the_right_thread_or_are_a_problem() {
+    let machine = Machine::take("trace-namespace");
+    let body = "hemiola_task_t t = hemiola_task(\"control\", 10000000, 5000000000);
+        for (int n = 0; n < 40; n++) { hemiola_begin(&t, 0); hemiola_end(&t); rest(10000); }
+        return 0;";
+    let Some(_) = program(&machine, body) else { return };
+    let namespace = ["unshare", "-pf", "--mount-proc"];
+    let made = machine.command(namespace[0], &[&namespace[1..], &["true"]].concat()).status();
+    if !made.is_ok_and(|status| status.success()) {
+        println!("skipped: needs the right to create a PID namespace");
+        return;
+    }
+    let outside = [&["trace", "-o", "out.trace", "--"], &namespace[..], &["./program"]].concat();
+    let ended = machine.hemiola(&outside).with_code(0);
+    let out = recording(&machine, "out.trace");
+    let control = track(&out, "control");
+    // Without privilege, only own threads are recorded.
+    let is_system = condition(&out, "scope") == Some("the whole system");
+    assert!(control.tid > 1 && runs(&out, control.tid) >= 30, "{} {ended:?}", control.tid);
+
+    let inside =
+        [&namespace[1..], &[PROGRAM, "trace", "-o", "in.trace", "--", "./program"]].concat();
+    let ended = Running::start(machine.command(namespace[0], &inside)).end().with_code(0);
+    let (inner, errors) = Recording::read(&fs::read(machine.folder().join("in.trace")).unwrap());
+    let missing = |what| errors.contains(&ReadError::Missing { what, count: 1 });
+    let named = (missing(Missing::Threads), missing(Missing::Namespaces));
+    assert_eq!(named, (is_system, is_system), "{ended:?}");
+    let numbers = inner.tracks.iter().map(|track| track.tid);
+    assert!(!is_system || numbers.into_iter().all(|tid| tid > 1 << 30), "{:?}", inner.tracks);
     machine.nothing_is_left();
 }

@@ -56,7 +56,7 @@ fn kinds(track: &Track) -> Vec<EventKind> {
 }
 
 /// How many times the thread was switched in.
-fn runs(recording: &Recording, tid: u32) -> usize {
+pub(crate) fn runs(recording: &Recording, tid: u32) -> usize {
     let came = |what| matches!(what, What::Switch { next, .. } if next == Tid(tid));
     recording.events().filter(|event| came(event.what)).count()
 }

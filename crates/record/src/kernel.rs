@@ -35,6 +35,7 @@ mod stream;
 mod threads;
 
 pub use capture::Capture;
+pub(crate) use threads::numbers;
 
 /// The events to record, and the interface to use.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -47,6 +47,7 @@ mod folder;
 mod intake;
 pub mod kernel;
 pub mod marks;
+mod namespaces;
 mod recorder;
 mod reservations;
 
@@ -54,5 +55,6 @@ pub use drain::{AddError, Drain, Tally};
 pub use folder::{Folder, FolderError};
 pub use intake::Intake;
 pub use marks::Marks;
+pub use namespaces::sees_every_number;
 pub use recorder::{LOG_CAPACITY, Recorder, create_log, log_capacity};
 pub use reservations::Reservations;

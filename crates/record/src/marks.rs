@@ -10,6 +10,9 @@ use hemiola_rt::shared::{LANE_ENTRIES, LANES, MarksReader, SegmentError};
 use hemiola_rt::sys::process::exists;
 use hemiola_trace::{Entry, EventKind};
 use hemiola_units::{Instant, Span};
+use rustix::fs::fstat;
+
+use crate::namespaces::{Found, Numbers, Proc, find};
 
 pub use hemiola_rt::shared::{Call, CallKind};
 
@@ -19,6 +22,9 @@ pub const VARIABLE: &str = "HEMIOLA_TRACE";
 /// How often to look for lanes of processes that ended without giving them back.
 const SWEEP: Span = Span::from_millis(1000);
 
+/// The first number of the unknown threads and processes; no thread of Linux has one as great.
+pub const UNKNOWN: u32 = 1 << 30;
+
 /// A task of a foreign program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
@@ -26,7 +32,8 @@ pub struct Task {
     pub number: usize,
     /// Its process.
     pub pid: u32,
-    /// The thread that marks.
+    /// The thread that marks. It is [`UNKNOWN`] or more, as is the process, if it has other numbers than it states
+    /// and cannot be found.
     pub tid: u32,
     /// Its name.
     pub name: String,
@@ -55,6 +62,8 @@ pub struct Tally {
     pub refused_tasks: u32,
     /// Calls that found no free place and were dropped.
     pub refused_calls: u32,
+    /// Tasks of unknown threads: in another PID namespace, where they cannot be found.
+    pub unknown_threads: u64,
 }
 
 /// The memory that foreign programs write to, and its reading end.
@@ -65,11 +74,15 @@ pub struct Marks {
     tally: Tally,
     swept: Instant,
     entries: Vec<Entry>,
+    /// Whether programs know themselves by the numbers of the recording or of a namespace below.
+    are_numbers_known: bool,
 }
 
 #[derive(Debug)]
 struct Lane {
     task: Task,
+    /// As its program states it.
+    stated: Numbers,
     lost: u64,
     nameless: u64,
     last: (Instant, u32),
@@ -91,8 +104,13 @@ impl Marks {
     pub fn with_sizes(lanes: u32, entries: u32) -> Result<Self, SegmentError> {
         let reader = MarksReader::create("hemiola-marks", lanes, entries)?;
         let lanes = (0..reader.lanes()).map(|_| None).collect();
-        let tally = Tally::default();
-        Ok(Self { reader, lanes, tally, swept: Instant::ZERO, entries: Vec::new() })
+        let (tally, swept) = (Tally::default(), Instant::ZERO);
+        Ok(Self { reader, lanes, tally, swept, entries: Vec::new(), are_numbers_known: true })
+    }
+
+    /// States that no number in the recording is known here, because the events are those of another PID namespace.
+    pub fn forget_numbers(&mut self) {
+        self.are_numbers_known = false;
     }
 
     /// Returns the descriptor of the memory. Programs find it through [`Self::paths`] only if they inherit it open:
@@ -149,9 +167,29 @@ impl Marks {
 
     /// Whether the process that has the lane has ended.
     fn is_abandoned(&self, lane: u32) -> bool {
+        if let Some(Lane { task, .. }) = &self.lanes[lane as usize] {
+            return task.pid < UNKNOWN && !exists(task.pid);
+        }
+        if self.reader.claim(lane).is_some() {
+            // Where its process is becomes known when the lane is read.
+            return false;
+        }
         let (owner, pid) = self.reader.owner(lane);
         let who = if pid == 0 { owner } else { pid };
         who != 0 && !exists(who)
+    }
+
+    /// Returns the numbers that the recording has for a thread.
+    fn recorded(&self, stated: Numbers) -> Numbers {
+        if self.are_numbers_known {
+            let entry = format!("{VARIABLE}={}", self.paths());
+            let inode = fstat(self.fd()).map_or(0, |found| found.st_ino);
+            if let Found::Here(numbers) = find(stated, &Proc { entry: &entry, inode }) {
+                return numbers;
+            }
+        }
+        let unknown = |number: u32| UNKNOWN | number & (UNKNOWN - 1);
+        Numbers { pid: unknown(stated.pid), tid: unknown(stated.tid) }
     }
 
     fn drain_lane(&mut self, lane: u32, now: Instant, each: &mut dyn FnMut(&Task, &[Entry])) {
@@ -160,11 +198,14 @@ impl Marks {
             Some(Span::from_nanos(i64::try_from(ns).ok()?)).filter(|span| *span > Span::ZERO)
         };
         let new = self.lanes[lane as usize].is_none();
+        let stated = Numbers { pid: claim.pid, tid: claim.tid };
+        let recorded = if new { self.recorded(stated) } else { stated };
         let state = self.lanes[lane as usize].get_or_insert_with(|| Lane {
+            stated,
             task: Task {
                 number: self.tally.tasks as usize,
-                pid: claim.pid,
-                tid: claim.tid,
+                pid: recorded.pid,
+                tid: recorded.tid,
                 name: claim.name,
                 period: span(claim.period_ns),
                 deadline: span(claim.deadline_ns),
@@ -175,6 +216,8 @@ impl Marks {
             last: (Instant::ZERO, 0),
         });
         self.tally.tasks += u64::from(new);
+        let is_unknown = state.task.tid >= UNKNOWN;
+        self.tally.unknown_threads += u64::from(new && is_unknown);
 
         self.entries.clear();
         let (entries, damaged, mut last) = (&mut self.entries, &mut self.tally.damaged, state.last);
@@ -202,9 +245,14 @@ impl Marks {
         for index in state.task.marks.len()..self.reader.names(lane) {
             state.task.marks.push(self.reader.name(lane, index));
         }
-        if let Some(claim) = self.reader.claim(lane) {
-            state.task.tid = claim.tid;
+        let stated = self.reader.claim(lane).map(|claim| Numbers { tid: claim.tid, ..stated });
+        if let Some(stated) = stated.filter(|now| *now != state.stated) {
+            let recorded = self.recorded(stated);
+            let Some(state) = &mut self.lanes[lane as usize] else { return };
+            (state.stated, state.task.pid, state.task.tid) = (stated, recorded.pid, recorded.tid);
+            self.tally.unknown_threads += u64::from(!is_unknown && recorded.tid >= UNKNOWN);
         }
+        let Some(state) = &self.lanes[lane as usize] else { return };
         if new || !self.entries.is_empty() {
             each(&state.task, &self.entries);
         }

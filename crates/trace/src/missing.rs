@@ -23,17 +23,23 @@ pub enum Missing {
     InvalidMarks,
     /// Calls of start, stop or trigger that found no free place.
     Calls,
+    /// Tasks whose threads could not be found in another PID namespace.
+    Threads,
+    /// PID namespaces between the recorder and the events of the kernel.
+    Namespaces,
 }
 
 impl Missing {
     /// All of them, in the order in which they are reported.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 8] = [
         Self::Gaps,
         Self::Processors,
         Self::Tasks,
         Self::NamedMarks,
         Self::InvalidMarks,
         Self::Calls,
+        Self::Threads,
+        Self::Namespaces,
     ];
 
     /// Returns the name of its condition, whose text is the count.
@@ -46,6 +52,8 @@ impl Missing {
             Self::NamedMarks => "missing.named-marks",
             Self::InvalidMarks => "missing.invalid-marks",
             Self::Calls => "missing.calls",
+            Self::Threads => "missing.threads",
+            Self::Namespaces => "missing.namespaces",
         }
     }
 
@@ -88,6 +96,14 @@ impl fmt::Display for Sentence {
             Missing::Calls => [
                 "call of start, stop or trigger was lost",
                 "calls of start, stop or trigger were lost",
+            ],
+            Missing::Threads => [
+                "task is in another PID namespace and its thread unknown: its jobs have no execution times",
+                "tasks are in other PID namespaces and their threads unknown: their jobs have no execution times",
+            ],
+            Missing::Namespaces => [
+                "PID namespace hides the names and processes of threads from the recorder",
+                "PID namespaces hide the names and processes of threads from the recorder",
             ],
         };
         write!(f, "{} {}", self.count, if self.count == 1 { one } else { more })

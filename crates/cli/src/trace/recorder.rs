@@ -30,6 +30,8 @@ pub(super) struct Settings {
     pub(super) until_miss: bool,
     /// A program's call of trigger ends the recording.
     pub(super) until_call: bool,
+    /// Whether the numbers of threads in `/proc` are those of the kernel's events.
+    pub(super) are_numbers_known: bool,
     /// The path of the file.
     pub(super) output: PathBuf,
 }
@@ -186,6 +188,8 @@ impl Recorder {
             (Missing::NamedMarks, marks.nameless),
             (Missing::InvalidMarks, marks.damaged),
             (Missing::Calls, marks.refused_calls.into()),
+            (Missing::Threads, marks.unknown_threads),
+            (Missing::Namespaces, u64::from(!self.settings.are_numbers_known)),
         ];
         let missing = kernel.missing().into_iter().chain(of_marks);
         let missing = missing.filter(|(_, count)| *count > 0).collect();
@@ -315,7 +319,11 @@ impl Recorder {
     }
 
     fn learn_threads(&mut self) -> Result<(), Broken> {
-        let threads: Vec<Thread> = self.capture.threads()?;
+        let mut threads: Vec<Thread> = self.capture.threads()?;
+        if !self.settings.are_numbers_known {
+            // What /proc lists has the same numbers as other threads.
+            threads.retain(|thread| thread.since > Instant::ZERO);
+        }
         match &mut self.kept {
             Some(kept) => kept.threads(&threads),
             None => self.file.threads(&threads)?,

@@ -45,7 +45,7 @@ fn of_process(pid: u32) -> Vec<Thread> {
 }
 
 /// Returns the entries of a folder whose names are numbers, ascending.
-fn numbers(folder: &str) -> Vec<u32> {
+pub(crate) fn numbers(folder: &str) -> Vec<u32> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut numbers: Vec<u32> =
         entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
