@@ -5,6 +5,7 @@ mod ending;
 mod file;
 mod keep;
 mod misses;
+mod notes;
 mod program;
 mod ranges;
 mod recorder;

@@ -6,7 +6,7 @@ use hemiola_trace::{Missing, ReadError, Recording};
 
 use crate::command::{PROGRAM, Running};
 use crate::machine::Machine;
-use crate::trace::{condition, program, recording, runs, track};
+use crate::trace::{condition, notes, program, recording, runs, track};
 
 #[test]
 fn a_job_that_ends_in_a_pause_or_with_its_thread_is_no_missed_deadline() {
@@ -62,5 +62,26 @@ fn marks_in_another_pid_namespace_belong_to_the_right_thread_or_are_a_problem() 
     assert_eq!(named, (is_system, is_system), "{ended:?}");
     let numbers = inner.tracks.iter().map(|track| track.tid);
     assert!(!is_system || numbers.into_iter().all(|tid| tid > 1 << 30), "{:?}", inner.tracks);
+    machine.nothing_is_left();
+}
+
+#[test]
+fn marks_with_many_texts_keep_them() {
+    let machine = Machine::take("trace-texts");
+    let body = "char text[32]; int refused = 0;
+        for (int n = 0; n < 300; n++) {
+            snprintf(text, sizeof text, \"trigger %d\", n);
+            hemiola_trigger(text); if (n % 20 == 0) rest(250000);
+        }
+        for (int n = 0; n < 4; n++) refused |= hemiola_control(\"s\", n % 2 ? \"mark last\" : \"mark lap\");
+        return refused ? 1 : 0;";
+    let Some(_) = program(&machine, body) else { return };
+    machine.hemiola(&["trace", "--control", "s", "--", "./program"]).with_code(0);
+    let notes = notes(&recording(&machine, "program.trace"));
+    assert_eq!(
+        (notes.len(), &notes[300..]),
+        (304, &["lap", "last", "lap", "last"].map(String::from)[..])
+    );
+    assert!((0..300).all(|n| notes[n] == format!("trigger: trigger {n}")), "{notes:?}");
     machine.nothing_is_left();
 }

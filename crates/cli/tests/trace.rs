@@ -696,7 +696,7 @@ fn a_hang_up_ends_the_recording_in_order() {
 }
 
 /// The texts in the recorder's own track.
-fn notes(recording: &Recording) -> Vec<String> {
+pub(crate) fn notes(recording: &Recording) -> Vec<String> {
     let track = track(recording, "hemiola trace");
     let name = |arg| track.names.get(EventKind::Mark, arg).unwrap().to_owned();
     track.entries.iter().map(|entry| name(entry.arg)).collect()

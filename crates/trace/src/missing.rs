@@ -23,6 +23,8 @@ pub enum Missing {
     InvalidMarks,
     /// Calls of start, stop or trigger that found no free place.
     Calls,
+    /// Marks of the recorder's own track whose text had no place.
+    Texts,
     /// Tasks whose threads could not be found in another PID namespace.
     Threads,
     /// PID namespaces between the recorder and the events of the kernel.
@@ -31,13 +33,14 @@ pub enum Missing {
 
 impl Missing {
     /// All of them, in the order in which they are reported.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Gaps,
         Self::Processors,
         Self::Tasks,
         Self::NamedMarks,
         Self::InvalidMarks,
         Self::Calls,
+        Self::Texts,
         Self::Threads,
         Self::Namespaces,
     ];
@@ -52,6 +55,7 @@ impl Missing {
             Self::NamedMarks => "missing.named-marks",
             Self::InvalidMarks => "missing.invalid-marks",
             Self::Calls => "missing.calls",
+            Self::Texts => "missing.texts",
             Self::Threads => "missing.threads",
             Self::Namespaces => "missing.namespaces",
         }
@@ -96,6 +100,10 @@ impl fmt::Display for Sentence {
             Missing::Calls => [
                 "call of start, stop or trigger was lost",
                 "calls of start, stop or trigger were lost",
+            ],
+            Missing::Texts => [
+                "mark of the recording was left out: it can have at most 16,384 different texts",
+                "marks of the recording were left out: it can have at most 16,384 different texts",
             ],
             Missing::Threads => [
                 "task is in another PID namespace and its thread unknown: its jobs have no execution times",

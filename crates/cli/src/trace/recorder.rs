@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use hemiola_record::Reservations;
 use hemiola_record::accounting::Accounts;
 use hemiola_record::kernel::{Capture, CaptureError, Tally as KernelTally};
-use hemiola_record::marks::{Call, CallKind, Marks, Task};
+use hemiola_record::marks::{Call, CallKind, Marks, Task, UNKNOWN};
 use hemiola_rt::clock::{Clock, MonotonicClock};
 use hemiola_trace::sched::{Event, Thread, What};
-use hemiola_trace::{Entry, EventKind, Missing};
+use hemiola_trace::{Entry, Missing};
 use hemiola_units::{Instant, Span};
 use thiserror::Error;
 
@@ -18,6 +18,7 @@ use super::control::{Request, Verb};
 use super::file::TraceFile;
 use super::keep::{EVENTS_MAX, Kept};
 use super::misses::{self, Misses};
+use super::notes::{Notes, TEXTS_MAX};
 use super::ranges::Ranges;
 
 /// Settings of a recording.
@@ -80,8 +81,8 @@ pub(super) struct Recorder {
     kept: Option<Kept>,
     ranges: Ranges,
     misses: Misses,
-    /// The recorder's own track: start, stop and trigger.
-    own: Task,
+    /// The recorder's own track.
+    notes: Notes,
     /// Data of one round: events by processor, entries by task.
     events: Vec<Vec<Event>>,
     entries: Vec<(Task, Vec<Entry>)>,
@@ -96,9 +97,6 @@ pub(super) struct Recorder {
     outcome: Outcome,
 }
 
-/// Distinct notes in the recorder's own track that keep their names.
-const REASONS_MAX: usize = 256;
-
 impl Recorder {
     /// Begins to record.
     pub(super) fn begin(
@@ -111,15 +109,7 @@ impl Recorder {
     ) -> Result<Self, Broken> {
         let began = MonotonicClock.now();
         let pid = std::process::id();
-        let own = Task {
-            number: usize::MAX,
-            pid,
-            tid: pid,
-            name: "hemiola trace".into(),
-            period: None,
-            deadline: None,
-            marks: Vec::new(),
-        };
+        let pid = if settings.are_numbers_known { pid } else { UNKNOWN | pid };
         let mut recorder = Self {
             capture,
             marks,
@@ -128,7 +118,7 @@ impl Recorder {
             ranges: Ranges::new(!settings.paused),
             settings,
             misses: Misses::default(),
-            own,
+            notes: Notes::new(pid),
             events: Vec::new(),
             entries: Vec::new(),
             accounts: Accounts::read(),
@@ -188,6 +178,7 @@ impl Recorder {
             (Missing::NamedMarks, marks.nameless),
             (Missing::InvalidMarks, marks.damaged),
             (Missing::Calls, marks.refused_calls.into()),
+            (Missing::Texts, self.notes.refused()),
             (Missing::Threads, marks.unknown_threads),
             (Missing::Namespaces, u64::from(!self.settings.are_numbers_known)),
         ];
@@ -215,7 +206,7 @@ impl Recorder {
         self.capture.stop();
         self.round()?;
         if let Some(reason) = reason {
-            self.note(MonotonicClock.now(), reason);
+            self.notes.add(MonotonicClock.now(), reason);
             self.pass_on()?;
         }
         self.learn_threads()?;
@@ -252,12 +243,12 @@ impl Recorder {
             CallKind::Start | CallKind::Stop => {
                 let recording = call.kind == CallKind::Start;
                 if self.ranges.set(at, recording) {
-                    self.note(at, if recording { "start" } else { "stop" });
+                    self.notes.switched(at, recording);
                 }
                 None
             }
             CallKind::Trigger => {
-                self.note(at, &format!("trigger: {}", call.text));
+                self.notes.add(at, &format!("trigger: {}", call.text));
                 let reason = format!("process {} triggered: {}", call.pid, call.text);
                 (self.kept.is_some() && self.settings.until_call).then_some(reason)
             }
@@ -272,19 +263,19 @@ impl Recorder {
             Verb::Start | Verb::Stop => {
                 let recording = request.verb == Verb::Start;
                 if self.ranges.set(at, recording) {
-                    self.note(at, if recording { "start" } else { "stop" });
+                    self.notes.switched(at, recording);
                 }
                 Ok(None)
             }
-            Verb::Mark(text) => {
-                self.note(at, text);
-                Ok(None)
-            }
+            Verb::Mark(text) if self.notes.add(at, text) => Ok(None),
+            Verb::Mark(_) => Err(format!(
+                "the recording has {TEXTS_MAX} different texts of marks already; mark with one of them"
+            )),
             Verb::Trigger(_) if self.kept.is_none() || !self.settings.until_call => {
                 Err("the recording has no trigger; start it with --keep".into())
             }
             Verb::Trigger(text) => {
-                self.note(at, &format!("trigger: {text}"));
+                self.notes.add(at, &format!("trigger: {text}"));
                 Ok(Some(format!("requested: {text}")))
             }
             Verb::Snapshot(name) => self.snapshot(name).map(|()| None),
@@ -304,18 +295,6 @@ impl Recorder {
         let mut file = TraceFile::begin(to, began, self.unix_ns, conditions).map_err(failed)?;
         kept.spill(&mut file).map_err(failed)?;
         file.end(MonotonicClock.now(), &missing).map(drop).map_err(failed)
-    }
-
-    /// Adds a mark to the recorder's own track.
-    fn note(&mut self, at: Instant, what: &str) {
-        let known = self.own.marks.iter().position(|name| name == what);
-        let index = known.unwrap_or(self.own.marks.len());
-        if known.is_none() && index < REASONS_MAX {
-            self.own.marks.push(what.to_owned());
-        }
-        let arg = index.min(REASONS_MAX) as u16;
-        let entry = Entry { at, kind: EventKind::Mark, arg, cycle: 0, a: 0, b: 0 };
-        self.entries.push((self.own.clone(), vec![entry]));
     }
 
     fn learn_threads(&mut self) -> Result<(), Broken> {
@@ -354,18 +333,22 @@ impl Recorder {
             events.shrink_to(ROUND_EVENTS);
         }
         for (task, mut entries) in self.entries.drain(..) {
-            let own = task.number == self.own.number;
-            if !own && self.settings.until_miss {
+            if self.settings.until_miss {
                 self.misses.entries(&task, &entries, |at| self.ranges.holds(at));
             }
-            if !own {
-                entries.retain(|entry| self.ranges.holds(entry.at));
-                self.outcome.marks += entries.len() as u64;
-            }
+            entries.retain(|entry| self.ranges.holds(entry.at));
+            self.outcome.marks += entries.len() as u64;
             match &mut self.kept {
                 Some(kept) => kept.entries(&task, &entries),
                 None => self.file.entries(&task, &entries)?,
             }
+        }
+        // Notes are recorded also during a pause.
+        let (task, noted) = self.notes.take();
+        match &mut self.kept {
+            _ if noted.is_empty() => {}
+            Some(kept) => kept.entries(task, &noted),
+            None => self.file.entries(task, &noted)?,
         }
         // After the entries: what a thread marked before its end is among them.
         ended.into_iter().for_each(|(tid, at)| self.misses.ended(tid, at));
