@@ -1,6 +1,8 @@
 //! `hemiola trace`: what its recorder tells apart, refuses and survives.
 
 use std::fs;
+use std::path::Path;
+use std::process::Command;
 
 use hemiola_trace::{Missing, ReadError, Recording};
 
@@ -84,4 +86,46 @@ fn marks_with_many_texts_keep_them() {
     );
     assert!((0..300).all(|n| notes[n] == format!("trigger: trigger {n}")), "{notes:?}");
     machine.nothing_is_left();
+}
+
+#[test]
+fn marks_of_rare_types_in_c_have_their_value_or_are_errors() {
+    let machine = Machine::take("trace-types");
+    let header = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mark/include");
+    let body = "hemiola_task_t t = hemiola_task(\"control\", 0, 0);
+        struct { unsigned long wide : 40; int minus : 4; } bits = { 1ul << 39, -3 };
+        enum colour { RED = 3 } colour = RED;
+        hemiola_mark(&t, \"v\", (_Float32)0.75); hemiola_mark(&t, \"v\", (_Float64)0.25);
+        hemiola_mark(&t, \"v\", (_Float128)0.125); hemiola_mark(&t, \"v\", bits.wide);
+        hemiola_mark(&t, \"v\", bits.minus); hemiola_mark(&t, \"v\", colour);
+        return 0;";
+    // _Float128 is not that of every processor.
+    if cfg!(target_arch = "x86_64") && program(&machine, body).is_some() {
+        machine.hemiola(&["trace", "--", "./program"]).with_code(0);
+        let recording = recording(&machine, "program.trace");
+        let values =
+            track(&recording, "control").entries.iter().map(|entry| entry.value().unwrap());
+        let wide = (1_u64 << 39) as f64;
+        assert_eq!(values.collect::<Vec<_>>(), [0.75, 0.25, 0.125, wide, -3.0, 3.0]);
+    }
+    let pointers = ["double v = 1; MARK(&v)", "void *v = 0; MARK(v)", "MARK(L\"hello\")"];
+    let others = ["__int128 v = 1; MARK(v)", "const unsigned char *v = 0; MARK(v)", "MARK(main)"];
+    let both = pointers.into_iter().chain(others).chain(["MARK(1)", "char v[2] = \"\"; MARK(v)"]);
+    for (language, compiler, standard) in [("c", "gcc", "gnu11"), ("cc", "g++", "gnu++20")] {
+        for statement in both.clone().chain((language == "cc").then_some("MARK(u8\"hello\")")) {
+            let text = format!(
+                "#include \"hemiola_mark.h\"\n#define MARK(v) hemiola_mark(&t, \"name\", v)\n\
+                 int main(void) {{ hemiola_task_t t = hemiola_task(\"t\", 0, 0); {statement}; return 0; }}\n"
+            );
+            let source = machine.write(&format!("type.{language}"), &text);
+            let mut command = Command::new(compiler);
+            command.args([&format!("-std={standard}"), "-w", "-fsyntax-only", "-I"]);
+            let Ok(output) = command.args([&header, &source]).output() else {
+                println!("skipped: needs {compiler}");
+                continue;
+            };
+            let is_right = statement.contains("MARK(1)") || statement.starts_with("char");
+            assert_eq!(output.status.success(), is_right, "{compiler}: {statement}: {output:?}");
+        }
+    }
 }

@@ -502,7 +502,10 @@ static inline int hemiola_control(const char *place, const char *request) {
 #ifdef __cplusplus
 }
 
-/* Records an event with a name and a value: any number, or a text of at most 16 bytes. */
+/* Records an event with a name and a value: any number, or a text of at most 16 bytes. Other pointers, which C++ would
+ * convert to bool, are errors. */
+template <typename Value>
+void hemiola_mark(hemiola_task_t *task, const char *name, Value *value) = delete;
 #define HEMIOLA_OVERLOAD_(TYPE, WAY, WIDE)                                                        \
     static inline void hemiola_mark(hemiola_task_t *task, const char *name, TYPE value) {         \
         hemiola_mark_##WAY(task, name, static_cast<WIDE>(value));                                 \
@@ -523,9 +526,31 @@ HEMIOLA_OVERLOAD_(float, real, double)
 HEMIOLA_OVERLOAD_(double, real, double)
 HEMIOLA_OVERLOAD_(long double, real, double)
 HEMIOLA_OVERLOAD_(const char *, text, const char *)
+HEMIOLA_OVERLOAD_(char *, text, const char *)
 #undef HEMIOLA_OVERLOAD_
 
 #else
+
+/* What has no way below is an error: an argument of a type that nothing converts to. */
+struct hemiola_no_number_or_text_ {
+    int unused;
+};
+static inline void hemiola_mark_nothing_(hemiola_task_t *task, const char *name,
+                                         struct hemiola_no_number_or_text_ value) {
+    (void)task;
+    (void)name;
+    (void)value;
+}
+
+/* The way of any other type: _Float16, _Float128 and decimal numbers are real, and enumerations and bit-fields whole.
+ * Pointers and whole numbers of more than 64 bits have none. Only a bit-field has no size, but its sum has. */
+#define HEMIOLA_OTHER_(value)                                                                     \
+    __builtin_choose_expr(                                                                        \
+        __builtin_classify_type(value) == 8, hemiola_mark_real,                                   \
+        __builtin_choose_expr(__builtin_classify_type(value) != 5 /* a pointer */ &&              \
+                                  __builtin_classify_type(value) != 9 /* a complex number */ &&   \
+                                  sizeof((value) + 0) <= 8,                                       \
+                              hemiola_mark_signed, hemiola_mark_nothing_))
 
 /* Records an event with a name and a value: any number, or a text of at most 16 bytes. */
 #define hemiola_mark(task, name, value)                                                           \
@@ -541,7 +566,7 @@ HEMIOLA_OVERLOAD_(const char *, text, const char *)
         long double: hemiola_mark_real,                                                           \
         char *: hemiola_mark_text,                                                                \
         const char *: hemiola_mark_text,                                                          \
-        default: hemiola_mark_signed)(task, name, value)
+        default: HEMIOLA_OTHER_(value))(task, name, value)
 
 #endif
 
