@@ -16,7 +16,7 @@ use std::ffi::OsString;
 use std::fmt;
 use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -166,8 +166,8 @@ impl Inherited {
 #[derive(Debug)]
 pub(super) struct Control {
     listener: Option<UnixListener>,
-    /// The path of a socket that was created.
-    path: Option<PathBuf>,
+    /// The path of a socket that was created, and the file there.
+    created: Option<(PathBuf, FileId)>,
     /// Accepted ones, which have not sent their request yet.
     connections: Vec<Connection>,
     /// An inherited one, until its other end is closed.
@@ -185,16 +185,17 @@ pub(super) struct Connection {
 }
 
 impl Control {
-    /// Listens at a path. Only this user may connect. A socket that nobody listens at is replaced.
+    /// Listens at a path. Only this user may connect. A socket that no process has any more is replaced.
     pub(super) fn listen(path: &Path) -> io::Result<Self> {
         let is_socket = fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket());
-        if is_socket && UnixStream::connect(path).is_err() {
+        if is_socket && is_left_over(path) {
             fs::remove_file(path)?;
         }
         let listener = UnixListener::bind(path)?;
         fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
         listener.set_nonblocking(true)?;
-        Ok(Self::of(Some(path.into()), Some(listener), None))
+        let created = FileId::at(path).map(|file| (path.into(), file));
+        Ok(Self::of(created, Some(listener), None))
     }
 
     /// Uses the inherited socket open under this number.
@@ -213,11 +214,11 @@ impl Control {
     }
 
     const fn of(
-        path: Option<PathBuf>,
+        created: Option<(PathBuf, FileId)>,
         listener: Option<UnixListener>,
         inherited: Option<Connection>,
     ) -> Self {
-        Self { listener, path, connections: Vec::new(), inherited }
+        Self { listener, created, connections: Vec::new(), inherited }
     }
 
     /// Returns the requests that have arrived, in order, each with the connection that waits for its answer. Does not
@@ -274,9 +275,33 @@ impl Control {
 
 impl Drop for Control {
     fn drop(&mut self) {
-        // An error means that somebody else has removed it.
-        let _ = self.path.as_ref().map(fs::remove_file);
+        // Another process may have removed it, and even created its own there.
+        if let Some((path, file)) = &self.created
+            && FileId::at(path) == Some(*file)
+        {
+            let _ = fs::remove_file(path);
+        }
     }
+}
+
+/// Identifies a file, whatever its path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct FileId {
+    device: u64,
+    inode: u64,
+}
+
+impl FileId {
+    fn at(path: &Path) -> Option<Self> {
+        let found = fs::symlink_metadata(path).ok()?;
+        Some(Self { device: found.dev(), inode: found.ino() })
+    }
+}
+
+/// Whether no process has the socket at this path. Any other error than this one may come from a socket in use, of
+/// another type or of another user (connect(2)).
+fn is_left_over(path: &Path) -> bool {
+    UnixStream::connect(path).is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused)
 }
 
 /// A request, or the reason why its line is none.
@@ -436,6 +461,27 @@ mod tests {
         // The recording continues without its other end.
         drop(ours);
         assert_eq!(control.requests().len(), 0);
+    }
+
+    #[test]
+    fn only_a_socket_that_no_process_has_is_replaced() {
+        let path = std::env::temp_dir().join(format!("control-{}-taken", std::process::id()));
+        let datagrams = std::os::unix::net::UnixDatagram::bind(&path).unwrap();
+        assert_eq!(Control::listen(&path).unwrap_err().kind(), ErrorKind::AddrInUse);
+        let sender = std::os::unix::net::UnixDatagram::unbound().unwrap();
+        sender.send_to(b"x", &path).unwrap();
+        drop(datagrams);
+        let control = Control::listen(&path).unwrap();
+        assert_eq!(Control::listen(&path).unwrap_err().kind(), ErrorKind::AddrInUse);
+        // Another process has put its own file there.
+        fs::remove_file(&path).unwrap();
+        fs::write(&path, "other").unwrap();
+        drop(control);
+        assert_eq!(fs::read(&path).unwrap(), b"other");
+        Control::listen(&path).unwrap_err();
+        fs::remove_file(&path).unwrap();
+        drop(Control::listen(&path).unwrap());
+        assert!(!path.exists());
     }
 
     #[test]
