@@ -196,7 +196,7 @@ pub(crate) fn ending_signals() -> impl Iterator<Item = i32> {
 }
 
 /// Whether this process was started to ignore the signal (proc_pid_status(5), `SigIgn`).
-fn is_ignored(signal: i32) -> bool {
+pub(crate) fn is_ignored(signal: i32) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok());

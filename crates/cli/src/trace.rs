@@ -21,6 +21,7 @@ use hemiola_record::kernel::{Capture, CaptureError, Interface, Options, Target};
 use hemiola_record::{Marks, conditions, sees_every_number};
 use hemiola_report::text::{counted, duration, size, were};
 use hemiola_rt::clock::{Calibration, Clock, MonotonicClock, unix_ns};
+use hemiola_rt::shared::SegmentError;
 use hemiola_rt::sys::process::PidFd;
 use hemiola_runner::control as runs;
 use hemiola_trace::result::Conditions;
@@ -87,6 +88,7 @@ fn record(args: &Trace) -> Result<ExitCode, Failure> {
         [] => Signals::receive(run::ending_signals(), is_trigger)?,
         _ => Signals::receive(run::ending_signals_unless_ignored(), is_trigger)?,
     };
+    survive_file_limit()?;
 
     // An inherited socket is taken first, so that the program does not inherit it too.
     let inherited = match args.control.as_ref() {
@@ -100,7 +102,7 @@ fn record(args: &Trace) -> Result<ExitCode, Failure> {
             None => (Subject::System, None),
         },
         words => {
-            let marks = Marks::create().map_err(Failure::failed)?;
+            let marks = Marks::create().map_err(no_marks)?;
             let program = Program::hold(words, &marks)
                 .map_err(|error| Failure::failed(format!("{name} cannot be started: {error}")))?;
             (Subject::Program(program), Some(marks))
@@ -397,6 +399,27 @@ fn refused(error: CaptureError) -> Failure {
 /// Whether this trigger ends the recording; by default every trigger does.
 fn waits_for(args: &Trace, trigger: Trigger) -> bool {
     args.keep.is_some() && (args.trigger.is_empty() || args.trigger.contains(&trigger))
+}
+
+/// The signal of a file that reaches its limit (`ulimit -f`) becomes an error of the write. It gets a handler, which
+/// programs do not inherit, so that it ends them as ever.
+fn survive_file_limit() -> Result<(), Failure> {
+    let signal = signal_hook::consts::SIGXFSZ;
+    if !run::is_ignored(signal) {
+        signal_hook::flag::register(signal, Arc::default()).map_err(Failure::failed)?;
+    }
+    Ok(())
+}
+
+/// Why there is no memory for marks.
+fn no_marks(error: SegmentError) -> Failure {
+    let is_limit = matches!(&error, SegmentError::System { source, .. }
+        if source.kind() == std::io::ErrorKind::FileTooLarge);
+    let hint = match is_limit {
+        true => "\nhint: the memory for marks counts as a file of 17 MiB; raise `ulimit -f`",
+        false => "",
+    };
+    Failure::failed(format!("the marks of the program cannot be recorded: {error}{hint}"))
 }
 
 /// Reports the outcome on standard error, because standard output belongs to the program.

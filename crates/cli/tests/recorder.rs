@@ -8,7 +8,7 @@ use hemiola_trace::{Missing, ReadError, Recording};
 
 use crate::command::{PROGRAM, Running};
 use crate::machine::Machine;
-use crate::trace::{condition, notes, program, recording, runs, track};
+use crate::trace::{condition, notes, program, recording, runs, track, wait_for};
 
 #[test]
 fn a_job_that_ends_in_a_pause_or_with_its_thread_is_no_missed_deadline() {
@@ -128,4 +128,37 @@ fn marks_of_rare_types_in_c_have_their_value_or_are_errors() {
             assert_eq!(output.status.success(), is_right, "{compiler}: {statement}: {output:?}");
         }
     }
+}
+
+#[test]
+fn a_limit_of_file_sizes_ends_the_recording_but_not_the_program() {
+    let machine = Machine::take("trace-limit");
+    let script = "while ! test -e limited; do sleep 0.02; done
+        for n in $(seq 500); do head -c 1 /dev/zero | cat > /dev/null; done; exit 7";
+    let running = machine.start(&["trace", "-o", "x.trace", "--", "sh", "-c", script]);
+    wait_for(&machine.folder().join("x.trace"));
+    let size = fs::metadata(machine.folder().join("x.trace")).unwrap().len();
+    let words = ["--pid", &running.pid().to_string(), &format!("--fsize={}", size + 5000)];
+    if !machine.command("prlimit", &words).status().is_ok_and(|status| status.success()) {
+        println!("skipped: needs prlimit");
+        return;
+    }
+    machine.write("limited", "");
+    let ended = running.end().with_code(7);
+    assert!(
+        ended.stderr.contains("x.trace: the trace cannot be written: File too large"),
+        "{ended:?}"
+    );
+
+    // The memory for marks is a file for the kernel, which does not let it be created. The program never starts.
+    let shell = format!("ulimit -f 100; exec {PROGRAM} trace -o y.trace -- touch started");
+    let ended = Running::start(machine.command("sh", &["-c", &shell])).end().with_code(1);
+    assert!(ended.stderr.contains("raise `ulimit -f`"), "{ended:?}");
+    assert!(
+        !machine.folder().join("started").exists() && !machine.folder().join("y.trace").exists()
+    );
+    // The program keeps the signal.
+    let script = "ulimit -f 100; head -c 1000000 /dev/zero > big";
+    machine.hemiola(&["trace", "-o", "z.trace", "--", "bash", "-c", script]).with_code(128 + 25);
+    machine.nothing_is_left();
 }
