@@ -83,7 +83,8 @@ fn record(args: &Trace) -> Result<ExitCode, Failure> {
     let (name, pid) = subject(args)?;
     let output = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{name}.trace")));
     // The program inherits what the recorder ignores, as it would without a recorder.
-    let is_trigger = waits_for(args, Trigger::Signal);
+    // A flight recorder must not end without writing what it keeps.
+    let is_trigger = args.keep.is_some();
     let signals = match args.program.as_slice() {
         [] => Signals::receive(run::ending_signals(), is_trigger)?,
         _ => Signals::receive(run::ending_signals_unless_ignored(), is_trigger)?,
@@ -194,7 +195,7 @@ fn follow(
             Err(error) => break Err(error),
         };
         carry_out(&mut recorder, last);
-        let signal = signals.take_trigger().then(|| "SIGUSR1".to_owned());
+        let signal = (signals.take_trigger() && triggers(args)).then(|| "SIGUSR1".to_owned());
         let reason = reason.or(requested).or(signal);
         let over = ended || MonotonicClock.now() >= until;
         if over || reason.is_some() {
@@ -420,6 +421,17 @@ fn no_marks(error: SegmentError) -> Failure {
         false => "",
     };
     Failure::failed(format!("the marks of the program cannot be recorded: {error}{hint}"))
+}
+
+/// Whether SIGUSR1, which has arrived, is a trigger. If not, prints that it is ignored.
+fn triggers(args: &Trace) -> bool {
+    let triggers = waits_for(args, Trigger::Signal);
+    if !triggers {
+        say(
+            "note: SIGUSR1 is ignored, because it is no trigger of this recording (`--trigger signal`)",
+        );
+    }
+    triggers
 }
 
 /// Reports the outcome on standard error, because standard output belongs to the program.

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use hemiola_rt::sys::process::{PidFd, Signal};
 use hemiola_trace::{Missing, ReadError, Recording};
 
 use crate::command::{PROGRAM, Running};
@@ -160,5 +161,21 @@ fn a_limit_of_file_sizes_ends_the_recording_but_not_the_program() {
     // The program keeps the signal.
     let script = "ulimit -f 100; head -c 1000000 /dev/zero > big";
     machine.hemiola(&["trace", "-o", "z.trace", "--", "bash", "-c", script]).with_code(128 + 25);
+    machine.nothing_is_left();
+}
+
+#[test]
+fn a_signal_that_is_no_trigger_leaves_a_flight_recorder_running() {
+    let machine = Machine::take("trace-usr1");
+    let words =
+        ["trace", "--keep", "60s", "--trigger", "miss", "-o", "x.trace", "--", "sleep", "1"];
+    let running = machine.start(&words);
+    wait_for(&machine.folder().join("x.trace"));
+    let recorder = PidFd::open(running.pid()).unwrap();
+    recorder.send_signal(Signal::USR1).unwrap();
+    let ended = running.end().with_code(0);
+    assert!(ended.stderr.contains("note: SIGUSR1 is ignored"), "{ended:?}");
+    assert!(!ended.stderr.contains("trigger: "), "{ended:?}");
+    assert!(recording(&machine, "x.trace").events().count() > 0);
     machine.nothing_is_left();
 }

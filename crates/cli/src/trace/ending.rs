@@ -24,7 +24,7 @@ pub(super) struct Signals {
 }
 
 impl Signals {
-    /// Receives the signals of `ending`, which end the recording, and SIGUSR1 if it `is_trigger` of a flight recorder.
+    /// Receives the signals of `ending`, which end the recording, and SIGUSR1 if it may be a trigger (`is_trigger`).
     pub(super) fn receive(
         ending: impl Iterator<Item = i32>,
         is_trigger: bool,
