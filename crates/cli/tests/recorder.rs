@@ -9,7 +9,7 @@ use hemiola_trace::{Missing, ReadError, Recording};
 
 use crate::command::{PROGRAM, Running};
 use crate::machine::Machine;
-use crate::trace::{condition, notes, program, recording, runs, track, wait_for};
+use crate::trace::{condition, notes, program, recording, runs, track, wait_for, wait_for_file};
 
 #[test]
 fn a_job_that_ends_in_a_pause_or_with_its_thread_is_no_missed_deadline() {
@@ -177,5 +177,33 @@ fn a_signal_that_is_no_trigger_leaves_a_flight_recorder_running() {
     assert!(ended.stderr.contains("note: SIGUSR1 is ignored"), "{ended:?}");
     assert!(!ended.stderr.contains("trigger: "), "{ended:?}");
     assert!(recording(&machine, "x.trace").events().count() > 0);
+    machine.nothing_is_left();
+}
+
+#[test]
+fn a_snapshot_is_of_the_recording_wherever_its_file_is() {
+    let machine = Machine::take("trace-moved");
+    let folder = machine.folder().to_owned();
+    let running =
+        machine.start(&["trace", "--control", "s", "-o", "a.trace", "--", "sleep", "600"]);
+    wait_for(&folder.join("a.trace"));
+    wait_for_file(&folder.join("s"));
+    fs::rename(folder.join("a.trace"), folder.join("b.trace")).unwrap();
+    machine.hemiola(&["trace", "-o", "a.trace", "--", "true"]).with_code(0);
+    machine.hemiola(&["trace", "mark", "mine", "--control", "s"]).with_code(0);
+    machine.hemiola(&["trace", "snapshot", "c", "--control", "s"]).with_code(0);
+    running.signal(Signal::INT);
+    running.end();
+    assert_eq!(notes(&recording(&machine, "c.trace")), ["mine"]);
+
+    let running =
+        machine.start(&["trace", "--control", "s", "-o", "/dev/null", "--", "sleep", "600"]);
+    wait_for_file(&folder.join("s"));
+    let ended =
+        machine.hemiola(&["trace", "snapshot", "hemiola-none", "--control", "s"]).with_code(1);
+    assert!(ended.stderr.contains("the recording cannot be copied: a device"), "{ended:?}");
+    assert!(!Path::new("/dev/hemiola-none.trace").exists());
+    running.signal(Signal::INT);
+    running.end();
     machine.nothing_is_left();
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Seek, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
@@ -112,9 +113,18 @@ impl TraceFile {
         self.writer.conditions(at, &borrowed(conditions))
     }
 
-    /// Copies the file as it is now, closed, to another one.
-    pub(super) fn copy(&self, from: &Path, mut to: File) -> io::Result<()> {
-        io::copy(&mut File::open(from)?, &mut to)?;
+    /// Opens the file to read it, wherever it was moved to; another one may be at its path by now.
+    pub(super) fn open(&self) -> io::Result<File> {
+        let file = self.writer.get_ref();
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::other("a device does not keep what is written to it"));
+        }
+        File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))
+    }
+
+    /// Copies what was read from [`Self::open`], the file as it is now, closed, to another one.
+    pub(super) fn copy(&self, mut from: File, mut to: File) -> io::Result<()> {
+        io::copy(&mut from, &mut to)?;
         to.write_all(&self.writer.closing())
     }
 

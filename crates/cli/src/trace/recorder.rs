@@ -286,11 +286,15 @@ impl Recorder {
     fn snapshot(&mut self, name: &str) -> Result<(), String> {
         let path = self.settings.output.with_file_name(format!("{name}.trace"));
         let failed = |error: io::Error| format!("{} cannot be written: {error}", path.display());
-        let to = File::create_new(&path).map_err(failed)?;
         let missing = self.missing();
         let Some(kept) = &mut self.kept else {
-            return self.file.copy(&self.settings.output, to).map_err(failed);
+            // First, so that nothing is left behind if there is nothing to copy.
+            let from = self.file.open();
+            let from = from.map_err(|error| format!("the recording cannot be copied: {error}"))?;
+            let to = File::create_new(&path).map_err(failed)?;
+            return self.file.copy(from, to).map_err(failed);
         };
+        let to = File::create_new(&path).map_err(failed)?;
         let (began, conditions) = (self.began, &self.conditions);
         let mut file = TraceFile::begin(to, began, self.unix_ns, conditions).map_err(failed)?;
         kept.spill(&mut file).map_err(failed)?;
