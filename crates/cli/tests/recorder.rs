@@ -207,3 +207,25 @@ fn a_snapshot_is_of_the_recording_wherever_its_file_is() {
     running.end();
     machine.nothing_is_left();
 }
+
+#[test]
+fn marks_in_another_time_namespace_are_a_problem() {
+    let machine = Machine::take("trace-time");
+    let body = "hemiola_task_t t = hemiola_task(\"control\", 10000000, 0);
+        for (int n = 0; n < 20; n++) { hemiola_begin(&t, 0); hemiola_end(&t); rest(10000); }
+        return 0;";
+    let Some(_) = program(&machine, body) else { return };
+    for offset in ["-100", "100"] {
+        let namespace = ["unshare", "-T", "-f", "--monotonic", offset];
+        let made = machine.command(namespace[0], &[&namespace[1..], &["true"]].concat()).output();
+        if !made.is_ok_and(|made| made.status.success()) {
+            println!("skipped: needs the right to create a time namespace");
+            return;
+        }
+        let words = [&["trace", "-o", "x.trace", "--"], &namespace[..], &["./program"]].concat();
+        machine.hemiola(&words).with_code(0);
+        let (_, errors) = Recording::read(&fs::read(machine.folder().join("x.trace")).unwrap());
+        assert_eq!(errors, [ReadError::Missing { what: Missing::InvalidMarks, count: 40 }]);
+    }
+    machine.nothing_is_left();
+}

@@ -73,6 +73,9 @@ pub struct Marks {
     lanes: Vec<Option<Lane>>,
     tally: Tally,
     swept: Instant,
+    /// When the memory was created, and when it was last drained.
+    created: Instant,
+    drained: Instant,
     entries: Vec<Entry>,
     /// Whether programs know themselves by the numbers of the recording or of a namespace below.
     are_numbers_known: bool,
@@ -104,8 +107,17 @@ impl Marks {
     pub fn with_sizes(lanes: u32, entries: u32) -> Result<Self, SegmentError> {
         let reader = MarksReader::create("hemiola-marks", lanes, entries)?;
         let lanes = (0..reader.lanes()).map(|_| None).collect();
-        let (tally, swept) = (Tally::default(), Instant::ZERO);
-        Ok(Self { reader, lanes, tally, swept, entries: Vec::new(), are_numbers_known: true })
+        let created = MonotonicClock.now();
+        Ok(Self {
+            reader,
+            lanes,
+            tally: Tally::default(),
+            swept: Instant::ZERO,
+            created,
+            drained: created,
+            entries: Vec::new(),
+            are_numbers_known: true,
+        })
     }
 
     /// States that no number in the recording is known here, because the events are those of another PID namespace.
@@ -150,6 +162,7 @@ impl Marks {
                 self.reader.free(lane);
             }
         }
+        self.drained = now;
     }
 
     /// Returns the calls of programs since the last call, oldest first. Called after [`Self::drain`], it returns
@@ -213,7 +226,7 @@ impl Marks {
             },
             lost: 0,
             nameless: 0,
-            last: (Instant::ZERO, 0),
+            last: (self.created, 0),
         });
         self.tally.tasks += u64::from(new);
         let is_unknown = state.task.tid >= UNKNOWN;
@@ -221,8 +234,9 @@ impl Marks {
 
         self.entries.clear();
         let (entries, damaged, mut last) = (&mut self.entries, &mut self.tally.damaged, state.last);
+        let since = (self.drained - LATE_MAX).max(self.created);
         let sound = self.reader.drain(lane, |words| match Entry::from_words(words) {
-            Some(entry) if is_mark(entry.kind) && (last.0..=now + GRACE).contains(&entry.at) => {
+            Some(entry) if is_mark(entry.kind) && is_now(entry.at, last.0.max(since), now) => {
                 last = (entry.at, entry.cycle);
                 entries.push(entry);
             }
@@ -262,6 +276,15 @@ impl Marks {
 /// How far ahead of the reader's clock a mark may be: it may be made while the lane is read.
 const GRACE: Span = Span::from_millis(1000);
 
+/// How long before the last drain a mark may have been stamped and not have been there yet: its thread may be kept from
+/// the processor in between. Older ones are of another clock, as in a time namespace.
+const LATE_MAX: Span = Span::from_millis(10_000);
+
+/// Whether a mark of that time can have been made between two drains.
+fn is_now(at: Instant, since: Instant, until: Instant) -> bool {
+    (since..=until + GRACE).contains(&at)
+}
+
 /// Whether a foreign program may record this kind.
 const fn is_mark(kind: EventKind) -> bool {
     matches!(kind.named(), EventKind::Start | EventKind::Finish | EventKind::Mark)
@@ -278,6 +301,16 @@ mod tests {
         let size = |path: &str| std::fs::metadata(path).unwrap().len();
         let sizes: Vec<u64> = paths.split(':').map(size).collect();
         assert_eq!(sizes, [192 + 2 * (1216 + 8 * 32); 2]);
+    }
+
+    #[test]
+    fn a_mark_of_another_clock_is_none_of_now() {
+        let at = |seconds| Instant::from_nanos(seconds * 1_000_000_000);
+        let between = |seconds| is_now(at(seconds), at(1000), at(1010));
+        assert_eq!([999, 1000, 1005, 1010, 1012].map(between), [false, true, true, true, false]);
+        // The times of a clock that is 100 s behind are old at every drain, however long the recording is.
+        let drain = |now: u64| is_now(at(now - 100), at(now - 1) - LATE_MAX, at(now));
+        assert!([1001, 1099, 1101, 5000].into_iter().all(|now| !drain(now)));
     }
 
     #[test]
