@@ -359,28 +359,29 @@ static inline int hemiola_is_name_(const hemiola_task_t *task, uint32_t index, c
 }
 
 static inline void hemiola_mark_(hemiola_task_t *task, const char *name, uint64_t kind, uint64_t a, uint64_t b) {
+    unsigned char kept[HEMIOLA_NAME_SIZE];
     uint32_t index;
-    size_t size;
     if (!task->lane) return;
     if (!name) name = "";
     /* The same name mostly has the same address. The text is compared too, for a program may build names in a buffer
      * that it uses again. */
     for (index = 0; index < task->names; index++)
         if (task->name[index] == name) break;
-    if (index == task->names || !hemiola_is_name_(task, index, name))
+    if (index == task->names || !hemiola_is_name_(task, index, name)) {
+        hemiola_cut_(kept, name, sizeof kept);
         for (index = 0; index < task->names; index++)
-            if (hemiola_is_name_(task, index, name)) break;
-    if (index == HEMIOLA_MARK_NAMES) {
-        hemiola_count_(task->lane, 80);
-        return;
-    }
-    if (index == task->names) {
-        task->name[index] = name;
-        /* The rest is zero. */
-        for (size = 0; size < HEMIOLA_NAME_SIZE && name[size]; size++) task->name_text[index][size] = name[size];
-        task->names = index + 1;
-        hemiola_put_text_(task->lane, 192 + (size_t)index * 32, name, 32);
-        __atomic_store_n(hemiola_u32_(task->lane, 68), task->names, __ATOMIC_RELEASE);
+            if (memcmp(task->name_text[index], kept, sizeof kept) == 0) break;
+        if (index == HEMIOLA_MARK_NAMES) {
+            hemiola_count_(task->lane, 80);
+            return;
+        }
+        if (index == task->names) {
+            task->name[index] = name;
+            memcpy(task->name_text[index], kept, sizeof kept);
+            task->names = index + 1;
+            hemiola_put_text_(task->lane, 192 + (size_t)index * 32, name, 32);
+            __atomic_store_n(hemiola_u32_(task->lane, 68), task->names, __ATOMIC_RELEASE);
+        }
     }
     hemiola_push_(task, hemiola_now(), kind | (uint64_t)index << 16, a, b);
 }

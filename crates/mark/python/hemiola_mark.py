@@ -147,8 +147,13 @@ class _Board:
 
 def _words(text, size):
     """The text as 64-bit words, filled with zeros, or cut off at a character boundary."""
-    data = _text(text).encode("utf-8", "replace")[:size].decode("utf-8", "ignore").encode("utf-8").ljust(size, b"\0")
+    data = _cut(_text(text), size).encode("utf-8").ljust(size, b"\0")
     return [int.from_bytes(data[index : index + 8], "little") for index in range(0, size, 8)]
+
+
+def _cut(text, size):
+    """The text, cut off at a character boundary if it has more bytes in UTF-8."""
+    return text.encode("utf-8", "replace")[:size].decode("utf-8", "ignore")
 
 
 # Values are of any type, and their methods may raise anything. Nothing of it may end the program.
@@ -273,6 +278,10 @@ class Task:
             return
         name = _text(name)
         index = self._names.get(name)
+        if index is None:
+            # Names that agree in what is kept of them are the same name.
+            name = _cut(name, 32).partition("\0")[0]
+            index = self._names.get(name)
         if index is None:
             index = len(self._names)
             if index == _NAMES_MAX:

@@ -29,7 +29,7 @@ const CALL_TRIGGER: u32 = 3;
 
 /// The most mark names of one task; marks with further names are not recorded, and the recorder reports their number.
 pub const MARK_NAMES_MAX: usize = 32;
-/// The most bytes of a name; the rest is cut off.
+/// The most bytes of a name; the rest is cut off, so names that agree in these bytes are the same name.
 pub const NAME_LEN_MAX: usize = 32;
 /// The most bytes of a trigger's reason.
 pub const REASON_LEN_MAX: usize = 40;
@@ -130,8 +130,12 @@ impl Task {
     fn record(&mut self, name: &'static str, value: Value) {
         let Some(lane) = &mut self.lane else { return };
         let known = &self.names[..self.names_len];
-        // The same literal mostly has the same address.
-        let found = known.iter().position(|other| core::ptr::eq(*other, name) || *other == name);
+        // The same literal mostly has the same address. Of longer names, the recorder sees the part that is kept.
+        let same = |other: &&str| core::ptr::eq(*other, name) || *other == name;
+        let found = known.iter().position(same).or_else(|| {
+            let kept = kept(name);
+            known.iter().position(|other| self::kept(other) == kept)
+        });
         let index = match found {
             Some(index) => index,
             None if self.names_len < MARK_NAMES_MAX => {
@@ -150,6 +154,12 @@ impl Task {
         };
         lane.push([now_ns(), kind | (index as u64) << 16 | job(self.jobs), a, b]);
     }
+}
+
+/// Returns the part of a name that is kept.
+fn kept(name: &str) -> &str {
+    let cut = &name[..name.floor_char_boundary(NAME_LEN_MAX)];
+    cut.split('\0').next().unwrap_or_default()
 }
 
 /// Returns the number of the job, from 0, in its place in an entry.
@@ -235,6 +245,21 @@ mod tests {
         task.mark("sensor", 1);
         task.end();
         (start(), stop(), trigger("not recorded")).0
+    }
+
+    #[test]
+    fn names_are_kept_up_to_the_limit_or_a_zero() {
+        let long = "a name of exactly thirty-two byt";
+        assert_eq!([kept(long), kept("a name of exactly thirty-two bytes")], [long; 2]);
+        assert_eq!(
+            kept("a name of more than thirty bytes\u{fc}"),
+            "a name of more than thirty bytes"
+        );
+        assert_eq!(
+            kept("thirty-one bytes and a half one\u{fc}"),
+            "thirty-one bytes and a half one"
+        );
+        assert_eq!([kept("front\0back"), kept("")], ["front", ""]);
     }
 
     #[test]

@@ -61,6 +61,15 @@ fn program() {
                 task.mark(Box::leak(format!("name-{name}").into_boxed_str()), name);
             }
         }
+        "alike" => {
+            let mut task = task("alike");
+            task.mark("a name of exactly thirty-two bytes", 1);
+            task.mark("a name of exactly thirty-two bytes and more", 2);
+            task.mark("thirty-one bytes and a half one\u{fc}", 3);
+            task.mark("thirty-one bytes and a half one\u{4e2d}", 4);
+            task.mark("front\0back", 5);
+            task.mark("front\0other", 6);
+        }
         "resized" => {
             assert!(hemiola_mark::is_recorded());
             resize();
@@ -369,6 +378,26 @@ fn marks_with_more_names_than_a_task_can_have_are_counted_in_every_language() {
         assert_eq!(marks.tally().nameless, 9, "{shown}");
         drain(&mut marks);
         assert_eq!(marks.tally().nameless, 9, "{shown}");
+    }
+}
+
+#[test]
+fn names_that_agree_in_what_is_kept_are_one_name_in_every_language() {
+    let c = compiled("gcc", ["-std=c11", "-x", "c"]).map(Command::new);
+    let words = [c, python()].into_iter().flatten().map(|mut command| {
+        command.arg("alike");
+        command
+    });
+    for command in words.chain([this("alike")]) {
+        let shown = format!("{command:?}");
+        let mut marks = Marks::with_sizes(1, 64).unwrap();
+        run(command, &marks);
+        let tasks = drain(&mut marks);
+        let [(task, entries)] = &tasks[..] else { panic!("{shown}: {tasks:?}") };
+        let half = "thirty-one bytes and a half one";
+        assert_eq!(task.marks, ["a name of exactly thirty-two byt", half, "front"], "{shown}");
+        let marked: Vec<_> = entries.iter().map(|entry| (entry.arg, entry.a)).collect();
+        assert_eq!(marked, [(0, 1), (0, 2), (1, 3), (1, 4), (2, 5), (2, 6)], "{shown}");
     }
 }
 

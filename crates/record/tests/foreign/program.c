@@ -50,8 +50,21 @@ static int buffer(void) {
     return 0;
 }
 
+/* Marks with names that agree in the part that is kept; the same as in program.py and in foreign.rs. */
+static int alike(void) {
+    hemiola_task_t task = hemiola_task("alike", 0, 0);
+    hemiola_mark(&task, "a name of exactly thirty-two bytes", 1);
+    hemiola_mark(&task, "a name of exactly thirty-two bytes and more", 2);
+    hemiola_mark(&task, "thirty-one bytes and a half one\xc3\xbc", 3);
+    hemiola_mark(&task, "thirty-one bytes and a half one\xe4\xb8\xad", 4);
+    hemiola_mark(&task, "front\0back", 5);
+    hemiola_mark(&task, "front\0other", 6);
+    return 0;
+}
+
 int main(int count, char **arguments) {
     if (count > 1 && strcmp(arguments[1], "names") == 0) return names();
+    if (count > 1 && strcmp(arguments[1], "alike") == 0) return alike();
     if (count > 1 && strcmp(arguments[1], "buffer") == 0) return buffer();
     if (count > 1 && strcmp(arguments[1], "resized") == 0) return resized();
     hemiola_task_t control = hemiola_task("control", 1000000, 500000);

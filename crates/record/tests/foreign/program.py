@@ -10,6 +10,16 @@ if sys.argv[1:] == ["names"]:
         task.mark(f"name-{name}", name)
     sys.exit()
 
+if sys.argv[1:] == ["alike"]:
+    task = hemiola_mark.Task("alike")
+    task.mark("a name of exactly thirty-two bytes", 1)
+    task.mark("a name of exactly thirty-two bytes and more", 2)
+    task.mark("thirty-one bytes and a half one\u00fc", 3)
+    task.mark("thirty-one bytes and a half one\u4e2d", 4)
+    task.mark("front\0back", 5)
+    task.mark("front\0other", 6)
+    sys.exit()
+
 control = hemiola_mark.Task("control", period_ns=1_000_000, deadline_ns=500_000)
 other = hemiola_mark.Task("überlanger Name von mehr als 31 Bytes")
 if not hemiola_mark.is_recorded():
