@@ -7,8 +7,9 @@
 //! packet   clock snapshot       CLOCK_MONOTONIC is the trace clock; its relation to wall time
 //! packet   track + event        the conditions of the run, one string annotation each
 //!          ── per recorded process, on a sequence of its own ──
-//! packet   process track        pid, name
-//! packet   thread track         + the names of kinds and values, once; the sequence's defaults
+//! packet   process track        pid, name; once for all tasks of a process
+//! packet   thread track         + the names of kinds and values, once; the sequence's defaults. A further task of a
+//!                               thread has a track below that one
 //! packet   event                one per entry …
 //! packet   closing record       the number of packets; its absence shows that the writer was stopped
 //! ```

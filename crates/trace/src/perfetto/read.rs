@@ -8,7 +8,8 @@ use super::clocks::{Clock, ClockKey, Clocks};
 use super::foreign::Foreign;
 use super::packet::{
     AnnotationName, AnnotationValue, DebugAnnotation, InternedData, SEQ_INCREMENTAL_STATE_CLEARED,
-    SEQ_NEEDS_INCREMENTAL_STATE, TYPE_SLICE_END, TracePacket, TrackDescriptor, TrackEvent,
+    SEQ_NEEDS_INCREMENTAL_STATE, TYPE_SLICE_END, ThreadDescriptor, TracePacket, TrackDescriptor,
+    TrackEvent,
 };
 use super::{CLOCK_MONOTONIC, CLOCK_REALTIME, CONDITIONS, RAW_NAMES, Trace, Track, counters};
 use crate::error::ReadError;
@@ -122,7 +123,8 @@ impl Reader {
             packet.timestamp_clock_id.filter(|id| *id != 0).unwrap_or(sequence.default_clock);
         let time = packet.timestamp.map(|ticks| self.clocks.reading(clock, id, ticks));
         if let Some(descriptor) = packet.track_descriptor {
-            self.describe(descriptor);
+            let has_kinds = !self.sequences[&id].kinds.is_empty();
+            self.describe(descriptor, has_kinds);
             ours = true;
         }
         if let Some(event) = packet.track_event {
@@ -171,22 +173,42 @@ impl Reader {
         Finished { trace, threads, boot_clock: relations.into_boot_clock(), errors }
     }
 
-    fn describe(&mut self, descriptor: TrackDescriptor) {
-        self.describe_ours(&descriptor);
+    /// `has_kinds`: the sequence has events of Hemiola.
+    fn describe(&mut self, descriptor: TrackDescriptor, has_kinds: bool) {
+        match &descriptor.thread {
+            Some(thread) => self.describe_thread(&descriptor, thread),
+            None if has_kinds && descriptor.counter.is_none() => self.describe_task(&descriptor),
+            None => {}
+        }
         self.foreign.describe(descriptor);
     }
 
-    fn describe_ours(&mut self, descriptor: &TrackDescriptor) {
-        let (Some(uuid), Some(thread)) = (descriptor.uuid, &descriptor.thread) else { return };
+    fn describe_thread(&mut self, descriptor: &TrackDescriptor, thread: &ThreadDescriptor) {
+        let Some(uuid) = descriptor.uuid else { return };
+        let track = self.track(uuid);
+        track.pid = thread.pid.unwrap_or(0).cast_unsigned();
+        track.tid = thread.tid.and_then(|tid| u32::try_from(tid).ok()).unwrap_or(track.pid);
+        track.name = thread.thread_name.clone().unwrap_or_default();
+    }
+
+    /// A further task of a thread has a track below that of the thread.
+    fn describe_task(&mut self, descriptor: &TrackDescriptor) {
+        let (Some(uuid), Some(name)) = (descriptor.uuid, &descriptor.name) else { return };
+        let parent = descriptor.parent_uuid.and_then(|parent| self.tracks.get(&parent));
+        let Some(&parent) = parent else { return };
+        let Track { pid, tid, .. } = self.trace.tracks[parent];
+        let track = self.track(uuid);
+        (track.pid, track.tid, track.name) = (pid, tid, name.clone());
+    }
+
+    /// The track of that number, which may be new.
+    fn track(&mut self, uuid: u64) -> &mut Track {
         let trace = &mut self.trace;
         let index = *self.tracks.entry(uuid).or_insert_with(|| {
             trace.tracks.push(Track::default());
             trace.tracks.len() - 1
         });
-        let track = &mut trace.tracks[index];
-        track.pid = thread.pid.unwrap_or(0).cast_unsigned();
-        track.tid = thread.tid.and_then(|tid| u32::try_from(tid).ok()).unwrap_or(track.pid);
-        track.name = thread.thread_name.clone().unwrap_or_default();
+        &mut trace.tracks[index]
     }
 
     /// Processes an event, of Hemiola or of another program.

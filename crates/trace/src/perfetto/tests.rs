@@ -362,3 +362,48 @@ fn the_numbers_of_a_mark_are_a_counter_from_the_first_that_is_not_0() {
     let (read, _) = read(&bytes);
     assert_eq!(read.tracks[0].entries, marks);
 }
+
+#[test]
+fn a_process_and_a_thread_are_described_once_and_further_tasks_are_below_the_thread() {
+    use super::packet::TracePacket;
+    use prost::Message;
+
+    let mut bytes = Vec::new();
+    let mut writer = TraceWriter::new(&mut bytes, Instant::ZERO, 0, &[]).unwrap();
+    let stated = [(7, 8, "alpha"), (7, 8, "beta"), (7, 9, "gamma"), (6, 6, "other")];
+    let mark = entry(EventKind::Mark, 5, 0, 0, 3, 0);
+    for (pid, tid, name) in stated {
+        let track = writer.task(pid, tid, name, Names::default()).unwrap();
+        writer.entries(track, &[mark]).unwrap();
+    }
+    writer.close().unwrap();
+
+    let mut rest = &bytes[..];
+    let (mut processes, mut threads, mut parents) = (Vec::new(), Vec::new(), Vec::new());
+    while let Some((_, after)) = rest.split_first() {
+        rest = after;
+        let packet = TracePacket::decode_length_delimited(&mut rest).unwrap();
+        let Some(track) = packet.track_descriptor else { continue };
+        let uuid = track.uuid.unwrap();
+        processes.extend(track.process.map(|process| (process.pid.unwrap(), uuid)));
+        let parent = track.parent_uuid;
+        threads.extend(track.thread.map(|thread| (thread.tid.unwrap(), uuid, parent.unwrap())));
+        if track.counter.is_none() {
+            parents.extend(track.name.zip(parent));
+        } else {
+            assert!(processes.iter().any(|(_, process)| parent == Some(*process)));
+        }
+    }
+    let pids: Vec<i32> = processes.iter().map(|(pid, _)| *pid).collect();
+    let tids: Vec<i64> = threads.iter().map(|(tid, ..)| *tid).collect();
+    assert_eq!((pids, tids), (vec![7, 6], vec![8, 9, 6]));
+    let of_seven = processes[0].1;
+    assert_eq!([threads[0].2, threads[1].2], [of_seven; 2]);
+    assert_eq!(parents, [("beta".to_owned(), threads[0].1)]);
+
+    let (read, errors) = read(&bytes);
+    assert_eq!(errors, []);
+    let found = read.tracks.iter().map(|track| (track.pid, track.tid, track.name.as_str()));
+    assert_eq!(found.collect::<Vec<_>>(), stated);
+    assert!(read.tracks.iter().all(|track| track.entries == [mark]));
+}

@@ -36,6 +36,10 @@ pub struct TraceWriter<W: Write> {
     out: W,
     buffer: Vec<u8>,
     tracks: Vec<TrackState>,
+    /// The tracks of the processes, and of their threads by both numbers. Perfetto takes a second description of a
+    /// number for another process or thread.
+    processes: BTreeMap<u32, u64>,
+    threads: BTreeMap<(u32, u32), u64>,
     kernel: Kernel,
     /// The kernel's release, if it is in the conditions.
     release: Option<String>,
@@ -63,6 +67,8 @@ impl<W: Write> TraceWriter<W> {
             out,
             buffer: Vec::new(),
             tracks: Vec::new(),
+            processes: BTreeMap::new(),
+            threads: BTreeMap::new(),
             kernel: Kernel::default(),
             // The first word of the entry, from uname(2).
             release: release.and_then(|(_, text)| text.split(' ').next()).map(str::to_owned),
@@ -133,8 +139,8 @@ impl<W: Write> TraceWriter<W> {
         self.track(pid, pid, Some(name), name, names)
     }
 
-    /// Adds the track of a task in a thread of a process, whose own name does not change; `names` as above. A thread
-    /// may have several tracks.
+    /// Adds the track of a task in a thread of a process, whose own name does not change; `names` as above. The first
+    /// task of a thread has the track of the thread, and each further one a track below it.
     pub fn task(&mut self, pid: u32, tid: u32, name: &str, names: Names) -> io::Result<TrackId> {
         self.track(pid, tid, None, name, names)
     }
@@ -163,7 +169,12 @@ impl<W: Write> TraceWriter<W> {
             described: [false; 3],
             described_marks: BTreeSet::new(),
             open_cycle: None,
+            process: 0,
         });
+        let is_new = !self.processes.contains_key(&pid);
+        let process_uuid = *self.processes.entry(pid).or_insert(track.uuid());
+        let thread_uuid = *self.threads.entry((pid, tid)).or_insert(track.own_uuid());
+        self.tracks[track.0].process = process_uuid;
         let pid = pid.cast_signed();
         let annotation_names = [(CYCLE, "cycle"), (LATENESS, "lateness_ns")]
             .into_iter()
@@ -189,12 +200,13 @@ impl<W: Write> TraceWriter<W> {
             trace_packet_defaults: Some(TracePacketDefaults {
                 timestamp_clock_id: Some(CLOCK_MONOTONIC),
                 track_event_defaults: Some(TrackEventDefaults {
-                    track_uuid: Some(track.thread_uuid()),
+                    track_uuid: Some(track.own_uuid()),
                     ..TrackEventDefaults::default()
                 }),
             }),
-            track_descriptor: Some(TrackDescriptor {
-                uuid: Some(track.uuid()),
+            // Again, under the same number, if its name has become known.
+            track_descriptor: (is_new || process.is_some()).then(|| TrackDescriptor {
+                uuid: Some(process_uuid),
                 process: Some(ProcessDescriptor {
                     pid: Some(pid),
                     process_name: process.map(str::to_owned),
@@ -203,18 +215,26 @@ impl<W: Write> TraceWriter<W> {
             }),
             ..TracePacket::default()
         });
-        self.packet(&TracePacket {
-            trusted_packet_sequence_id: Some(track.sequence()),
-            track_descriptor: Some(TrackDescriptor {
-                uuid: Some(track.thread_uuid()),
-                parent_uuid: Some(track.uuid()),
+        let own = if thread_uuid == track.own_uuid() {
+            TrackDescriptor {
+                parent_uuid: Some(process_uuid),
                 thread: Some(ThreadDescriptor {
                     pid: Some(pid),
                     tid: Some(tid.into()),
                     thread_name: Some(name.into()),
                 }),
                 ..TrackDescriptor::default()
-            }),
+            }
+        } else {
+            TrackDescriptor {
+                parent_uuid: Some(thread_uuid),
+                name: Some(name.into()),
+                ..TrackDescriptor::default()
+            }
+        };
+        self.packet(&TracePacket {
+            trusted_packet_sequence_id: Some(track.sequence()),
+            track_descriptor: Some(TrackDescriptor { uuid: Some(track.own_uuid()), ..own }),
             ..TracePacket::default()
         });
         self.hand_over()?;
@@ -348,7 +368,7 @@ impl<W: Write> TraceWriter<W> {
             trusted_packet_sequence_id: Some(track.sequence()),
             track_descriptor: Some(TrackDescriptor {
                 uuid: Some(uuid),
-                parent_uuid: Some(track.uuid()),
+                parent_uuid: Some(self.tracks[track.0].process),
                 name: Some(name),
                 counter: Some(CounterDescriptor {
                     unit_name: Some(unit.into()),
@@ -439,6 +459,8 @@ struct TrackState {
     /// The marks that have a counter track.
     described_marks: BTreeSet<u16>,
     open_cycle: Option<u32>,
+    /// The track of its process.
+    process: u64,
 }
 
 impl TrackState {
@@ -554,12 +576,12 @@ const CONDITIONS_SEQUENCE: u32 = 1;
 const CONDITIONS_TRACK: u64 = 1;
 
 impl TrackId {
-    // Each process has eight track numbers: for itself, its thread and its counters.
+    // Each has eight track numbers: for its process, for itself and for its counters.
     const fn uuid(self) -> u64 {
         (self.0 as u64 + 1) * 8
     }
 
-    const fn thread_uuid(self) -> u64 {
+    const fn own_uuid(self) -> u64 {
         self.uuid() + 1
     }
 
