@@ -52,6 +52,11 @@ pub fn is_source(name: &str) -> bool {
     size(name).is_some()
 }
 
+/// Whether the value of one figure depends on that of another: they are the same, or one is derived from the other.
+pub(crate) fn depends(name: &str, on: &str) -> bool {
+    name == on || is_derived(name) && is_source(on)
+}
+
 /// The working-set size of a staircase figure.
 pub(crate) fn size(name: &str) -> Option<u64> {
     let size: Bytes = name.strip_prefix(LATENCY)?.parse().ok()?;
@@ -130,5 +135,7 @@ mod tests {
         assert_eq!((derived[0].low, derived[0].value), (0.9, 1.0));
         assert_eq!((derived[2].low, derived[2].high), (32768.0, 65536.0));
         assert!(names.iter().all(|name| is_derived(name)) && !is_source("memory.latency.l1"));
+        assert!(depends("memory.size.l1", "memory.latency.64KiB") && depends("a", "a"));
+        assert!(!depends("memory.latency.64KiB", "memory.latency.l1") && !depends("a", "b"));
     }
 }

@@ -247,10 +247,10 @@ impl Reader<'_> {
     fn case(&mut self, keys: &CaseKeys<'_>) -> Option<Case> {
         let name = keys.name.text();
         let origin = self.origin(keys, &name);
-        let unit = origin.as_ref().map(|(_, _, unit)| *unit);
-        let expectation = self.expectation(keys, &name, unit);
+        let measured = origin.as_ref().map(|(_, figure, unit)| (figure.as_str(), *unit));
+        let expectation = self.expectation(keys, &name, measured);
         let second = match keys.second.get() {
-            Some(second) => Some(self.second(second, unit)?),
+            Some(second) => Some(self.second(second, measured)?),
             None => None,
         };
         let (origin, kind, unit) = origin?;
@@ -320,7 +320,7 @@ impl Reader<'_> {
         &mut self,
         keys: &CaseKeys<'_>,
         case: &str,
-        unit: Option<&'static str>,
+        measured: Option<(&str, &'static str)>,
     ) -> Option<Expression> {
         const HINT: &str = "write down what you expect before you measure: \
                             expectation = \"n * processor.instruction\", \
@@ -332,7 +332,7 @@ impl Reader<'_> {
             self.problems.push(Problem::new(entry.key_at.clone(), message).hint(HINT));
             return None;
         };
-        let expression = self.formula(written, unit)?;
+        let expression = self.formula(written, measured)?;
         let ranged = |name: &str| {
             self.known.contains_key(name)
                 || self.inputs.iter().any(|own| {
@@ -350,14 +350,23 @@ impl Reader<'_> {
         Some(expression)
     }
 
-    fn second(&mut self, keys: &SecondKeys<'_>, unit: Option<&'static str>) -> Option<Second> {
-        let expression = keys.value.get().and_then(|written| self.formula(written, unit));
+    fn second(
+        &mut self,
+        keys: &SecondKeys<'_>,
+        measured: Option<(&str, &'static str)>,
+    ) -> Option<Second> {
+        let expression = keys.value.get().and_then(|written| self.formula(written, measured));
         let near = self.share(&keys.near);
         Some(Second { expression: expression?, near: near?, because: keys.because.text() })
     }
 
-    /// Parses a formula over figures and inputs, of the figure's dimension.
-    fn formula(&mut self, written: &FormulaText, unit: Option<&'static str>) -> Option<Expression> {
+    /// Parses a formula over figures and inputs. It must have the dimension of the measured figure, given by its name
+    /// and its unit, and must not depend on that figure.
+    fn formula(
+        &mut self,
+        written: &FormulaText,
+        measured: Option<(&str, &'static str)>,
+    ) -> Option<Expression> {
         let place = |at: Range<usize>| written.at.start + at.start..written.at.start + at.end;
         let mut refused = |error: ExpressionError| {
             self.problems.push(Problem::new(place(error.at()), error.to_string()));
@@ -370,7 +379,20 @@ impl Reader<'_> {
         }
         let found =
             expression.dimension(&dimensions, Units::built_in()).map_err(&mut refused).ok()?;
-        let wanted = dimension(unit?);
+        let (figure, unit) = measured?;
+        if let Some((name, at)) = expression.names().find(|(name, _)| derive::depends(name, figure))
+        {
+            let message = match name == figure {
+                true => format!("the measured figure `{figure}` cannot predict itself"),
+                false => format!("`{name}` is derived from `{figure}`, which it would predict"),
+            };
+            let problem = Problem::new(place(at), message);
+            self.problems.push(problem.hint(
+                "use other figures and inputs; `hemiola measure compare` compares a figure with an earlier measurement",
+            ));
+            return None;
+        }
+        let wanted = dimension(unit);
         if found != wanted {
             let message =
                 format!("units do not fit: the formula gives {found}, but the figure is {wanted}");

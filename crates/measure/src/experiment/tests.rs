@@ -371,17 +371,33 @@ fn an_accuracy_out_of_reach_ends_at_the_time_limit_with_an_estimate() {
     assert!(took < Span::from_millis(300), "{took}");
 }
 
+fn second(near: &str) -> String {
+    format!(
+        "[case.second]\nvalue = \"idle.switch\"\nnear = \"{near}\"\nbecause = \"seen from outside\""
+    )
+}
+
 #[test]
 fn the_second_method_agrees_within_its_limit() {
-    let second = |near: &str| {
-        format!(
-            "[case.second]\nvalue = \"idle.switch\"\nnear = \"{near}\"\nbecause = \"seen from outside\""
-        )
-    };
     let near = measured(&text(EXPECTATION, ACCURACY, &second("20 %")), &mut machine(1100.0, 0.01));
     let far = measured(&text(EXPECTATION, ACCURACY, &second("2 %")), &mut machine(1100.0, 0.01));
     let (near, far) = (near.second.unwrap(), far.second.unwrap());
     assert!(near.agrees && !far.agrees && (near.ratio - 1200.0 / 1100.0).abs() < 0.05);
+}
+
+#[test]
+fn a_figure_cannot_predict_itself() {
+    let said =
+        ["the measured figure `switch.warm` cannot predict itself", "use other figures and inputs"];
+    for formula in
+        ["switch.warm", "2 * switch.warm - switch.warm", "switch.warm + lines * storage.l2"]
+    {
+        rejected(&text(&format!("expectation = \"{formula}\""), ACCURACY, ""), &said);
+    }
+    rejected(
+        &text(EXPECTATION, ACCURACY, &second("20 %").replace("idle.switch", "switch.warm")),
+        &said,
+    );
 }
 
 #[test]
