@@ -309,6 +309,7 @@ fn a_command_that_cannot_be_measured_is_an_error_that_says_why() {
     };
     wrong(&[], "there is nothing to measure\nhint: ", 2);
     wrong(&["ls | wc"], "needs a shell for `|`\nhint: add `--shell sh`", 2);
+    wrong(&["A=1 true"], "needs a shell to set the variable `A`\nhint: add `--shell sh`", 2);
     wrong(&["no-such-program"], "`no-such-program` cannot be started: No such file", 2);
     wrong(&["ls no-such-file"], "failed in run 1: exit status: 2\n  ls: ", 1);
     wrong(&["--warmup", "1", "false"], "failed in warm-up run 1", 1);

@@ -90,6 +90,7 @@ fn hint(error: &BadCommand) -> &'static str {
         BadCommand::NeedsShell { .. } => {
             "\nhint: add `--shell sh`, or quote it if the program itself shall receive it"
         }
+        BadCommand::SetsVariable { .. } => "\nhint: add `--shell sh`, or put `env` before it",
         _ => "",
     }
 }

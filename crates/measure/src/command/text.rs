@@ -50,6 +50,14 @@ pub enum BadCommand {
         /// The mark.
         mark: char,
     },
+    /// The text sets a variable for the program, which only a shell does.
+    #[error("the command `{text}` needs a shell to set the variable `{name}`")]
+    SetsVariable {
+        /// The text.
+        text: String,
+        /// The variable.
+        name: String,
+    },
     /// Only a shell understands the text.
     #[error("the command `{text}` needs a shell for `{sign}`")]
     NeedsShell {
@@ -144,6 +152,9 @@ fn filled(text: &str, parameters: &BTreeMap<String, String>) -> String {
 /// The words of a text, by the rules of a shell for blanks, quotation marks and backslashes.
 fn split(text: &str) -> Result<Vec<String>, BadCommand> {
     const OF_A_SHELL: &str = "|&;<>()$`*?[]~#!\n";
+    if let Some(name) = set_variable(text) {
+        return Err(BadCommand::SetsVariable { text: text.into(), name: name.into() });
+    }
     let mut words: Vec<String> = Vec::new();
     let mut word: Option<String> = None;
     let mut signs = text.chars();
@@ -159,15 +170,21 @@ fn split(text: &str) -> Result<Vec<String>, BadCommand> {
                         Some(inner @ ('$' | '`')) if sign == '"' => {
                             return Err(BadCommand::NeedsShell { text: text.into(), sign: inner });
                         }
-                        Some('\\') if sign == '"' => word.push(escaped(signs.next(), text)?),
+                        // Between these marks a backslash is an ordinary character, except before five others.
+                        Some('\\') if sign == '"' => match escaped(signs.next(), text)? {
+                            '\n' => {}
+                            inner @ ('$' | '`' | '"' | '\\') => word.push(inner),
+                            inner => word.extend(['\\', inner]),
+                        },
                         Some(inner) => word.push(inner),
                     }
                 }
             }
-            '\\' => {
-                let sign = escaped(signs.next(), text)?;
-                word.get_or_insert_default().push(sign);
-            }
+            '\\' => match escaped(signs.next(), text)? {
+                // The line continues.
+                '\n' => {}
+                sign => word.get_or_insert_default().push(sign),
+            },
             // A `#` or `~` within a word is an ordinary character.
             '#' | '~' if word.is_some() => word.get_or_insert_default().push(sign),
             _ if OF_A_SHELL.contains(sign) => {
@@ -178,6 +195,14 @@ fn split(text: &str) -> Result<Vec<String>, BadCommand> {
     }
     words.extend(word);
     if words.is_empty() { Err(BadCommand::Empty) } else { Ok(words) }
+}
+
+/// The variable that a text sets first, as in `LEVEL=9 program`.
+fn set_variable(text: &str) -> Option<&str> {
+    let (name, _) = text.trim_start_matches([' ', '\t']).split_once('=')?;
+    let is_named = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+        && name.chars().all(|sign| sign.is_ascii_alphanumeric() || sign == '_');
+    is_named.then_some(name)
 }
 
 fn escaped(sign: Option<char>, text: &str) -> Result<char, BadCommand> {
@@ -204,6 +229,10 @@ mod tests {
             (r#"grep 'a b|c' "it's" x\ y"#, &["grep", "a b|c", "it's", "x y"]),
             (r#"echo "" a''b "q\"q""#, &["echo", "", "ab", "q\"q"]),
             ("a#b c~", &["a#b", "c~"]),
+            (r#"grep "a\.b" "\d\t" "\\" "\$x\`""#, &["grep", r"a\.b", r"\d\t", r"\", "$x`"]),
+            (r"grep 'a\.b' a\.b", &["grep", r"a\.b", "a.b"]),
+            ("a b\\\nc \"d\\\ne\" \\\n", &["a", "bc", "de"]),
+            ("env A=1 a=b 'C'=1", &["env", "A=1", "a=b", "C=1"]),
         ] {
             assert_eq!(split(text).unwrap(), words, "{text}");
         }
@@ -220,6 +249,13 @@ mod tests {
         ] {
             let refused = BadCommand::NeedsShell { text: text.into(), sign };
             assert_eq!(split(text), Err(refused));
+        }
+        for text in ["A_1=1 a", " A_1='x y' a", "A_1="] {
+            let refused = BadCommand::SetsVariable { text: text.into(), name: "A_1".into() };
+            assert_eq!(split(text), Err(refused));
+        }
+        for program in ["1=2 a", "./a=b", "=", "'A'=1 a"] {
+            assert!(split(program).is_ok(), "{program}");
         }
         assert_eq!(split(" "), Err(BadCommand::Empty));
         assert_eq!(split("a 'b"), Err(BadCommand::Open { text: "a 'b".into(), mark: '\'' }));
