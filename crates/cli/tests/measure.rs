@@ -1,10 +1,12 @@
 //! `hemiola measure`: figures of merit, commands, experiments, comparisons, and errors.
 
 use std::fs;
+use std::process::Stdio;
 
 use hemiola_rt::sys::process::Signal;
 use serde_json::Value;
 
+use crate::command::PROGRAM;
 use crate::machine::Machine;
 use crate::results::Results;
 use crate::synthetic;
@@ -343,6 +345,12 @@ fn a_command_that_cannot_be_measured_is_an_error_that_says_why() {
         lost.stdout.contains("true") && lost.stderr.contains("/dev/full cannot be written"),
         "{lost:?}"
     );
+    // If the tables cannot be written, the file is not lost.
+    let kept = ["measure", "command", "true", "--runs", "2", "--export-json", "kept.json"];
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let status = machine.command(PROGRAM, &kept).stdout(full).stderr(Stdio::null()).status();
+    assert_eq!(status.unwrap().code(), Some(1));
+    assert!(fs::read_to_string(machine.folder().join("kept.json")).unwrap().contains("\"times\""));
     // Nor is there a file of a measurement that failed.
     let failed = ["measure", "command", "false", "--export-json", "none.json"];
     machine.hemiola(&failed).with_code(1);

@@ -53,13 +53,16 @@ pub(super) fn command(args: &Commands) -> Result<ExitCode, Failure> {
         print!("{}", pretty(&results));
         return Ok(ExitCode::SUCCESS);
     }
-    let tables = command::tables(&results, in_turns, baseline);
+    // The file comes first: a terminal that is gone, or a full disk behind the standard output, must not cost the
+    // measurement.
+    let written = file.map_or(Ok(()), |path| {
+        let written = fs::write(path, pretty(&results));
+        written.map_err(|error| Failure::failed(unwritable(path, &error)))
+    });
+    let tables = command::tables(&results, in_turns, args.warmup, baseline);
     let texts: Vec<String> = tables.iter().map(terminal::table).collect();
     println!("{}", texts.join("\n\n"));
-    if let Some(path) = file {
-        let written = fs::write(path, pretty(&results));
-        written.map_err(|error| Failure::failed(unwritable(path, &error)))?;
-    }
+    written?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -8,17 +8,17 @@ use super::result::{CommandResult, Compared, Results};
 use crate::activity::Meanwhile;
 
 /// The results as tables: times and use, then the comparison with result number `baseline` if there is more than one.
-/// Of the results, the first `in_turns` ran in turns; the others were read from a file.
+/// Of the results, the first `in_turns` ran in turns after `warm_up` runs each; the others were read from a file.
 #[must_use]
-pub fn tables(results: &Results, in_turns: usize, baseline: usize) -> Vec<Table> {
-    let mut tables = vec![times(results, in_turns)];
+pub fn tables(results: &Results, in_turns: usize, warm_up: u32, baseline: usize) -> Vec<Table> {
+    let mut tables = vec![times(results, in_turns, warm_up)];
     if results.results.len() > 1 {
         tables.push(comparison(results, in_turns, baseline));
     }
     tables
 }
 
-fn times(Results { results }: &Results, in_turns: usize) -> Table {
+fn times(Results { results }: &Results, in_turns: usize, warm_up: u32) -> Table {
     let heads =
         ["Command", "Time", "Repeat at 95 %", "Least … greatest", "Processor", "Memory", "Runs"];
     let rows = results.iter().map(|result| {
@@ -39,7 +39,9 @@ fn times(Results { results }: &Results, in_turns: usize) -> Table {
         notes.push(format!("From `{first}` on, the results were read from a file"));
     }
     notes.extend(disturbances(results));
-    notes.extend(results.iter().flat_map(remarks));
+    let may_warm_up = |index: usize| index < in_turns && warm_up == 0;
+    let remarks = results.iter().enumerate().flat_map(|(at, of)| remarks(of, may_warm_up(at)));
+    notes.extend(remarks);
     let ending = if notes.is_empty() { "" } else { "." };
     Table::new("Commands", heads, rows.collect()).with_note(notes.join(". ") + ending)
 }
@@ -114,24 +116,30 @@ fn disturbances(results: &[CommandResult]) -> Vec<String> {
     found.iter().map(words).collect()
 }
 
-/// What a reader must know about the readings of a command, a clause each.
-fn remarks(result: &CommandResult) -> Vec<String> {
+/// What a reader must know about the readings of a command, a clause each. A first run that was slow calls for a
+/// warm-up if there was none and one is possible.
+fn remarks(result: &CommandResult, may_warm_up: bool) -> Vec<String> {
     let (name, mut remarks) = (&result.command, Vec::new());
     let outliers = result.outliers();
-    if let Some(longest) =
-        outliers.iter().max_by(|a, b| result.times[**a].total_cmp(&result.times[**b]))
-    {
+    if !outliers.is_empty() {
         let listed: Vec<String> =
             outliers.iter().take(LISTED_MAX).map(|run| (run + 1).to_string()).collect();
         let more = outliers.len().saturating_sub(LISTED_MAX);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let (runs, time) = (listed.join(", "), seconds(result.times[*longest]));
-        let far = ratio(result.times[*longest] / result.median);
+        let runs = listed.join(", ");
         let (word, verb) = if outliers.len() == 1 { ("run", "stands") } else { ("runs", "stand") };
-        let hint = if outliers == [0] { "; `--warmup 1` leaves a first run out" } else { "" };
+        let is_slow_start = outliers == [0] && result.times[0] > result.median;
+        let hint = match is_slow_start && may_warm_up {
+            true => "; `--warmup 1` leaves a first run out",
+            false => "",
+        };
         remarks.push(format!(
-            "`{name}`: {word} {runs}{more} {verb} apart from the {} others, up to {time} or {far} the median{hint}",
-            result.times.len() - outliers.len()
+            "`{name}`: {word} {runs}{more} {verb} apart from the {} others, {}{hint}",
+            result.times.len() - outliers.len(),
+            reach(
+                &outliers.iter().map(|run| result.times[*run]).collect::<Vec<_>>(),
+                result.median
+            )
         ));
     }
     let failed = result.exit_codes.iter().filter(|code| **code != Some(0)).count();
@@ -139,6 +147,18 @@ fn remarks(result: &CommandResult) -> Vec<String> {
         remarks.push(format!("`{name}` failed in {failed} of {} runs", result.exit_codes.len()));
     }
     remarks
+}
+
+/// How far these times are from the median.
+fn reach(times: &[f64], median: f64) -> String {
+    let least = times.iter().copied().fold(f64::INFINITY, f64::min);
+    let greatest = times.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let far = |time: f64| format!("{} or {} the median", seconds(time), ratio(time / median));
+    match (least < median, greatest > median) {
+        (true, true) => format!("from {} to {}", far(least), far(greatest)),
+        (true, false) => format!("down to {}", far(least)),
+        (false, _) => format!("up to {}", far(greatest)),
+    }
 }
 
 /// The most runs that stand apart which a note lists.
@@ -196,7 +216,7 @@ mod tests {
     }
 
     fn shown(results: Vec<CommandResult>, in_turns: usize, baseline: usize) -> Vec<Table> {
-        tables(&Results { results }, in_turns, baseline)
+        tables(&Results { results }, in_turns, 0, baseline)
     }
 
     #[test]
@@ -237,6 +257,24 @@ mod tests {
         let expected = "`cold`: run 1 stands apart from the 11 others, up to 400 ms or 3.97 × the median; \
                         `--warmup 1` leaves a first run out.";
         assert_eq!(first, expected);
+        // There was a warm-up, the first run was faster, or both.
+        let slow =
+            "`cold`: run 1 stands apart from the 11 others, up to 400 ms or 3.97 × the median.";
+        let results = Results { results: vec![result("cold", &times)] };
+        assert_eq!(tables(&results, 1, 1, 0)[0].note, slow);
+        assert_eq!(
+            tables(&results, 0, 0, 0)[0].note,
+            "From `cold` on, the results were read from a file. ".to_owned() + slow
+        );
+        let fast = |at: usize, time: f64| {
+            let times = [&[0.04], &times[1..at], &[time], &times[at + 1..]].concat();
+            shown(vec![result("hot", &times)], 1, 0)[0].note.clone()
+        };
+        let down =
+            "`hot`: run 1 stands apart from the 11 others, down to 40.0 ms or 0.40 × the median.";
+        assert_eq!(fast(7, times[7]), down);
+        let both = "from 40.0 ms or 0.40 × the median to 400 ms or 3.98 × the median.";
+        assert!(fast(7, 0.4).ends_with(both), "{}", fast(7, 0.4));
         times[7] = 0.5;
         let mut failing = result("rough", &times);
         failing.exit_codes[3] = None;
