@@ -326,6 +326,11 @@ fn a_command_that_cannot_be_measured_is_an_error_that_says_why() {
     wrong(&["true", "--import-json", "nowhere"], "nowhere cannot be read", 2);
     let broken = machine.write("broken.json", "{}");
     wrong(&["--import-json", broken.to_str().unwrap()], "missing field `results`", 2);
+    let empty = machine.write("empty.json", "{\"results\": []}");
+    wrong(&["--import-json", empty.to_str().unwrap()], "has no results to compare", 2);
+    wrong(&["true", "-L", "n", "1,2"], "no command has the parameter `n`\nhint: `{n}` in", 2);
+    let twice = ["true", "ls", "-n", "a", "-n", "a", "--baseline", "a"];
+    wrong(&twice, "several commands are called `a`\nhint: `-n NAME` gives", 2);
 
     // A measurement that would be of no use is not begun.
     let ran = machine.folder().join("ran");

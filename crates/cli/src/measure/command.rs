@@ -33,6 +33,10 @@ pub(super) fn command(args: &Commands) -> Result<ExitCode, Failure> {
     .map_err(|error| bad_input(error.to_string() + hint(&error)))?;
     let imported = args.import_json.iter().map(|path| import(path));
     let imported = imported.collect::<Result<Vec<_>, _>>()?;
+    let mut read = args.import_json.iter().zip(&imported);
+    if let Some((path, _)) = read.find(|(_, read)| read.results.is_empty()) {
+        return Err(bad_input(format!("{} has no results to compare", path.display())));
+    }
     if subjects.is_empty() && imported.is_empty() {
         return Err(bad_input(
             "there is nothing to measure\nhint: hemiola measure command -- gzip --keep --force FILE".into(),
@@ -188,6 +192,11 @@ fn measured(args: &Commands, subjects: &[Subject]) -> Result<Results, Failure> {
 fn baseline(name: Option<&str>, all: &[&String]) -> Result<usize, Failure> {
     let Some(name) = name else { return Ok(0) };
     let names = || all.iter().map(|name| name.as_str());
+    if names().filter(|other| *other == name).count() > 1 {
+        return Err(Failure::bad_input(format!(
+            "error: several commands are called `{name}`\nhint: `-n NAME` gives each command to measure its own name"
+        )));
+    }
     names().position(|other| other == name).ok_or_else(|| {
         let near = nearest(name, names());
         let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();

@@ -17,6 +17,18 @@ pub struct Template {
     pub prepare: Option<String>,
 }
 
+impl Template {
+    /// Whether a text of it has the parameter of this name.
+    fn has(&self, name: &str) -> bool {
+        let named = format!("{{{name}}}");
+        let command: &[String] = match &self.command {
+            Written::Text(text) => std::slice::from_ref(text),
+            Written::Words(words) => words,
+        };
+        command.iter().chain(&self.name).chain(&self.prepare).any(|text| text.contains(&named))
+    }
+}
+
 /// The two ways to write a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Written {
@@ -42,6 +54,14 @@ pub enum BadCommand {
     /// The text has no words.
     #[error("the command is empty")]
     Empty,
+    /// No text has the name of a parameter, so all its values would give the same command.
+    #[error(
+        "no command has the parameter `{name}`\nhint: `{{{name}}}` in a text stands for its values"
+    )]
+    Unused {
+        /// The parameter.
+        name: String,
+    },
     /// A quotation mark is not closed.
     #[error("the command `{text}` has an opening {mark} without a closing one")]
     Open {
@@ -78,6 +98,10 @@ pub fn subjects(
     parameters: &[Parameter],
     shell: Option<&str>,
 ) -> Result<Vec<Subject>, BadCommand> {
+    let is_unused = |of: &&Parameter| !templates.iter().any(|template| template.has(&of.name));
+    if let Some(Parameter { name, .. }) = parameters.iter().find(is_unused) {
+        return Err(BadCommand::Unused { name: name.clone() });
+    }
     let combinations = combinations(parameters);
     let all =
         templates.iter().flat_map(|template| combinations.iter().map(move |of| (template, of)));
@@ -278,6 +302,10 @@ mod tests {
         assert_eq!((all[2].name.as_str(), all[2].prepare.as_deref()), ("at 9", Some("rm a b.gz")));
         assert_eq!(all[2].words[3..], ["{other}", "{"]);
         assert_eq!(all[2].parameters["file"], "a b");
+        let prepared = Template { prepare: Some("rm {file}".into()), ..text("sync") };
+        assert_eq!(subjects(&[prepared], &parameters[1..], None).unwrap().len(), 2);
+        let unused = BadCommand::Unused { name: "file".into() };
+        assert_eq!(subjects(&[text("gzip -{level} {")], &parameters, None), Err(unused));
     }
 
     #[test]
