@@ -70,8 +70,11 @@ impl Series {
     /// Warnings: the probe's notes on the last block, and the number of readings left out.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
-        let lost = (self.lost > 0)
-            .then(|| format!("{} readings that are not finite were left out", self.lost));
+        let lost = match self.lost {
+            0 => None,
+            1 => Some("1 reading that is not finite was left out".into()),
+            lost => Some(format!("{lost} readings that are not finite were left out")),
+        };
         self.notes.iter().cloned().chain(lost).collect()
     }
 

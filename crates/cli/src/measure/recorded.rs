@@ -41,8 +41,7 @@ pub(super) fn recorded(
 fn column_of(path: &Path, column: Option<&str>, scale: f64) -> Result<Vec<f64>, Failure> {
     let text = fs::read_to_string(path)
         .map_err(|error| Failure::unreadable(path, error, "give a CSV file of readings"))?;
-    let readings = read_csv(&text, column).map_err(|error| bad(path, &error))?;
-    Ok(readings.into_iter().map(|reading| reading * scale).collect())
+    read_csv(&text, column, scale).map_err(|error| bad(path, &error))
 }
 
 /// The response times of a task's complete jobs, ns, with the problems of the recording.
