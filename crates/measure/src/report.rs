@@ -232,7 +232,7 @@ fn length(metres: f64) -> String {
     format!("{number:.decimals$} {unit}")
 }
 
-/// The datagrams of a link that were lost.
+/// The datagrams of a link that were lost; no rows if the measurement sent none.
 fn losses(survey: &Survey) -> Table {
     let heads = ["Datagrams", "Lost", "Share", "Repeat"];
     let Some(LinkSummary { with, losses, cut, .. }) = &survey.link else {
@@ -242,6 +242,7 @@ fn losses(survey: &Survey) -> Table {
         let lost = format!("{} of {}", count(all - left), count(all));
         let [lost, share, repeat] = match cut {
             Some(_) => [format!("{lost} before the link failed"), "not known".into(), NONE.into()],
+            None if all == 0 => [lost, "not known".into(), NONE.into()],
             None => {
                 let repeat = format!("{} … {}", percent(share.low), percent(share.high));
                 [lost, percent(share.value), repeat]
@@ -250,8 +251,10 @@ fn losses(survey: &Survey) -> Table {
         vec![format!("{direction} {with}"), lost, share, repeat]
     };
     let Counts { sent, arrived, returned, late, repeated } = losses.all;
-    let rows =
-        vec![row("to", sent, arrived, losses.to), row("from", arrived, returned, losses.from)];
+    let rows = match (sent, cut) {
+        (0, None) => Vec::new(),
+        _ => vec![row("to", sent, arrived, losses.to), row("from", arrived, returned, losses.from)],
+    };
     Table::new("Losses of datagrams, of 200 B each, one in each ms", heads, rows).with_note(format!(
         "The other host says how many arrived. {} came back late, {} twice. Repeat: from the differences between blocks; \
          if none was lost, the share that would have shown itself in 95 of 100 cases.",

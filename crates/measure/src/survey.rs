@@ -252,6 +252,17 @@ mod tests {
         // No figure of a link is in this survey, but the distance is known: light takes 100.07 µs.
         let merit = tables.iter().find(|table| table.title.starts_with("Latency, freq")).unwrap();
         assert_eq!(merit.rows[0], ["10.0.0.2", "–", "–", "30.0 km", "100 µs", "–"]);
+        // Without datagrams there is no share.
+        let mut other = survey.clone();
+        let mut with = |counts: Counts| {
+            other.link.as_mut().unwrap().losses = Losses::of(&[counts]);
+            let tables = report::tables(&other);
+            let losses = tables.iter().find(|table| table.title.starts_with("Losses"));
+            losses.map(|losses| losses.rows[1][1..].to_vec())
+        };
+        assert_eq!(with(Counts::default()), None);
+        let none_arrived = Counts { sent: 500, ..Counts::default() };
+        assert_eq!(with(none_arrived).unwrap(), ["0 of 0", "not known", "–"]);
         // The share of a link that failed is not known.
         let mut cut = survey;
         cut.link.as_mut().unwrap().cut = Some("nothing came back".into());
