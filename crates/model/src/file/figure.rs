@@ -64,6 +64,19 @@ pub fn constant_of(
     Some(At { value, at: text.at.clone() })
 }
 
+/// Why a figure in the measurements cannot be used.
+fn lack(found: &Measured, is_ambiguous: bool) -> Option<String> {
+    let Measured { name, value, low, high, .. } = found;
+    let what = match (value.is_nan(), low.is_infinite(), high.is_infinite()) {
+        _ if is_ambiguous => return Some(format!("the measurements have {name} more than once")),
+        (true, _, _) => "value",
+        (_, true, _) => "lower end of its range",
+        (_, _, true) => "upper end of its range",
+        _ => return None,
+    };
+    Some(format!("the measurements have {name} without a finite {what}"))
+}
+
 /// The value of this name in the measurements.
 pub(super) fn measured(
     name: Option<&At<&str>>,
@@ -74,6 +87,12 @@ pub(super) fn measured(
 ) -> Option<(Quantity, Measured)> {
     let name = name?;
     let found = measurements?.get(name.value)?;
+    let is_ambiguous = measurements.is_some_and(|given| given.is_ambiguous(name.value));
+    if let Some(lack) = lack(found, is_ambiguous) {
+        let problem = Problem::new(name.at.clone(), lack);
+        problems.push(problem.hint("give other measurements, or write a value and no `measured`"));
+        return None;
+    }
     let Ok(unit) = units.unit(&found.unit) else {
         let message =
             format!("{} was measured in \"{}\", which is not a unit", found.name, found.unit);

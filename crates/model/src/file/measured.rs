@@ -1,10 +1,12 @@
 //! Measured figures that a model uses.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use hemiola_analyze::cycles::summary as cycles;
 use hemiola_analyze::sched::RecordedFigure;
 use hemiola_stats::{Estimate, student_quantile};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 use thiserror::Error;
 
 use crate::machine::Machine;
@@ -15,13 +17,16 @@ use crate::summary;
 pub struct Measured {
     /// Its dotted name.
     pub name: String,
-    /// Its value, in its unit.
+    /// Its value, in its unit; NaN if the file has none.
+    #[serde(deserialize_with = "value")]
     pub value: f64,
     /// The unit.
     pub unit: String,
-    /// Lower end of the interval that holds a repeat measurement with 95 % confidence.
+    /// Lower end of the interval that holds a repeat measurement with 95 % confidence; infinite if there is no end.
+    #[serde(deserialize_with = "low")]
     pub low: f64,
     /// Upper end.
+    #[serde(deserialize_with = "high")]
     pub high: f64,
     /// The largest calibration error; 0 if the file includes it in low and high.
     #[serde(default)]
@@ -48,6 +53,23 @@ pub struct Jobs {
     pub values: Vec<(f64, u64)>,
     /// How many independent ones they are worth.
     pub independent: u64,
+}
+
+/// A summary has null where there is no finite number.
+fn number<'de, D: Deserializer<'de>>(from: D, none: f64) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(from)?.unwrap_or(none))
+}
+
+fn value<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    number(from, f64::NAN)
+}
+
+fn low<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    number(from, f64::NEG_INFINITY)
+}
+
+fn high<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    number(from, f64::INFINITY)
 }
 
 impl Jobs {
@@ -93,7 +115,13 @@ pub struct Measurements {
     pub of: String,
     /// The figures.
     figures: BTreeMap<String, Measured>,
+    /// The names of which there are several figures.
+    several: BTreeSet<String>,
 }
+
+/// The latest format of a `summary.json` that can be read.
+const FORMAT_MAX: u32 =
+    if summary::FORMAT > cycles::FORMAT { summary::FORMAT } else { cycles::FORMAT };
 
 /// An error in a text of measurements.
 #[derive(Debug, Error)]
@@ -102,6 +130,14 @@ pub enum MeasuredError {
     /// Not a `summary.json` with figures: the file is damaged, or of another kind.
     #[error("no figures can be read: {0}")]
     Malformed(#[from] serde_json::Error),
+    /// A newer version wrote the file.
+    #[error(
+        "it has format {found}, and this version reads up to {FORMAT_MAX}; use a newer hemiola, or measure again"
+    )]
+    TooNew {
+        /// Its format.
+        found: u64,
+    },
 }
 
 impl Measurements {
@@ -127,8 +163,14 @@ impl Measurements {
     /// The figures of any result: the list `figures` of its `summary.json`.
     ///
     /// # Errors
-    /// [`MeasuredError::Malformed`].
+    /// [`MeasuredError::TooNew`] first, since the meaning of a later format is unknown; then
+    /// [`MeasuredError::Malformed`]. Other programs' files need no format.
     pub fn of_summary(text: &str) -> Result<Self, MeasuredError> {
+        #[derive(Deserialize)]
+        struct Head {
+            #[serde(default)]
+            format: Value,
+        }
         #[derive(Deserialize)]
         struct Summary {
             #[serde(default)]
@@ -136,6 +178,10 @@ impl Measurements {
             #[serde(default)]
             kind: String,
             figures: Vec<Measured>,
+        }
+        let Head { format } = serde_json::from_str(text)?;
+        if let Some(found) = format.as_u64().filter(|found| *found > u64::from(FORMAT_MAX)) {
+            return Err(MeasuredError::TooNew { found });
         }
         let Summary { title, kind, figures } = serde_json::from_str(text)?;
         let is_of_model = kind == summary::KIND;
@@ -166,14 +212,30 @@ impl Measurements {
     #[must_use]
     pub fn and(mut self, others: Self) -> Self {
         for (name, figure) in others.figures {
-            self.figures.entry(name).or_insert(figure);
+            if !self.figures.contains_key(&name) {
+                self.several.extend(others.several.get(&name).cloned());
+                self.figures.insert(name, figure);
+            }
         }
         self.of = format!("{} and {}", self.of, others.of);
         self
     }
 
     fn new(of: String, figures: impl Iterator<Item = Measured>) -> Self {
-        Self { of, figures: figures.map(|figure| (figure.name.clone(), figure)).collect() }
+        let mut found = Self { of, ..Self::default() };
+        for figure in figures {
+            let name = figure.name.clone();
+            if found.figures.insert(name.clone(), figure).is_some() {
+                found.several.insert(name);
+            }
+        }
+        found
+    }
+
+    /// Whether several figures have this name, so that it is unknown which of them is meant.
+    #[must_use]
+    pub fn is_ambiguous(&self, name: &str) -> bool {
+        self.several.contains(name)
     }
 
     /// The names of all figures.

@@ -2,7 +2,7 @@
 
 use hemiola_diagnostic::render;
 
-use super::read;
+use super::{Measurements, read};
 use crate::summary::analyze;
 
 /// The rendered problems of a model.
@@ -311,6 +311,68 @@ fn budgets_that_do_not_add_up_are_reported() {
     );
     assert!(text.contains("x.op takes more than its 2.5 ms"), "{text}");
     assert!(text.contains("add up to 2.5 ms, more than its 2 ms"), "{text}");
+}
+
+/// A summary with a figure that has these keys, and a model of which `measured` names a figure.
+fn with_measurements(figures: &str, measured: &str) -> Result<f64, String> {
+    let text = format!(
+        "{{\"title\": \"o\", \"kind\": \"model\", \"format\": 2, \"figures\": [{figures}]}}"
+    );
+    let found = Measurements::of_summary(&text).map_err(|error| error.to_string())?;
+    let source = format!(
+        "title = \"t\"\n[figures]\na = {{ value = \"9 ns\", measured = \"{measured}\", source = \"guess\", reason = \
+         \"r\" }}\n[chains.c]\ncalls = [{{ name = \"s\", cost = \"a\" }}]\n"
+    );
+    let model = read(&source, Some(&found)).map_err(|of| render(&of, &source, "model.toml"))?;
+    Ok(model.figures[0].input.nominal.value * 1e9)
+}
+
+fn summary_figure(name: &str, value: &str, low: &str, high: &str) -> String {
+    format!(
+        "{{\"name\": \"{name}\", \"value\": {value}, \"unit\": \"ns\", \"low\": {low}, \"high\": {high}, \"samples\": \
+         9, \"circumstances\": \"\"}}"
+    )
+}
+
+#[test]
+fn a_measured_figure_without_an_end_stops_only_those_who_use_it() {
+    let figures = [
+        summary_figure("open", "5", "1", "null"),
+        summary_figure("low", "5", "null", "6"),
+        summary_figure("none", "null", "null", "null"),
+        summary_figure("whole", "5", "4", "6"),
+    ]
+    .join(", ");
+    assert_eq!(with_measurements(&figures, "whole").map(f64::round), Ok(5.0));
+    assert_eq!(with_measurements(&figures, "absent").map(f64::round), Ok(9.0));
+    for (name, lack) in [
+        ("open", "open without a finite upper end of its range"),
+        ("low", "low without a finite lower end of its range"),
+        ("none", "none without a finite value"),
+    ] {
+        let text = with_measurements(&figures, name).unwrap_err();
+        assert!(text.contains(lack) && text.contains("model.toml:3:"), "{text}");
+    }
+}
+
+#[test]
+fn a_measured_figure_of_which_there_are_two_is_refused() {
+    let both = [("twice", "5"), ("once", "5"), ("twice", "7")];
+    let figures = both.map(|(name, value)| summary_figure(name, value, "4", "8")).join(", ");
+    assert_eq!(with_measurements(&figures, "once").map(f64::round), Ok(5.0));
+    let text = with_measurements(&figures, "twice").unwrap_err();
+    assert!(text.contains("the measurements have twice more than once"), "{text}");
+}
+
+#[test]
+fn a_summary_of_a_later_format_is_refused() {
+    let newer = "{\"format\": 99, \"figures\": {}}";
+    let error = Measurements::of_summary(newer).unwrap_err().to_string();
+    assert!(error.contains("it has format 99") && error.contains("use a newer hemiola"), "{error}");
+    // Files of other programs need none.
+    for other in ["{\"figures\": []}", "{\"format\": \"mine\", \"figures\": []}"] {
+        assert!(Measurements::of_summary(other).is_ok(), "{other}");
+    }
 }
 
 #[test]
