@@ -111,7 +111,8 @@ sections! {
         must first: &'s str, Shape::Text, "One figure.";
         must second: &'s str, Shape::Text, "The other.";
         must coefficient: f64, Shape::Number(-1.0, 1.0),
-            "Their correlation. Systematic parts are one unknown at 1 and -1, and independent otherwise.";
+            "The correlation of their normal scores, which is that of their values if both are normal. Systematic \
+             parts are one unknown at 1 and -1, and independent otherwise.";
     }
 
     /// `[components.NAME]`

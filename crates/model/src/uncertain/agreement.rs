@@ -40,7 +40,7 @@ pub(super) fn warnings(network: &Network, program: &Program, found: &Propagation
     let mut warnings = Vec::new();
     warnings.extend(offsets(found, still, shown));
     if found.monte_carlo.std > still {
-        warnings.extend(spread(found, chance, still, shown));
+        warnings.extend(spread(network, found, chance, still, shown));
         warnings.extend(shift(found, chance, shown));
         warnings.extend(ends(found, chance, shown));
     }
@@ -78,6 +78,7 @@ pub(super) fn about_samples(
 
 /// Warns if the standard deviations differ.
 fn spread(
+    network: &Network,
     found: &Propagation,
     chance: f64,
     still: f64,
@@ -101,9 +102,14 @@ fn spread(
         1.0.. => format!("{:.0} % more than the first-order value", (ratio - 1.0) * 100.0),
         _ => format!("{:.0} % less than the first-order value", (1.0 - ratio) * 100.0),
     };
+    let mut inputs = found.first_order.contributions.iter().map(|of| &of.input);
+    let or = match inputs.any(|input| network.is_skewed_together(input)) {
+        true => ", or correlated inputs are not normally distributed",
+        false => "",
+    };
     ((ratio - 1.0).abs() > SPREAD + chance).then(|| {
         format!(
-            "{varies}, {differs} ({}): the model is not linear over the range of its inputs; use Monte Carlo",
+            "{varies}, {differs} ({}): the model is not linear over the range of its inputs{or}; use Monte Carlo",
             shown(first)
         )
     })

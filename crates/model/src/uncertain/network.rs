@@ -338,6 +338,17 @@ impl Network {
         self.index(input).is_some_and(|at| self.correlated.members.contains(&at))
     }
 
+    /// Whether an input varies together with others and is not normally distributed: the correlation of its values
+    /// then differs from that of its normal scores.
+    pub(super) fn is_skewed_together(&self, input: &str) -> bool {
+        self.index(input).is_some_and(|at| {
+            let distribution = &self.inputs[at].distribution;
+            let is_normal =
+                matches!(distribution, Distribution::Exact | Distribution::Normal { .. });
+            !is_normal && self.correlated.members.contains(&at)
+        })
+    }
+
     /// The uncertainty by samples. Each input has its own generator, numbered by its place, so a changed
     /// definition gets the same samples.
     ///

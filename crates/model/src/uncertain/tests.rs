@@ -261,6 +261,24 @@ fn warnings_name_the_cause_of_a_disagreement() {
 }
 
 #[test]
+fn a_sum_of_skewed_inputs_that_vary_together_is_not_called_curved() {
+    let warned = |sigma: Option<f64>| {
+        let input = |name: &str| match sigma {
+            Some(sigma) => exact(name, "1").varying(Distribution::LogNormal { sigma }),
+            None => normal(name, "1", 0.5),
+        };
+        let pair = Correlation { first: "a".into(), second: "b".into(), coefficient: -0.9 };
+        let sum = define(&[("y", "a + b")]);
+        let network = Network::new(vec![input("a"), input("b")], &[pair], sum).unwrap();
+        network.propagate("y", 20_000, 1).unwrap().warnings.join("\n")
+    };
+    assert_eq!(warned(None), "");
+    let expected =
+        "over the range of its inputs, or correlated inputs are not normally distributed; use";
+    assert!(warned(Some(1.0)).contains(expected), "{}", warned(Some(1.0)));
+}
+
+#[test]
 fn undefined_samples_are_counted_and_left_out() {
     let network = network(vec![uniform("x", "1", 2.0)], &[("y", "sqrt(x)")]);
     let found = network.monte_carlo("y", 30_000, &mut Random::from_seed(2)).unwrap();
