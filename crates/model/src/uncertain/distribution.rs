@@ -761,12 +761,15 @@ impl Distribution {
             }
             Self::Mixture(parts) => parts
                 .iter()
-                .find_map(|(_, part)| part.problems(units).into_iter().next())
+                .find_map(|(share, part)| {
+                    let of = format!("its part \"{}\"", part.name);
+                    let problem = part.problems(units).into_iter().next();
+                    let problem = problem.map(|problem| format!("{of}: {problem}"));
+                    problem.or_else(|| negative(&format!("the share of {of}"), *share))
+                })
                 .or_else(|| {
                     let sum: f64 = parts.iter().map(|(share, _)| *share).sum();
-                    let wrong =
-                        (sum - 1.0).abs() > 1e-9 || parts.iter().any(|(share, _)| *share < 0.0);
-                    wrong.then(|| {
+                    ((sum - 1.0).abs() > 1e-9).then(|| {
                         format!("the shares of its parts add up to {sum}; they must add up to 1")
                     })
                 }),
@@ -901,6 +904,12 @@ mod tests {
         assert_eq!(triangular(3.0, 3.0, 3.0, 0.3), 3.0);
     }
 
+    /// A value, at most 2, with one share and 1.0 with the other.
+    fn mixture(share: f64, other: f64, value: f64) -> Distribution {
+        let first = of(value, Distribution::Exact).within(Interval { low: 0.0, high: 2.0 });
+        Distribution::Mixture(vec![(share, first), (other, of(1.0, Distribution::Exact))])
+    }
+
     #[test]
     fn impossible_inputs_are_rejected() {
         let rejected = |input: Input| input.problems(Units::built_in()).join("; ");
@@ -930,9 +939,22 @@ mod tests {
                 Input { freedom: Some(0.0), ..of(1.0, Distribution::Exact) },
                 "0 degrees of freedom; there must be at least 1",
             ),
+            (
+                of(1.0, mixture(-0.5, 1.5, 1.0)),
+                "the share of its part \"x\" is -0.5; it must be at least 0",
+            ),
+            (
+                of(1.0, mixture(0.5, 0.6, 1.0)),
+                "the shares of its parts add up to 1.1; they must add up to 1",
+            ),
+            (
+                of(1.0, mixture(0.5, 0.5, 3.0)),
+                "its part \"x\": the value is 3; it must be at most 2",
+            ),
         ] {
             assert_eq!(rejected(input), expected);
         }
+        assert_eq!(rejected(of(1.0, mixture(0.0, 1.0, 1.0))), "");
         assert_eq!(rejected(of(1.0, Distribution::Normal { std: 0.0 })), "");
     }
 }
