@@ -16,7 +16,7 @@ use hemiola_units::Instant;
 
 use crate::compressed::{LAST_BLOCK, Method};
 use crate::error::{Errors, ReadError};
-use crate::recording::{Decoder, Lane, Learner, Scanned, Single};
+use crate::recording::{Decoded, Decoder, Lane, Learner, Scanned, Single};
 use crate::sched::{Tid, What};
 use crate::source::Window;
 use crate::tracepoint::{Format, Tracepoints};
@@ -91,7 +91,9 @@ fn scan_records(mut window: Window<'_>, about: About, mut errors: Errors) -> Sca
     }
     let mut records = Records::new(about.layouts, tracepoints, switch_records);
 
-    let mut scan = Scan { errors, ..Scan::default() };
+    // Events that may be dropped later are not kept.
+    let decoded = (!records.tracepoints.wakes_twice()).then(Decoded::default);
+    let mut scan = Scan { errors, decoded, ..Scan::default() };
     let (at, length) = about.data;
     let end = at.saturating_add(length).min(window.size());
     if length != u64::MAX && at.saturating_add(length) > window.size() {
@@ -110,7 +112,8 @@ fn scan_records(mut window: Window<'_>, about: About, mut errors: Errors) -> Sca
         let end = window.size();
         scan.records(&records, &mut window, at, end);
     }
-    let Scan { mut lanes, learner, errors, switches, broken, placed, .. } = scan;
+    let Scan { mut lanes, learner, errors, decoded, switches, broken, placed, .. } = scan;
+    records.decoded = decoded.unwrap_or_default();
     if learner.lost > placed {
         let text =
             format!("{} events more than at the gaps, at unknown places", learner.lost - placed);
@@ -194,6 +197,8 @@ struct Scan {
     run: Option<Run>,
     learner: Learner,
     errors: Errors,
+    /// The first events, unless some of them may have to be dropped.
+    decoded: Option<Decoded>,
     /// The running thread of each processor; the number of switches, and of those from another thread than that.
     running: Vec<Tid>,
     switches: u64,
@@ -300,7 +305,13 @@ impl Scan {
             _ => {
                 self.end_run();
                 self.run = Some(Run { cpu, offset: at, length, first: time, last: time });
+                if let Some(decoded) = &mut self.decoded {
+                    decoded.begin(at, time);
+                }
             }
+        }
+        if let Some(decoded) = &mut self.decoded {
+            decoded.push(time, what);
         }
     }
 

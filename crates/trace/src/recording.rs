@@ -1,5 +1,6 @@
 //! A recording of the kernel's events and the marks of programs, from any supported file.
 
+mod decoded;
 mod events;
 mod learn;
 
@@ -19,6 +20,7 @@ use crate::source::{Appended, ByteSource, Window};
 use crate::tracedat;
 use crate::track_event::TrackEvents;
 
+pub(crate) use decoded::Decoded;
 pub use events::Events;
 pub(crate) use events::{Decoder, Index, Lane, Single, Sink, Stream};
 pub(crate) use learn::{Fact, Learner, Process};
@@ -26,7 +28,7 @@ pub(crate) use learn::{Fact, Learner, Process};
 /// A recording of a whole machine or of one program.
 ///
 /// The kernel's events stay in the file and are decoded during each iteration, so a recording of any length takes
-/// little memory.
+/// little memory. Only of a `perf.data` file, which is long and slow to decode, the first million events are kept.
 #[derive(Clone, Default)]
 pub struct Recording {
     /// The recorder and its conditions, as names and texts.

@@ -142,6 +142,12 @@ impl Tracepoints {
         self.plans.iter().flatten().any(|plan| plan.event == Known::Switch)
     }
 
+    /// Whether the file may report a wake-up twice. Which of the two counts is known at its end.
+    pub(crate) fn wakes_twice(&self) -> bool {
+        let has = |event| self.plans.iter().flatten().any(|plan| plan.event == event);
+        has(Known::Waking) && has(Known::Wakeup)
+    }
+
     /// Processes a record, which begins with the event's number.
     pub(crate) fn record(
         &self,

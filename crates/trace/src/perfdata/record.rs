@@ -1,6 +1,6 @@
 //! The records of `perf.data`: where they contain time, processor and thread.
 
-use crate::recording::{Fact, Process, Sink, Stream};
+use crate::recording::{Decoded, Fact, Process, Sink, Stream};
 use crate::sched::{Left, PRIORITY_UNKNOWN, Tid, What};
 use crate::tracepoint::Tracepoints;
 
@@ -260,6 +260,8 @@ pub(crate) struct Records {
     pub(super) tracepoints: Tracepoints,
     /// Whether switches are reported by their own records, because the tracepoint is missing.
     pub(super) switch_records: bool,
+    /// Events that need not be decoded again.
+    pub(crate) decoded: Decoded,
 }
 
 impl Records {
@@ -274,7 +276,7 @@ impl Records {
             Identified { id, layout, offsets }
         };
         let layouts = layouts.into_iter().map(identified).collect();
-        Self { layouts, tracepoints, switch_records }
+        Self { layouts, tracepoints, switch_records, decoded: Decoded::default() }
     }
 
     /// Appends the events of records.
@@ -283,6 +285,20 @@ impl Records {
             self.record(record, self.place(record), stream, &mut |_| ());
             bytes = rest;
         }
+    }
+
+    /// Appends the events of the stretch at that place of the file, if the scan has kept them.
+    pub(crate) fn recall(&self, offset: u64, stream: &mut Stream) -> bool {
+        let Some(events) = self.decoded.of(offset) else { return false };
+        for (at, what) in events {
+            if let What::Switch { prev, .. } = what
+                && self.tracepoints.in_turn
+            {
+                stream.follows(at, prev);
+            }
+            stream.push(at, what);
+        }
+        true
     }
 
     /// Returns the common fields of a record and its body; `None` if it is too short or of an unknown layout.

@@ -91,6 +91,14 @@ pub(crate) enum Decoder {
 }
 
 impl Decoder {
+    /// Appends the events of the stretch at that place of the file, if they were kept when it was scanned.
+    fn recall(&self, offset: u64, stream: &mut Stream) -> bool {
+        match self {
+            Self::PerfData(records) => records.recall(offset, stream),
+            _ => false,
+        }
+    }
+
     /// Appends the events in these bytes, which were scanned when the file was opened.
     fn decode(&self, bytes: &[u8], stream: &mut Stream) {
         match self {
@@ -350,6 +358,9 @@ impl Cursor<'_> {
             self.at += 1;
             if stretch.length == 0 {
                 self.stream.gap();
+                continue;
+            }
+            if index.decoder.recall(stretch.offset, &mut self.stream) {
                 continue;
             }
             self.bytes.resize(stretch.length as usize, 0);
