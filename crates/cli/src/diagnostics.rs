@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use hemiola_record::FolderError;
+use hemiola_report::text::printable;
 
 /// Why a command failed.
 #[derive(Debug)]
@@ -29,7 +30,7 @@ pub(crate) fn gate(is_asked: bool, reasons: &[String]) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     for reason in reasons {
-        eprintln!("gate: {reason}");
+        eprintln!("gate: {}", printable(reason));
     }
     ExitCode::from(NOT_KEPT)
 }

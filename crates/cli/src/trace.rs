@@ -19,7 +19,7 @@ use std::thread::sleep;
 
 use hemiola_record::kernel::{Capture, CaptureError, Interface, Options, Target};
 use hemiola_record::{Marks, conditions, sees_every_number};
-use hemiola_report::text::{counted, duration, size, were};
+use hemiola_report::text::{counted, duration, printable, size, were};
 use hemiola_rt::clock::{Calibration, Clock, MonotonicClock, unix_ns};
 use hemiola_rt::shared::SegmentError;
 use hemiola_rt::sys::process::PidFd;
@@ -438,7 +438,7 @@ fn triggers(args: &Trace) -> bool {
 fn report(path: &Path, outcome: &Outcome, reason: Option<&str>, keep: Option<Span>) {
     let seconds = |span: Span| duration(span.nanos() as f64);
     if let Some(reason) = reason {
-        say(&format!("trigger: {reason}"));
+        say(&format!("trigger: {}", printable(reason)));
     }
     let mut text = format!(
         "{}: {} recorded, {}; {}, {}",

@@ -8,7 +8,7 @@ use super::follow::{Doing, Follow};
 use super::report::Report;
 use super::tally::Code;
 use super::{Options, Seen, walk};
-use hemiola_report::text::duration;
+use hemiola_report::text::{duration, printable};
 
 /// How many threads are drawn, those that ran most.
 const THREADS_MAX: usize = 32;
@@ -128,7 +128,7 @@ pub fn gantt(recording: &Recording, report: &Report, stretch: Stretch) -> String
         let missed: Vec<u64> = missed.collect();
         let number = format!(" {}", seen.tid);
         let kept = NAME_WIDTH.saturating_sub(number.len());
-        let name: String = seen.name.chars().take(kept).collect();
+        let name: String = printable(&seen.name).chars().take(kept).collect();
         text += &format!("{} {}\n", fitted(&(name + &number)), scale.drawn(line, &missed));
     }
     if more > 0 {
