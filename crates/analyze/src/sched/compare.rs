@@ -399,9 +399,10 @@ impl Comparison {
         }
         let heads =
             ["Thread", "Figure", "Mean", "Difference", "Interval at 95 %", "Verdict", "Max"];
-        Table::new("Differing figures", heads, rows)
+        Table::new("Compared figures", heads, rows)
             .with_note(
-                "Noise is that within the recordings; what changes from one start to the next is in neither.",
+                "All figures of the first tasks and periodic threads, and those of the others that differ. Noise is \
+                 that within the recordings; what changes from one start to the next is in neither.",
             )
             .with_prose(&[1, 5])
     }
@@ -597,7 +598,7 @@ Processors busy    25.0 %  25.0 %
 Missed deadlines        0       0
 ──────────────────────────────────
 1 of 3 figures differ by more than noise; threads only in after: new
-Differing figures
+Compared figures
 ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 Thread   Figure                  Mean        Difference   Interval at 95 %  Verdict                     Max
 ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -605,7 +606,8 @@ control  execution    210 µs → 210 µs  -121 ns (-0.1 %)   -378 ns … 136 ns
 control  response     260 µs → 300 µs  39.9 µs (15.3 %)  39.6 µs … 40.1 µs  differs         270 µs → 310 µs
 control  interval   1.00 ms → 1.00 ms  -121 ns (-0.0 %)   -378 ns … 136 ns  within noise  1.01 ms → 1.01 ms
 ────────────────────────────────────────────────────────────────────────────────────────────────────────────
-Noise is that within the recordings; what changes from one start to the next is in neither.
+All figures of the first tasks and periodic threads, and those of the others that differ. Noise is
+that within the recordings; what changes from one start to the next is in neither.
 Threads that made the difference
 ────────────────────────────────────────────────────
 Thread   Delay                      before    after
