@@ -41,7 +41,7 @@ fn of_program(track: &perfetto::Track) -> Vec<MarkReport> {
         entry.text().into_iter().for_each(|text| *named.texts.entry(text).or_default() += 1);
     }
     let mark = |(arg, Named { count, values, texts }): (u16, Named)| {
-        let values = Some(values).filter(|values| values.min != 0.0 || values.max != 0.0);
+        let values = Some(values).filter(|values| !values.is_always_zero());
         let values = values.and_then(|values| values.report(""));
         let (texts, other_texts) = most_frequent(texts);
         MarkReport {
@@ -130,17 +130,24 @@ fn of_track(track: &EventTrack, name: &str, kind: MarkKind) -> MarkReport {
     }
 }
 
-/// The values of a counter, as far as they are finite.
+/// The values of a counter.
 #[derive(Clone, Copy, Debug)]
 struct Values {
+    /// Of the finite ones.
     count: u64,
+    not_finite: u64,
     min: f64,
     max: f64,
     sum: f64,
+    /// The sum of the values times [`SCALE`], which is finite.
+    scaled_sum: f64,
     last: f64,
     /// Least, greatest and last, exactly; `None` once a value was not given exactly.
     whole: Option<[i128; 3]>,
 }
+
+/// 2^-64: the sum of any values times this is finite.
+const SCALE: f64 = 1.0 / (1_u128 << 64) as f64;
 
 /// The greatest whole number up to which a floating-point number holds each exactly.
 const EXACT_MAX: u128 = 1 << f64::MANTISSA_DIGITS;
@@ -148,7 +155,9 @@ const EXACT_MAX: u128 = 1 << f64::MANTISSA_DIGITS;
 impl Default for Values {
     fn default() -> Self {
         let [min, max] = [f64::INFINITY, f64::NEG_INFINITY];
-        Self { count: 0, min, max, sum: 0.0, last: 0.0, whole: Some([i128::MAX, i128::MIN, 0]) }
+        let whole = Some([i128::MAX, i128::MIN, 0]);
+        let (count, not_finite) = (0, 0);
+        Self { count, not_finite, min, max, sum: 0.0, scaled_sum: 0.0, last: 0.0, whole }
     }
 }
 
@@ -159,20 +168,40 @@ impl Values {
             self.count += 1;
             (self.min, self.max) = (self.min.min(value), self.max.max(value));
             (self.sum, self.last) = (self.sum + value, value);
+            self.scaled_sum += value * SCALE;
             let both = self.whole.zip(whole);
             self.whole = both.map(|([min, max, _], last)| [min.min(last), max.max(last), last]);
+        } else {
+            self.not_finite += 1;
         }
     }
 
+    /// Whether all of them are 0, which is also so without any.
+    fn is_always_zero(&self) -> bool {
+        self.not_finite == 0 && (self.count == 0 || (self.min == 0.0 && self.max == 0.0))
+    }
+
+    /// The arithmetic mean of the finite values, of which there is at least one.
+    fn mean(&self) -> f64 {
+        let count = self.count as f64;
+        if self.sum.is_finite() { self.sum / count } else { self.scaled_sum / count / SCALE }
+    }
+
     fn report(self, unit: &str) -> Option<MarkedValues> {
-        let Self { count, min, max, sum, last, whole } = self;
-        let mean = sum / count as f64;
+        let Self { count, not_finite, min, max, last, whole, .. } = self;
         let is_rounded = |whole: &[i128; 3]| whole.iter().any(|one| one.unsigned_abs() > EXACT_MAX);
         let exact = whole.filter(|whole| count > 0 && is_rounded(whole)).map(|whole| {
             let [min, max, last] = whole.map(|one| one.to_string());
             ExactValues { min, max, last }
         });
-        (count > 0).then(|| MarkedValues { unit: unit.to_owned(), min, mean, max, last, exact })
+        let [min, mean, max, last] = match count {
+            0 => [f64::NAN; 4],
+            _ => [min, self.mean(), max, last],
+        };
+        (count > 0 || not_finite > 0).then(|| {
+            let unit = unit.to_owned();
+            MarkedValues { unit, min, mean, max, last, not_finite, exact }
+        })
     }
 }
 
@@ -233,7 +262,8 @@ mod tests {
         let lengths = found[0].duration_ns.as_ref().unwrap();
         assert_eq!((lengths.min, lengths.mean, lengths.max), (10, 25.0, 40));
         let [min, mean, max, last] = [3.0, 4.0, 5.0, 5.0];
-        let values = MarkedValues { unit: "B".into(), min, mean, max, last, exact: None };
+        let (unit, not_finite, exact) = ("B".into(), 1, None);
+        let values = MarkedValues { unit, min, mean, max, last, not_finite, exact };
         assert_eq!(found[2].values, Some(values));
         assert_eq!((found[0].tid, found[0].track.as_str(), found[2].tid), (6, "main", 0));
     }
@@ -308,6 +338,35 @@ mod tests {
         // Floating point holds these exactly, and a mixture with real numbers is not whole.
         assert_eq!(exact(&[(unsigned, 1 << 53), (signed, (-(1_i64 << 53)).cast_unsigned())]), None);
         assert_eq!(exact(&[(unsigned, u64::MAX), (EventKind::MarkReal, 0.5_f64.to_bits())]), None);
+    }
+
+    #[test]
+    fn values_that_are_not_finite_are_counted_and_great_ones_have_a_mean() {
+        let values = |reals: &[f64]| {
+            let entry = |value: &f64| Entry {
+                at: at(1),
+                kind: EventKind::MarkReal,
+                arg: 0,
+                cycle: 0,
+                a: value.to_bits(),
+                b: 0,
+            };
+            let entries = reals.iter().map(entry).collect();
+            let found = marks_of(perfetto::Track { entries, ..perfetto::Track::default() });
+            assert_eq!((found.kind, found.count), (MarkKind::Counter, reals.len() as u64));
+            found.values.unwrap()
+        };
+        let [nan, infinite] = [f64::NAN, f64::INFINITY];
+        let some = values(&[1.0, nan, infinite, -infinite, 3.0, nan]);
+        assert_eq!((some.min, some.mean, some.max, some.not_finite), (1.0, 2.0, 3.0, 4));
+        let none = values(&[nan, nan]);
+        assert!(none.mean.is_nan() && none.not_finite == 2, "{none:?}");
+        let json = serde_json::to_value(&none).unwrap();
+        assert_eq!((&json["mean"], &json["not_finite"]), (&serde_json::Value::Null, &2.into()));
+        let great = values(&[1.5e308, 1.5e308, 1.5e308]);
+        assert!((great.mean / 1.5e308 - 1.0).abs() < 1e-15, "{great:?}");
+        assert_eq!(values(&[f64::MAX, f64::MIN, 3.0]).mean, 1.0);
+        assert_eq!(values(&[5e-324, 5e-324]).mean, 5e-324);
     }
 
     fn marks_of(track: perfetto::Track) -> MarkReport {

@@ -381,7 +381,8 @@ pub enum MarkKind {
     Call,
 }
 
-/// The values of a counter.
+/// The values of a counter. The figures are those of its finite values; without any, they are not numbers (`null` in
+/// JSON).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MarkedValues {
     /// Their unit; empty if the program states none.
@@ -394,6 +395,8 @@ pub struct MarkedValues {
     pub max: f64,
     /// The last one.
     pub last: f64,
+    /// Values that are infinite or not a number.
+    pub not_finite: u64,
     /// The same without rounding, if all values are whole numbers and a floating-point number cannot hold one of these.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exact: Option<ExactValues>,

@@ -204,14 +204,20 @@ pub fn marks(report: &Report, is_wanted: impl Fn(&MarkReport) -> bool) -> Table 
             MarkKind::Counter => "counter",
             MarkKind::Instant => "instant",
         };
+        let not_finite = match mark.values.as_ref().map_or(0, |values| values.not_finite) {
+            0 => String::new(),
+            some => format!(" ({} not finite)", count(some)),
+        };
         let figures = match (&mark.duration_ns, &mark.values) {
             (Some(of), _) => {
                 let together = of.mean * of.count as f64;
                 [of.min as f64, of.mean, of.max as f64, together].map(duration)
             }
             (None, Some(of)) => {
-                let value =
-                    |value: f64| format!("{} {}", number(value), of.unit).trim_end().to_owned();
+                let value = |value: f64| match value.is_finite() {
+                    true => format!("{} {}", number(value), of.unit).trim_end().to_owned(),
+                    false => NONE.to_owned(),
+                };
                 [value(of.min), value(of.mean), value(of.max), NONE.to_owned()]
             }
             (None, None) => [NONE; 4].map(str::to_owned),
@@ -220,7 +226,7 @@ pub fn marks(report: &Report, is_wanted: impl Fn(&MarkReport) -> bool) -> Table 
             if mark.tid == 0 { track } else { named(&track, Some(mark.tid)) },
             printable(&mark.name),
             kind.to_owned(),
-            count(mark.count + mark.incomplete),
+            count(mark.count + mark.incomplete) + &not_finite,
         ];
         row.extend(figures);
         row

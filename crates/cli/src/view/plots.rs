@@ -5,7 +5,7 @@ use hemiola_analyze::timeline::{Counter, State, Subject, Timeline};
 use hemiola_report::plot::{
     Anchor, Axis, Drawing, LEFT, RIGHT, Scale, WIDTH, legend_height, series,
 };
-use hemiola_report::text::{duration, number, percent, round_duration};
+use hemiola_report::text::{counted, duration, number, percent, round_duration};
 
 /// Steps of a time axis.
 const STEPS: u64 = 240;
@@ -94,8 +94,8 @@ fn plot_counter(counter: &Counter, base: u64, from: u64, to: u64) -> String {
     // The value that holds at the left edge.
     let before = points[..first].last().map(|(_, value)| (from, *value));
     let inside = points[first..last].iter().map(|(at, value)| (at - base, *value));
-    let points: Vec<(u64, f64)> =
-        before.into_iter().chain(inside).filter(|(_, value)| value.is_finite()).collect();
+    let (points, others): (Vec<(u64, f64)>, Vec<_>) =
+        before.into_iter().chain(inside).partition(|(_, value)| value.is_finite());
     let height = 180.0;
     let ends = [from as f64, to.max(from + 1) as f64];
     let x = Axis::over(ends.into_iter(), Scale::Linear).on(LEFT, RIGHT);
@@ -127,7 +127,11 @@ fn plot_counter(counter: &Counter, base: u64, from: u64, to: u64) -> String {
     if !strokes.is_empty() {
         drawing.strokes("strokes s0", &strokes);
     }
-    drawing.legend(LEFT, &[("line s0".to_owned(), counter.name.clone())]);
+    let name = match others.len() as u64 {
+        0 => counter.name.clone(),
+        some => format!("{}; {} not finite", counter.name, counted(some, "value")),
+    };
+    drawing.legend(LEFT, &[("line s0".to_owned(), name)]);
     drawing.name_x(&x, "time from the first event");
     drawing.finish()
 }
@@ -244,6 +248,9 @@ mod tests {
             };
             counters(&timeline, 0, 1000)
         };
+        let infinite = plotted([1.0, f64::INFINITY]);
+        assert!(infinite.contains("control sensor; 1 value not finite"), "{infinite}");
+        assert!(plotted([f64::NAN; 2]).contains("control sensor; 2 values not finite"));
         for values in [
             [0.0; 2],
             [1e16; 2],
