@@ -243,11 +243,19 @@ pub(crate) fn must_exist(report: &Report, name: &str) -> Result<(), Failure> {
     if is_thread || report.tasks.iter().any(|task| is_task(task, name)) {
         return Ok(());
     }
-    let hint = did_you_mean(name, tasks.chain(threads)).unwrap_or_else(|| {
+    let named = report.threads.iter().find(|thread| *thread.name == *name);
+    let wanted = match named {
+        Some(_) => format!("has the number {name}"),
+        None => format!("is named {name:?}"),
+    };
+    let named =
+        named.map(|of| format!("the thread of that name has the number {}: give that", of.tid));
+    let similar = || did_you_mean(name, tasks.chain(threads));
+    let hint = named.or_else(similar).unwrap_or_else(|| {
         "run `hemiola analyze` without --thread and --period to list every thread that ran"
             .to_owned()
     });
     Err(Failure::bad_input(format!(
-        "error: no thread or task of the recording is named {name:?}\nhint: {hint}"
+        "error: no thread or task of the recording {wanted}\nhint: {hint}"
     )))
 }

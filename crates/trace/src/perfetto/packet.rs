@@ -140,17 +140,17 @@ messages! {
         2 threads: Vec<TreeThread> [message, repeated];
     }
 
-    /// `ProcessTree.Process`.
+    /// `ProcessTree.Process`. Names are bytes, because the kernel cuts them off within a character.
     TreeProcess {
         1 pid: Option<i32> [int32, optional];
-        3 cmdline: Vec<String> [string, repeated];
+        3 cmdline: Vec<Vec<u8>> [bytes = "vec", repeated];
         9 cmdline_is_comm: Option<bool> [bool, optional];
     }
 
     /// `ProcessTree.Thread`.
     TreeThread {
         1 tid: Option<i32> [int32, optional];
-        2 name: Option<String> [string, optional];
+        2 name: Option<Vec<u8>> [bytes = "vec", optional];
         3 tgid: Option<i32> [int32, optional];
     }
 

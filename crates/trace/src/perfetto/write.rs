@@ -300,7 +300,7 @@ impl<W: Write> TraceWriter<W> {
             processes: processes
                 .map(|thread| TreeProcess {
                     pid: Some(numbers(thread).1),
-                    cmdline: vec![thread.name.clone()],
+                    cmdline: vec![thread.name.clone().into_bytes()],
                     cmdline_is_comm: Some(true),
                 })
                 .collect(),
@@ -308,7 +308,7 @@ impl<W: Write> TraceWriter<W> {
                 .iter()
                 .map(|thread| TreeThread {
                     tid: Some(numbers(thread).0),
-                    name: Some(thread.name.clone()),
+                    name: Some(thread.name.clone().into_bytes()),
                     tgid: Some(numbers(thread).1).filter(|&pid| pid != 0),
                 })
                 .collect(),

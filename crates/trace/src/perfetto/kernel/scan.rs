@@ -211,12 +211,14 @@ impl Scan {
             let pid = process.pid.unwrap_or(0).cast_unsigned();
             let name =
                 if process.cmdline_is_comm == Some(true) { process.cmdline.first() } else { None };
-            self.learner.seen(Tid(pid), at, pid, name.map_or("", String::as_str));
+            let name = name.map_or("".into(), |name| String::from_utf8_lossy(name));
+            self.learner.seen(Tid(pid), at, pid, &name);
         }
         for thread in &tree.threads {
             let tid = Tid(thread.tid.unwrap_or(0).cast_unsigned());
             let pid = thread.tgid.unwrap_or(0).cast_unsigned();
-            self.learner.seen(tid, at, pid, thread.name.as_deref().unwrap_or(""));
+            let name = String::from_utf8_lossy(thread.name.as_deref().unwrap_or(b""));
+            self.learner.seen(tid, at, pid, &name);
         }
     }
 

@@ -228,6 +228,19 @@ fn a_trace_of_perfettos_recorder_is_converted_to_the_monotonic_clock() {
 }
 
 #[test]
+fn a_name_that_the_kernel_cut_within_a_character_hides_no_other() {
+    let named = |tid, name: &[u8]| message(&[(1, Ok(tid)), (2, Err(name)), (3, Ok(40))]);
+    let process = message(&[(1, Ok(40)), (3, Err(b"main\xc3")), (9, Ok(1))]);
+    let (cut, whole) = (named(41, b"abc\xc3"), named(42, b"worker"));
+    let tree = message(&[(1, Err(&process)), (2, Err(&cut)), (2, Err(&whole))]);
+    let packet = message(&[(2, Err(&tree)), (8, Ok(9050))]);
+    let (recording, errors) = Recording::read(&message(&[(1, Err(&packet))]));
+    assert_eq!(errors, []);
+    let names = recording.threads.iter().map(|thread| (thread.tid.0, thread.name.as_str()));
+    assert!(names.eq([(40, "main\u{fffd}"), (41, "abc\u{fffd}"), (42, "worker")]));
+}
+
+#[test]
 fn a_trace_whose_wake_ups_have_no_flags_says_that_interrupts_are_unknown() {
     let told = |file: &[u8]| {
         let (recording, errors) = Recording::read(file);
