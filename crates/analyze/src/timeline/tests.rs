@@ -1,5 +1,7 @@
 //! Timelines of small recordings made by hand, and of random ones against a slow and obvious answer.
 
+mod ranges;
+
 use hemiola_trace::perfetto::Track as Marks;
 use hemiola_trace::sched::{Context, Event, Interrupt, Left, Thread, Tid, What};
 use hemiola_trace::{Entry, EventKind, Recording};
@@ -495,7 +497,7 @@ fn any_job() -> impl Strategy<Value = Job> {
 proptest! {
     #[test]
     fn a_list_has_the_jobs_that_were_put_in(
-        mut jobs in proptest::collection::vec(any_job(), 0..300), at in any::<u64>(),
+        mut jobs in proptest::collection::vec(any_job(), 0..300), at in any::<u64>(), to in any::<u64>(),
     ) {
         let list: List = jobs.iter().copied().collect();
         prop_assert!(list.iter().eq(jobs.iter().copied()));
@@ -503,6 +505,9 @@ proptest! {
             prop_assert_eq!(list.get(number), jobs.get(number).copied());
             prop_assert!(list.from(number).eq(jobs.iter().skip(number).copied()));
         }
+        let inside = |job: &Job| job.release < to && job.finish >= at;
+        let between = jobs.iter().copied().enumerate().filter(|(_, job)| inside(job));
+        prop_assert!(list.between(at, to).eq(between));
         jobs.sort_by_key(|job| job.release);
         let list: List = jobs.iter().copied().collect();
         for at in jobs.iter().map(|job| job.release).chain([at]) {

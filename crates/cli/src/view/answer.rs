@@ -357,16 +357,9 @@ fn details(sources: &Sources, stretch: Stretch) -> Result<Json<Value>, Refusal> 
             0..=SEGMENTS_WITH_JOBS_MAX => loaded.jobs(index),
             _ => Arc::default(),
         };
-        // Jobs hardly overlap, so all jobs before the first that finishes in the range are over.
-        let first = list.partition_point(|job| job.finish < from);
-        let last = list.partition_point(|job| job.release < to);
-        let count = last.saturating_sub(first);
-        let listed = if count <= DETAILS_MAX { first..last.max(first) } else { 0..0 };
-        let listed: Vec<Value> = list
-            .from(listed.start)
-            .zip(listed)
-            .map(|(job, number)| brief(&job, number, base))
-            .collect();
+        let listed = list.foremost(from, to, DETAILS_MAX);
+        let listed: Vec<Value> =
+            listed.iter().map(|(number, job)| brief(job, *number, base)).collect();
         let first = row.marks.partition_point(|mark| mark.at < from);
         let marks = &row.marks[first..row.marks.partition_point(|mark| mark.at < to).max(first)];
         let marks: Vec<Value> = match marks.len() {
