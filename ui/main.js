@@ -316,11 +316,17 @@ async function show(which) {
   folder.hidden = !sources.recordings[which[0] ?? 0]?.report;
   folder.href = `report?r=${which[0]}`;
   document.title = `${panes.map((pane) => pane.source.name).join(" and ")} · Hemiola`;
+  warn();
+  open(tab);
+  badge();
+}
+
+/** Shows the first problem of each recording, as they are now. */
+function warn() {
   const damaged = panes.filter((pane) => pane.info.problems.length > 0);
   const problems = damaged.map((pane) => `${pane.source.name}: ${pane.info.problems[0]}`);
   if (problems.length > 0) failed(problems.join(" · "));
-  open(tab);
-  badge();
+  else the("trouble").hidden = true;
 }
 
 /** Fills the lists of recordings. */
@@ -350,6 +356,7 @@ async function follow() {
         const version = sources.recordings[pane.recording]?.version ?? 0;
         if (version > pane.info.version) {
           pane.take(await json("recording", { r: pane.recording }));
+          warn();
           refresh();
           badge();
         }

@@ -45,6 +45,8 @@ interface RecordingInfo {
   names: string[];
   conditions: [string, string][];
   problems: string[];
+  /** Whether the file is still being written. */
+  in_progress: boolean;
   rows: RowInfo[];
 }
 

@@ -72,6 +72,7 @@ function lost({ info }, report) {
   return [
     ...info.problems.slice(0, PROBLEMS_MAX),
     more > 0 && `${counted(more, "more problem", "more problems")}, listed under Recording`,
+    info.in_progress && "the recording is still being written",
     info.gaps_all > 0 && `events were lost in ${gaps}`,
     unfinished > 0 && `${counted(unfinished, "job was", "jobs were")} not seen from beginning to end`,
   ]

@@ -50,4 +50,5 @@ mod universe;
 mod universe_suite;
 mod universe_view;
 mod view;
+mod view_agrees;
 mod zip;

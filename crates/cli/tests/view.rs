@@ -118,7 +118,7 @@ fn calls(machine: &Machine) -> PathBuf {
 
 /// A recording of four jobs of a thread, one in 10 ms, each due after 2 ms. The first `late` of them need 3 ms, the
 /// others 1 ms. The tests of the page know these figures.
-fn jobs(machine: &Machine, name: &str, late: u64) -> PathBuf {
+pub(crate) fn jobs(machine: &Machine, name: &str, late: u64) -> PathBuf {
     let at = |us: u64| Instant::from_nanos(5_000_000_000 + 1_000 * us);
     let (worker, idle) = (Tid(701), Tid::IDLE);
     let switch = |us, prev, next| {

@@ -34,7 +34,7 @@ use hemiola_analyze::timeline::{
 use hemiola_model::schedulability::verdict;
 
 use super::plots;
-use super::source::{Loaded, SourceError, Sources};
+use super::source::{Loaded, Source, SourceError, Sources};
 
 /// The report of a result folder has inline styles.
 const REPORT_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; \
@@ -217,7 +217,9 @@ struct Overview<'r> {
     gaps_all: usize,
     names: &'r [String],
     conditions: &'r [(String, String)],
-    problems: &'r [String],
+    problems: Vec<String>,
+    /// Whether the file is still being written.
+    in_progress: bool,
     rows: Vec<ShownRow<'r>>,
 }
 
@@ -244,10 +246,11 @@ enum ShownSubject<'r> {
 
 fn recording(sources: &Sources, of: Of) -> Result<Response, Refusal> {
     let loaded = sources.loaded(of.recording)?;
-    Ok(Json(overview(&loaded)).into_response())
+    let source = sources.get(of.recording)?;
+    Ok(Json(overview(&source, &loaded)).into_response())
 }
 
-fn overview(loaded: &Loaded) -> Overview<'_> {
+fn overview<'r>(source: &Source, loaded: &'r Loaded) -> Overview<'r> {
     let timeline = &loaded.timeline;
     let from = timeline.from.nanos();
     let below = |row: usize| match timeline.rows[row].subject {
@@ -276,7 +279,8 @@ fn overview(loaded: &Loaded) -> Overview<'_> {
         gaps_all: timeline.gaps.len(),
         names: &timeline.names,
         conditions: &loaded.conditions,
-        problems: &loaded.problems,
+        problems: source.problems(loaded),
+        in_progress: loaded.is_in_progress(source.grows()),
         rows: rows.map(|(index, row)| ShownRow::of(index, row)).collect(),
     }
 }

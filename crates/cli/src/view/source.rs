@@ -72,8 +72,10 @@ pub(crate) struct Loaded {
     pub(crate) timeline: Timeline,
     /// The figures, from the same walk.
     pub(crate) report: Report,
-    /// The problems of the file.
-    pub(crate) problems: Vec<String>,
+    /// The problems of the file, without that it has no end yet.
+    problems: Vec<String>,
+    /// Whether the file had no end while it was still being written.
+    is_open: bool,
     jobs: Mutex<BTreeMap<usize, Arc<jobs::List>>>,
     bytes: u64,
     took: Duration,
@@ -212,7 +214,7 @@ impl Source {
     }
 
     /// Whether the file is still being written.
-    fn grows(&self) -> bool {
+    pub(crate) fn grows(&self) -> bool {
         self.of_file().is_some_and(|metadata| grows(&metadata))
     }
 
@@ -226,9 +228,8 @@ impl Source {
     pub(crate) fn state(self: &Arc<Self>) -> (bool, u64) {
         let Some(metadata) = self.of_file() else { return (false, self.held().version) };
         let mut held = self.held();
-        let due = held.loaded.as_ref().is_some_and(|loaded| {
-            loaded.bytes != metadata.len() && loaded.at.elapsed() >= loaded.took * PAUSE_FACTOR
-        });
+        let grows = grows(&metadata);
+        let due = held.loaded.as_ref().is_some_and(|loaded| loaded.is_due(metadata.len(), grows));
         if due && !held.reading {
             held.reading = true;
             let (source, version) = (Arc::clone(self), held.version + 1);
@@ -242,7 +243,12 @@ impl Source {
                 }
             });
         }
-        (grows(&metadata), held.version)
+        (grows, held.version)
+    }
+
+    /// The problems of a recording of this file as they are now.
+    pub(crate) fn problems(&self, loaded: &Loaded) -> Vec<String> {
+        loaded.problems(self.grows())
     }
 }
 
@@ -252,8 +258,9 @@ impl Source {
         let begin = Instant::now();
         let unread = |error| SourceError::Read { path: path.into(), error };
         let (recording, errors, bytes) = recording::read(path).map_err(unread)?;
-        // A recording in progress has no end yet.
-        let expected = |error: &ReadError| *error == ReadError::Unfinished && self.grows();
+        // A recording in progress has no end yet. Whether this one is in progress may change at any time.
+        let is_open = errors.contains(&ReadError::Unfinished) && self.grows();
+        let expected = |error: &ReadError| is_open && *error == ReadError::Unfinished;
         let mut problems: Vec<String> =
             errors.iter().filter(|error| !expected(error)).map(ToString::to_string).collect();
         let spill = Arc::new(SpillFile::new());
@@ -274,6 +281,7 @@ impl Source {
             timeline,
             report,
             problems,
+            is_open,
             jobs: Mutex::default(),
             bytes,
             took: begin.elapsed(),
@@ -283,6 +291,25 @@ impl Source {
 }
 
 impl Loaded {
+    /// Whether the recording had no end when it was read and its file is still being written.
+    pub(crate) const fn is_in_progress(&self, grows: bool) -> bool {
+        self.is_open && grows
+    }
+
+    /// The problems of the file, which is still being written or not.
+    fn problems(&self, grows: bool) -> Vec<String> {
+        let unfinished = self.is_open && !grows;
+        let unfinished = unfinished.then(|| ReadError::Unfinished.to_string());
+        self.problems.iter().cloned().chain(unfinished).collect()
+    }
+
+    /// Whether to read the file again, which now has `len` bytes and is still being written or not: it has changed, or
+    /// nobody will write its end any more.
+    fn is_due(&self, len: u64, grows: bool) -> bool {
+        let is_outdated = self.bytes != len || (self.is_open && !grows);
+        is_outdated && self.at.elapsed() >= self.took * PAUSE_FACTOR
+    }
+
     /// The jobs of a row, listed on first use.
     pub(crate) fn jobs(&self, row: usize) -> Arc<jobs::List> {
         // Only threads have jobs, and lists of no jobs would take the place of others.
