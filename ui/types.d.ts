@@ -74,6 +74,8 @@ interface Delay {
 interface Job extends JobBrief {
   response: number;
   running: number;
+  /** While its processor served interrupts. */
+  interrupted: number;
   waiting: number;
   blocked: number;
   asleep: number;

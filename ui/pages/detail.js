@@ -183,6 +183,7 @@ function table(job, median) {
     ["response", (job) => job.response],
     ["running", (job) => job.running],
     ["waiting for a processor", (job) => job.waiting],
+    ["interrupted", (job) => job.interrupted],
     ["blocked", (job) => job.blocked],
     ["asleep within", (job) => job.asleep],
     ["not known", (job) => job.unknown],

@@ -414,7 +414,7 @@ fn the_api_describes_the_recording() {
     assert!(spans > 50 && spans <= 202, "{spans}");
 
     let job = page.json(&format!("api/job?r=0&row={}&at={}", sensors["row"], length / 2));
-    let parts: u64 = ["running", "waiting", "blocked", "asleep", "unknown"]
+    let parts: u64 = ["running", "interrupted", "waiting", "blocked", "asleep", "unknown"]
         .iter()
         .map(|part| job["job"][part].as_u64().unwrap())
         .sum();

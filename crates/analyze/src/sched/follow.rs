@@ -45,6 +45,9 @@ pub(crate) trait Follow {
     /// The job of the thread is over; `complete`: everything since its release was seen.
     fn close(&mut self, thread: usize, complete: bool);
 
+    /// A job that the program marked is over, which its track began at that moment; `complete`: all of it was seen.
+    fn marked(&mut self, _track: usize, _start: u64, _complete: bool) {}
+
     /// A thread enters a system call of that number, or returns from it.
     fn call(&mut self, _thread: usize, _at: u64, _number: Option<u16>) {}
 

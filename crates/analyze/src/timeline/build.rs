@@ -1,6 +1,6 @@
 //! From the walk over a recording to rows of segments.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use hemiola_stats::growth::make_room;
@@ -64,6 +64,8 @@ pub(super) struct Builder<'r> {
     calls: BTreeMap<usize, Track>,
     /// The place of the name of each system call.
     call_names: BTreeMap<u16, u32>,
+    /// The jobs that programs marked and that were seen in part: the track, and the start, ns.
+    in_part: BTreeSet<(usize, u64)>,
     recording: &'r Recording,
     /// Where segments go that are not kept in memory.
     outside: Option<Outside>,
@@ -91,6 +93,7 @@ impl<'r> Builder<'r> {
             page_fault: [None; 2],
             calls: BTreeMap::new(),
             call_names: BTreeMap::new(),
+            in_part: BTreeSet::new(),
             recording,
             outside,
             marked_from: None,
@@ -144,6 +147,7 @@ impl Follow for Builder<'_> {
         self.page_fault = [None; 2];
         self.calls.clear();
         self.call_names.clear();
+        self.in_part.clear();
     }
 
     fn processor(&mut self, cpu: u16, at: u64, has: Code) {
@@ -189,6 +193,12 @@ impl Follow for Builder<'_> {
     fn close(&mut self, thread: usize, complete: bool) {
         if !complete {
             self.track(thread).map(Track::in_part);
+        }
+    }
+
+    fn marked(&mut self, track: usize, start: u64, complete: bool) {
+        if !complete {
+            self.in_part.insert((track, start));
         }
     }
 
@@ -301,12 +311,15 @@ impl Builder<'_> {
                 EventKind::Start => open = Some(entry),
                 EventKind::Finish => {
                     if let Some(start) = open.take() {
-                        let marked = Marked::of(number, start, entry, given);
+                        let whole = !self.in_part.contains(&(number, start.at.nanos()));
+                        let marked = Marked { whole, ..Marked::of(number, start, entry, given) };
                         self.timeline.rows[row].marked.push(marked);
                     }
                 }
                 EventKind::Pair => {}
                 kind => {
+                    // The end of a job may be among what is lost.
+                    open = open.filter(|_| kind != EventKind::Lost);
                     let at = entry.at.nanos();
                     if let Some(value) = entry.value() {
                         counters.entry(entry.arg).or_default().push((at, value));

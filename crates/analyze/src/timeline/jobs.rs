@@ -32,6 +32,8 @@ pub struct Marked {
     pub cycle: u32,
     /// Index of the track that marked it.
     pub track: usize,
+    /// Whether all of it was recorded.
+    pub whole: bool,
 }
 
 impl Marked {
@@ -48,6 +50,7 @@ impl Marked {
             deadline: marked.or_else(|| Some(release.saturating_add(given?))),
             cycle: start.cycle,
             track,
+            whole: true,
         }
     }
 }
@@ -96,7 +99,7 @@ pub fn of(row: &Row) -> List {
         return list;
     }
     if !row.marked.is_empty() {
-        return row.marked.iter().map(|marked| of_marks(row, marked)).collect();
+        return row.marked.iter().map(of_marks).collect();
     }
     let mut open: Option<Job> = None;
     let mut end = |job: Job| list.push(&Job { start: job.start.min(job.finish), ..job });
@@ -121,8 +124,7 @@ pub fn of(row: &Row) -> List {
     list
 }
 
-fn of_marks(row: &Row, marked: &Marked) -> Job {
-    let unknown = row.track.totals_between(marked.release, marked.finish).of(State::Unknown);
+fn of_marks(marked: &Marked) -> Job {
     Job {
         release: marked.release,
         start: marked.start,
@@ -130,15 +132,17 @@ fn of_marks(row: &Row, marked: &Marked) -> Job {
         deadline: marked.deadline,
         cycle: Some(marked.cycle),
         track: Some(marked.track),
-        whole: unknown == 0,
+        whole: marked.whole,
     }
 }
 
 /// Where the time of a job went.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Account {
-    /// On a processor, ns; interrupts are included.
+    /// On a processor, ns; interrupts are not included.
     pub running: u64,
+    /// On a processor that served interrupts meanwhile, ns.
+    pub interrupted: u64,
     /// Able to run and not running, ns.
     pub waiting: u64,
     /// In the kernel for a device or a lock, or without budget, ns.
@@ -187,6 +191,8 @@ pub fn account(timeline: &Timeline, row: usize, job: &Job, number: usize) -> Acc
             account.pieces.push(segment);
         }
     }
+    account.interrupted = timeline.interrupted(row, job.release, job.finish);
+    account.running = account.running.saturating_sub(account.interrupted);
     let walk = Blame { timeline, row };
     let (delays, interrupted) = walk.delays(job);
     let tid_of = |thread: usize| timeline.thread_of_row(timeline.threads + thread);
@@ -364,11 +370,29 @@ impl Timeline {
         serves.map(|of| (Code::of_interrupt(of.key), of.to - of.from))
     }
 
+    /// Whether any interrupt was recorded.
+    pub(super) fn has_interrupts(&self) -> bool {
+        let tracks = self.rows[self.threads / 2..self.threads].iter().map(|row| &row.track);
+        tracks.into_iter().any(|track| track.totals().of(State::Running) > 0)
+    }
+
+    /// How long interrupts took of the time in which the thread of a row ran between two moments, ns.
+    pub(super) fn interrupted(&self, row: usize, from: u64, to: u64) -> u64 {
+        let runs = self.rows[row].track.between(from, to);
+        let runs = runs.filter(|of| of.state == State::Running);
+        runs.flat_map(|of| self.served_on(of.key, of.from, of.to)).map(|(_, ns)| ns).sum()
+    }
+
+    /// The interrupts that the processor of that number served between two moments, and for how long.
+    fn served_on(&self, cpu: u32, from: u64, to: u64) -> impl Iterator<Item = (Code, u64)> {
+        let row = u16::try_from(cpu).ok().and_then(|cpu| self.processor_row(cpu));
+        row.into_iter().flat_map(move |row| self.served(row, from, to))
+    }
+
     /// Adds the interrupts that a processor served while the thread ran there. Returns their time.
     fn interrupts(&self, cpu: u32, from: u64, to: u64, delays: &mut Culprits<DELAYS_MAX>) -> u64 {
-        let row = u16::try_from(cpu).ok().and_then(|cpu| self.processor_row(cpu));
         let mut sum = 0;
-        for (code, ns) in row.into_iter().flat_map(|row| self.served(row, from, to)) {
+        for (code, ns) in self.served_on(cpu, from, to) {
             delays.add(Taken::once(code, sched::DelayKind::Interrupted, ns));
             sum += ns;
         }

@@ -587,7 +587,8 @@ proptest! {
             prop_assert!(timeline.window(0, u64::MAX, pixels, row).len() <= 2 * pixels as usize + 2);
             for job in jobs::of(&timeline.rows[row]).iter() {
                 let account = jobs::account(&timeline, row, &job, 0);
-                let told = [account.running, account.waiting, account.blocked, account.asleep, account.unknown];
+                let jobs::Account { running, interrupted, waiting, blocked, asleep, unknown, .. } = account;
+                let told = [running, interrupted, waiting, blocked, asleep, unknown];
                 prop_assert_eq!(told.iter().sum::<u64>(), job.response());
             }
         }

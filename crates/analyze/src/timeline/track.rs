@@ -85,6 +85,13 @@ impl Totals {
         Self { ns, top, top_ns }
     }
 
+    /// Without this part of the running time, ns.
+    #[must_use]
+    pub(super) const fn less(mut self, running: u64) -> Self {
+        self.ns[0] = self.ns[0].saturating_sub(running);
+        self
+    }
+
     /// By how much the votes for [`Totals::top`] exceed all others.
     #[inline]
     pub(super) const fn top_ns(&self) -> u64 {

@@ -281,7 +281,7 @@ fn overview<'r>(source: &Source, loaded: &'r Loaded) -> Overview<'r> {
         conditions: &loaded.conditions,
         problems: source.problems(loaded),
         in_progress: loaded.is_in_progress(source.grows()),
-        rows: rows.map(|(index, row)| ShownRow::of(index, row)).collect(),
+        rows: rows.map(|(index, row)| ShownRow::of(loaded, index, row)).collect(),
     }
 }
 
@@ -294,7 +294,7 @@ fn is_shown(row: &Row) -> bool {
 }
 
 impl<'r> ShownRow<'r> {
-    fn of(index: usize, row: &'r Row) -> Self {
+    fn of(loaded: &Loaded, index: usize, row: &'r Row) -> Self {
         let totals = row.track.totals();
         let marks = row.marks.len();
         let subject = match &row.subject {
@@ -309,7 +309,7 @@ impl<'r> ShownRow<'r> {
         };
         Self {
             row: index,
-            running_ns: totals.of(Doing::Running),
+            running_ns: loaded.running(index),
             waiting_ns: totals.of(Doing::Ready),
             segments: row.track.len(),
             subject,
@@ -460,6 +460,7 @@ fn describe_job(loaded: &Loaded, row: usize, job: &Job, number: usize) -> Value 
         value.extend([
             ("response".into(), json!(job.response())),
             ("running".into(), json!(account.running)),
+            ("interrupted".into(), json!(account.interrupted)),
             ("waiting".into(), json!(account.waiting)),
             ("blocked".into(), json!(account.blocked)),
             ("asleep".into(), json!(account.asleep)),

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use hemiola_analyze::Spill;
 use hemiola_analyze::sched::{self, Report};
-use hemiola_analyze::timeline::{Timeline, jobs};
+use hemiola_analyze::timeline::{State, Timeline, jobs, range};
 use hemiola_trace::ReadError;
 use hemiola_trace::result::{FILE_NAME, RunFolder};
 
@@ -72,6 +72,8 @@ pub(crate) struct Loaded {
     pub(crate) timeline: Timeline,
     /// The figures, from the same walk.
     pub(crate) report: Report,
+    /// How long interrupts took of the time of each row in which a thread ran, ns.
+    interrupted: BTreeMap<usize, u64>,
     /// The problems of the file, without that it has no end yet.
     problems: Vec<String>,
     /// Whether the file had no end while it was still being written.
@@ -278,6 +280,7 @@ impl Source {
             version,
             conditions: recording.conditions,
             began: recording.began,
+            interrupted: range::interrupted(&timeline, 0, u64::MAX),
             timeline,
             report,
             problems,
@@ -294,6 +297,12 @@ impl Loaded {
     /// Whether the recording had no end when it was read and its file is still being written.
     pub(crate) const fn is_in_progress(&self, grows: bool) -> bool {
         self.is_open && grows
+    }
+
+    /// How long the thread of a row ran, or a processor was busy, ns. Interrupts are not the time of a thread.
+    pub(crate) fn running(&self, row: usize) -> u64 {
+        let running = self.timeline.rows[row].track.totals().of(State::Running);
+        running.saturating_sub(self.interrupted.get(&row).copied().unwrap_or(0))
     }
 
     /// The problems of the file, which is still being written or not.

@@ -318,6 +318,9 @@ impl Engine<'_> {
         else {
             return;
         };
+        if let Some(follower) = &mut self.follower {
+            follower.marked(track, job.start_ns, job.complete);
+        }
         let wanted = self.wanted.is_some_and(|wanted| wanted.of == Of::Track(track));
         self.keep(job, Late::of_one(late), wanted);
     }
