@@ -1,5 +1,6 @@
 //! `hemiola analyze`: the analysis of a recording as tables, JSON, CSV or a text chart.
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -55,7 +56,7 @@ pub(crate) fn analyze(args: &Analyze) -> Result<ExitCode, Failure> {
     for period in &args.period {
         must_exist(&report, &period.of)?;
     }
-    let judge = || Ok::<_, Failure>(verdict(&report, switch(args)?));
+    let judge = || Ok::<_, Failure>(verdict(&report, switch(args.machine.as_deref())?));
     let mut judged = None;
     if args.json {
         let schedulability = judged.insert(judge()?);
@@ -135,7 +136,8 @@ fn who(text: &str) -> Who {
 fn everything(args: &Analyze, report: &Report) -> Result<Vec<Table>, Failure> {
     let mut tables = tables::tables(report);
     // Put the directly measured cost beside the difference of the two methods.
-    if let Some(direct) = machine(args)?.as_ref().and_then(|machine| machine.figure(SWITCH))
+    if let Some(direct) =
+        machine(args.machine.as_deref())?.as_ref().and_then(|machine| machine.figure(SWITCH))
         && let Some(table) = tables.iter_mut().find(|table| table.title == tables::TWO_METHODS)
     {
         table.note += &format!(
@@ -149,16 +151,16 @@ fn everything(args: &Analyze, report: &Report) -> Result<Vec<Table>, Failure> {
 }
 
 /// The machine file named by the user, or else the newest one if it can be read.
-fn machine(args: &Analyze) -> Result<Option<Machine>, Failure> {
-    match &args.machine {
+fn machine(given: Option<&Path>) -> Result<Option<Machine>, Failure> {
+    match given {
         Some(path) => read_machine(path).map(Some),
         None => Ok(newest().ok().and_then(|path| read_machine(&path).ok())),
     }
 }
 
-/// The directly measured cost of one switch.
-fn switch(args: &Analyze) -> Result<Option<Span>, Failure> {
-    let machine = machine(args)?;
+/// The directly measured cost of one switch, which the verdict on the processors takes into account.
+pub(crate) fn switch(given: Option<&Path>) -> Result<Option<Span>, Failure> {
+    let machine = machine(given)?;
     let figure = machine.as_ref().and_then(|machine| machine.figure(SWITCH));
     let is_time = |figure: &&Figure| figure.unit == "ns" && figure.value > 0.0;
     Ok(figure.filter(is_time).map(|figure| Span::from_nanos(figure.value.ceil() as i64)))

@@ -1115,6 +1115,9 @@ pub(crate) struct View {
     /// Set the period of a thread or task, and its deadline unless its marks state one; others are detected. Repeatable
     #[arg(long, value_name = "NAME=T")]
     pub(crate) period: Vec<Period>,
+    /// The machine.toml with the measured cost of a context switch [default: the newest in results/measure-*]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) machine: Option<PathBuf>,
     /// Open at this place: the part after # in a saved link
     #[arg(long, value_name = "PLACE")]
     pub(crate) at: Option<String>,

@@ -23,7 +23,8 @@ pub(crate) fn view(args: &View) -> Result<ExitCode, Failure> {
     #[cfg(feature = "jemalloc")]
     crate::allocator::give_back_soon();
     let options = crate::analyze::options(&args.period);
-    let sources = Sources::open(&args.paths, options).map_err(SourceError::into_failure)?;
+    let switch = crate::analyze::switch(args.machine.as_deref())?;
+    let sources = Sources::open(&args.paths, options, switch).map_err(SourceError::into_failure)?;
     // Report files that cannot be shown before the page opens.
     for index in sources.first_shown() {
         let source = sources.get(index).map_err(SourceError::into_failure)?;

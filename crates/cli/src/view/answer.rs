@@ -588,7 +588,7 @@ impl ShownThread {
 fn report(sources: &Sources, of: Of) -> Result<Response, Refusal> {
     let loaded = sources.loaded(of.recording)?;
     let report = &loaded.report;
-    let verdict = verdict(report, None);
+    let verdict = verdict(report, sources.switch);
     let words: Vec<&String> = verdict
         .processors
         .iter()

@@ -11,6 +11,7 @@ use hemiola_analyze::sched::{self, Report};
 use hemiola_analyze::timeline::{State, Timeline, jobs, range};
 use hemiola_trace::ReadError;
 use hemiola_trace::result::{FILE_NAME, RunFolder};
+use hemiola_units::Span;
 
 use crate::diagnostics::Failure;
 use crate::recording;
@@ -41,6 +42,8 @@ pub(crate) struct Sources {
     second: Option<usize>,
     /// The periods given on the command line.
     options: Arc<sched::Options>,
+    /// The measured cost of one context switch.
+    pub(crate) switch: Option<Span>,
 }
 
 /// One trace file.
@@ -112,7 +115,11 @@ impl SourceError {
 }
 
 impl Sources {
-    pub(crate) fn open(paths: &[PathBuf], options: sched::Options) -> Result<Self, SourceError> {
+    pub(crate) fn open(
+        paths: &[PathBuf],
+        options: sched::Options,
+        switch: Option<Span>,
+    ) -> Result<Self, SourceError> {
         let options = Arc::new(options);
         let mut list = Vec::new();
         let mut folders = Vec::new();
@@ -132,7 +139,7 @@ impl Sources {
         }
         tell_apart(&mut list);
         let list = RwLock::new(list.into_iter().map(Arc::new).collect());
-        Ok(Self { list, folders, second, options })
+        Ok(Self { list, folders, second, options, switch })
     }
 
     /// The recordings that the page shows first: with two paths the first of each, otherwise the one being recorded
