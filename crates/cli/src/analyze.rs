@@ -97,6 +97,7 @@ pub(crate) fn analyze(args: &Analyze) -> Result<ExitCode, Failure> {
 }
 
 /// What does not let `--gate` pass. A stated period is also a deadline, and without a job nobody knows that it is kept.
+/// Nor does anybody know it of a task of whose marked jobs none was seen to its end, where a job states its deadline.
 fn not_kept(
     report: &Report,
     schedulability: &SchedulabilityVerdict,
@@ -106,13 +107,25 @@ fn not_kept(
     let unjudged = unjudged.map(|Period { of, period }| {
         format!("no job of {of} was seen to its end, so nothing shows that it keeps {period}")
     });
+    let is_stated = |task: &&TaskReport| periods.iter().any(|Period { of, .. }| is_task(task, of));
+    let unseen = report.tasks.iter().filter(|task| task.jobs == 0 && task.incomplete > 0);
+    let unseen = unseen.filter(|task| !is_stated(task)).map(|task| {
+        let deadline = task.deadline_ns.map_or_else(
+            || "a deadline".to_owned(),
+            |ns| format!("its deadline of {}", duration(ns as f64)),
+        );
+        format!(
+            "no job of {} was seen to its end, so nothing shows that it keeps {deadline}",
+            task.name
+        )
+    });
     let missed = match report.missed_deadlines {
         0 => None,
         1 => Some("a deadline was missed".to_owned()),
         more => Some(format!("{} deadlines were missed", count(more))),
     };
     let not_kept = schedulability.not_kept().map(str::to_owned);
-    missed.into_iter().chain(not_kept).chain(unjudged).collect()
+    missed.into_iter().chain(not_kept).chain(unjudged).chain(unseen).collect()
 }
 
 /// The complete jobs of the threads and tasks of this name or number.

@@ -6,7 +6,10 @@ use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant, SystemTime};
 
-use hemiola_trace::{ReadError, Recording};
+use hemiola_trace::perfetto::{Names, TraceWriter};
+use hemiola_trace::sched::{Event, Left, Thread, Tid, What};
+use hemiola_trace::{Entry, EventKind, ReadError, Recording};
+use hemiola_units::Instant as Moment;
 use serde_json::{Value, json};
 
 use crate::command::PROGRAM;
@@ -95,4 +98,109 @@ fn the_verdict_charges_the_measured_cost_of_a_switch() {
     machine_file(&machine, "other.toml", 600_000);
     fs::remove_dir_all(machine.folder().join("results")).unwrap();
     assert_eq!(page(&["--machine", "other.toml"]), newest);
+}
+
+/// A recording of a thread under these conditions: it runs from 1 ms on, and nothing is known of the time from 2 to
+/// 3 ms. Its program marks one job of 5 ms that is due after 1 s, from 1.5 ms or 6 ms on.
+fn paused(machine: &Machine, name: &str, conditions: &[(&str, &str)], start_us: u64) -> PathBuf {
+    let at = |us: u64| Moment::from_nanos(5_000_000_000 + 1_000 * us);
+    let (worker, idle) = (Tid(701), Tid::IDLE);
+    let event = |us, what| Event { at: at(us), cpu: 0, what };
+    let switch = |prev, next| What::Switch { prev, left: Left::Sleeping, next, priority: 120 };
+    let before = [event(1_000, switch(idle, worker)), event(2_000, switch(worker, idle))];
+    let after = [
+        event(3_000, What::Lost(0)),
+        event(5_000, switch(idle, worker)),
+        event(20_000, switch(worker, idle)),
+    ];
+    let name_of =
+        |since| Thread { tid: worker, since, pid: 700, name: "worker".into(), new: false };
+    let mark =
+        |us, kind, a: Moment| Entry { at: at(us), kind, arg: 0, cycle: 1, a: a.nanos(), b: 0 };
+    let path = machine.folder().join(name);
+    let file = std::io::BufWriter::new(fs::File::create(&path).unwrap());
+    let mut writer = TraceWriter::new(file, at(0), 0, conditions).unwrap();
+    writer.threads(&[name_of(Moment::ZERO)]).unwrap();
+    writer.kernel(0, &before).unwrap();
+    writer.kernel(0, &after).unwrap();
+    let track = writer.process(701, "work", Names::default()).unwrap();
+    let start = mark(start_us, EventKind::Start, at(start_us));
+    let finish = mark(start_us + 5_000, EventKind::Finish, at(start_us + 1_000_000));
+    writer.entries(track, &[start, finish]).unwrap();
+    writer.close().unwrap();
+    path
+}
+
+#[test]
+fn a_pause_is_not_called_a_loss() {
+    let machine = Machine::take("view-pause");
+    let about = |path: &Path| {
+        let recording = Page::serve(&[path]).json("api/recording?r=0");
+        ["gaps_lost", "pauses", "problems"].map(|key| recording[key].clone())
+    };
+    let own = paused(&machine, "own.trace", &[("hemiola", "0.1.0")], 6_000);
+    assert_eq!(about(&own), [json!(0), json!(1), json!([])]);
+    assert_eq!(analyzed(&machine, &own)["problems"], json!([]));
+    // Another tool does not pause.
+    let other = paused(&machine, "other.trace", &[], 6_000);
+    let [lost, pauses, problems] = about(&other);
+    assert_eq!(
+        (lost, pauses, &problems[0]),
+        (json!(1), json!(0), &analyzed(&machine, &other)["problems"][0]["text"])
+    );
+}
+
+#[test]
+fn a_gate_fails_for_a_marked_deadline_without_a_job_that_was_seen_to_its_end() {
+    let machine = Machine::take("analyze-gate-marked");
+    let gate = |start_us| {
+        paused(&machine, "work.trace", &[("hemiola", "0.1.0")], start_us);
+        machine.hemiola(&["analyze", "work.trace", "--gate", "--strict"])
+    };
+    assert_eq!(gate(6_000).with_code(0).stderr, "");
+    let text = "gate: no job of work was seen to its end, so nothing shows that it keeps its deadline of 1.00 s\n";
+    assert_eq!(gate(1_500).with_code(1).stderr, text);
+    // Once it is stated on the command line, once is enough.
+    let stated = ["analyze", "work.trace", "--gate", "--period", "work=20s"];
+    assert_eq!(machine.hemiola(&stated).with_code(1).stderr.lines().count(), 1);
+}
+
+#[test]
+fn an_empty_recording_is_called_one() {
+    let machine = Machine::take("view-empty");
+    let path = machine.folder().join("empty.trace");
+    let file = std::io::BufWriter::new(fs::File::create(&path).unwrap());
+    TraceWriter::new(file, Moment::ZERO, 0, &[("hemiola", "0.1.0")]).unwrap().close().unwrap();
+    for command in [&["analyze", "empty.trace"][..], &["view", "empty.trace", "--no-open"]] {
+        let text = machine.hemiola(command).with_code(2).stderr;
+        assert!(
+            text.starts_with("error: empty.trace is a recording without any event\nhint: "),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn a_thread_whose_name_is_a_number_is_found_by_its_own() {
+    let machine = Machine::take("analyze-number");
+    let numbered = machine.folder().join("numbered.trace");
+    let file = std::io::BufWriter::new(fs::File::create(&numbered).unwrap());
+    let at = Moment::from_nanos;
+    let mut writer = TraceWriter::new(file, at(0), 0, &[]).unwrap();
+    let thread = Thread { tid: Tid(701), since: at(0), pid: 701, name: "123".into(), new: false };
+    writer.threads(&[thread]).unwrap();
+    let switch = |ns, prev, next| {
+        let what = What::Switch { prev, left: Left::Sleeping, next, priority: 120 };
+        Event { at: at(ns), cpu: 0, what }
+    };
+    let events = [switch(1_000, Tid::IDLE, Tid(701)), switch(2_000, Tid(701), Tid::IDLE)];
+    writer.kernel(0, &events).unwrap();
+    writer.close().unwrap();
+    let by = |thread| machine.hemiola(&["analyze", "numbered.trace", "--thread", thread]);
+    by("701").with_code(0);
+    assert_eq!(
+        by("123").with_code(2).stderr,
+        "error: no thread or task of the recording has the number 123\n\
+         hint: the thread of that name has the number 701: give that\n"
+    );
 }
