@@ -42,6 +42,10 @@ interface RecordingInfo {
   /** Processor, from, to, lost events. */
   gaps: [number, number, number, number][];
   gaps_all: number;
+  /** Gaps in which events were lost. */
+  gaps_lost: number;
+  /** Stretches for which nothing was to be recorded. */
+  pauses: number;
   names: string[];
   conditions: [string, string][];
   problems: string[];

@@ -67,17 +67,25 @@ function judged(report) {
  */
 function lost({ info }, report) {
   const unfinished = sum(report.tasks, (/** @type {any} */ task) => task.incomplete);
-  const gaps = counted(info.gaps_all, "gap", "gaps");
   const more = info.problems.length - PROBLEMS_MAX;
   return [
     ...info.problems.slice(0, PROBLEMS_MAX),
     more > 0 && `${counted(more, "more problem", "more problems")}, listed under Recording`,
     info.in_progress && "the recording is still being written",
-    info.gaps_all > 0 && `events were lost in ${gaps}`,
+    info.pauses > 0 && paused(info.pauses),
     unfinished > 0 && `${counted(unfinished, "job was", "jobs were")} not seen from beginning to end`,
   ]
     .filter(Boolean)
     .join("; ");
+}
+
+/**
+ * What nobody wanted to record is not lost.
+ * @param {number} pauses
+ */
+export function paused(pauses) {
+  const stretches = counted(pauses, "stretch", "stretches");
+  return `nothing was recorded in ${stretches}, because the recording was paused or a processor was offline`;
 }
 
 /**

@@ -1,7 +1,7 @@
 // Tables that the server has made: the verdict on the task set, and the conditions of a recording.
 
 import { el } from "../base/dom.js";
-import { count, span } from "../base/time.js";
+import { count, counted, span } from "../base/time.js";
 
 /** @typedef {import("../timeline/pane.js").Pane} Pane */
 /** @typedef {{ title: string, note: string, columns: [string, string][], rows: string[][] }} Table */
@@ -74,7 +74,9 @@ export function about(place, pane, report) {
   put("length", span(info.duration_ns));
   put("events of the kernel", count(info.events));
   put("switches", count(info.switches));
-  put("events lost", info.gaps_all > 0 ? `${count(info.lost)} known, in ${count(info.gaps_all)} gaps` : "none");
+  const lost = info.lost > 0 || info.gaps_lost > 0;
+  put("events lost", lost ? `${count(info.lost)} known, in ${counted(info.gaps_lost, "gap", "gaps")}` : "none");
+  if (info.pauses > 0) put("not recorded", counted(info.pauses, "stretch", "stretches"));
   for (const [name, value] of info.conditions) if (!/^(proc|sched)\./.test(name)) put(name, value);
   const words = [...info.problems, ...(report?.notes ?? [])];
   place.replaceChildren(

@@ -3,7 +3,7 @@
 import { json, Refused } from "../base/api.js";
 import { named, table, theme, word } from "../base/colour.js";
 import { el, say } from "../base/dom.js";
-import { count, percent, point, round, span } from "../base/time.js";
+import { count, counted, percent, point, round, span } from "../base/time.js";
 import { layer, paint as paintArrows } from "./arrows.js";
 import { listen } from "./input.js";
 import { Overview } from "./overview.js";
@@ -116,9 +116,10 @@ export class Pane {
   /** The recording's name, and a warning where events are missing. */
   summary() {
     const { info } = this;
-    const missing = info.lost > 0 || info.gaps_all > 0;
-    const words = info.lost > 0 ? `${count(info.lost)} lost` : `${info.gaps_all} gaps`;
-    const where = `${info.gaps_all} gaps, ${count(info.lost)} events known to be lost. No figure reaches across a gap.`;
+    const missing = info.lost > 0 || info.gaps_lost > 0 || info.pauses > 0;
+    const [gaps, pauses] = [counted(info.gaps_lost, "gap", "gaps"), counted(info.pauses, "pause", "pauses")];
+    const words = info.lost > 0 ? `${count(info.lost)} lost` : info.gaps_lost > 0 ? gaps : pauses;
+    const where = `${gaps}, ${count(info.lost)} events known to be lost, ${pauses}. No figure reaches across a gap or a pause.`;
     return el(
       "span",
       { class: "file", title: this.source.path },

@@ -29,9 +29,11 @@ use hemiola_analyze::sched::{
 use hemiola_analyze::timeline::find::{Place, Query as Search, What, find as find_places};
 use hemiola_analyze::timeline::jobs::{self, Job};
 use hemiola_analyze::timeline::{
-    PIXELS_MAX, Row, Segment, State as Doing, Subject, range as ranges,
+    Gap, PIXELS_MAX, Row, Segment, State as Doing, Subject, range as ranges,
 };
 use hemiola_model::schedulability::verdict;
+
+use crate::recording::{is_loss, is_ours};
 
 use super::plots;
 use super::source::{Loaded, Source, SourceError, Sources};
@@ -215,6 +217,10 @@ struct Overview<'r> {
     /// Processor, from, to, lost events.
     gaps: Vec<(u16, u64, u64, u64)>,
     gaps_all: usize,
+    /// Gaps in which events were lost.
+    gaps_lost: usize,
+    /// Stretches for which nothing was to be recorded: pauses, and times when a processor was offline.
+    pauses: usize,
     names: &'r [String],
     conditions: &'r [(String, String)],
     problems: Vec<String>,
@@ -264,6 +270,9 @@ fn overview<'r>(source: &Source, loaded: &'r Loaded) -> Overview<'r> {
         let [begin, end] = [gap.from_ns, gap.to_ns].map(|at| at.saturating_sub(from));
         (gap.cpu, begin, end, gap.lost)
     });
+    let own = is_ours(&loaded.conditions);
+    let real = timeline.gaps.iter().filter(|gap| gap.lost > 0 || gap.from_ns < gap.to_ns);
+    let (losses, pauses): (Vec<&Gap>, Vec<&Gap>) = real.partition(|gap| is_loss(gap, own));
     Overview {
         version: loaded.version,
         from_ns: from,
@@ -277,12 +286,26 @@ fn overview<'r>(source: &Source, loaded: &'r Loaded) -> Overview<'r> {
         lost: timeline.lost,
         gaps: gaps.collect(),
         gaps_all: timeline.gaps.len(),
+        gaps_lost: losses.len(),
+        pauses: stretches(&pauses),
         names: &timeline.names,
         conditions: &loaded.conditions,
         problems: source.problems(loaded),
         in_progress: loaded.is_in_progress(source.grows()),
         rows: rows.map(|(index, row)| ShownRow::of(loaded, index, row)).collect(),
     }
+}
+
+/// How many stretches of time gaps are together, which stand in the order of their beginnings: a pause is a gap of each
+/// processor.
+fn stretches(gaps: &[&Gap]) -> usize {
+    let mut end = None;
+    let mut count = 0;
+    for gap in gaps {
+        count += usize::from(end.is_none_or(|end| gap.from_ns > end));
+        end = end.max(Some(gap.to_ns));
+    }
+    count
 }
 
 /// Whether a row has anything to show.

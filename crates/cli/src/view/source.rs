@@ -14,7 +14,7 @@ use hemiola_trace::result::{FILE_NAME, RunFolder};
 use hemiola_units::Span;
 
 use crate::diagnostics::Failure;
-use crate::recording;
+use crate::recording::{self, NOTHING};
 use crate::report::PAGE;
 use crate::spill::SpillFile;
 
@@ -98,6 +98,8 @@ pub(crate) enum SourceError {
     Empty { path: PathBuf },
     #[error("{path} is not a recording: {reason}")]
     NoRecording { path: PathBuf, reason: String },
+    #[error("{path} {NOTHING}")]
+    Nothing { path: PathBuf },
     #[error("there is no recording {0}")]
     NoSuch(usize),
 }
@@ -107,9 +109,10 @@ impl SourceError {
     pub(crate) fn into_failure(self) -> Failure {
         match self {
             Self::NoSuch(_) => Failure::failed(self),
-            Self::Read { .. } | Self::Empty { .. } | Self::NoRecording { .. } => {
-                Failure::bad_input(format!("error: {self}"))
-            }
+            Self::Read { .. }
+            | Self::Empty { .. }
+            | Self::NoRecording { .. }
+            | Self::Nothing { .. } => Failure::bad_input(format!("error: {self}")),
         }
     }
 }
@@ -278,6 +281,9 @@ impl Source {
         problems.extend(recording::losses(&recording, &report));
         problems.extend(spill.problem());
         if timeline.rows.is_empty() && timeline.counters.is_empty() {
+            if errors.is_empty() && recording::is_ours(&recording.conditions) {
+                return Err(SourceError::Nothing { path: path.into() });
+            }
             let reason = problems.into_iter().next();
             let reason =
                 reason.unwrap_or_else(|| "it contains no scheduling events and no marks".into());
