@@ -76,6 +76,8 @@ interface Delay {
 }
 
 interface Job extends JobBrief {
+  /** The task that marked it. */
+  task: string | null;
   response: number;
   running: number;
   /** While its processor served interrupts. */

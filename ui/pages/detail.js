@@ -45,7 +45,7 @@ export function show(place, pane) {
   }
   place.append(
     el("h3", { text: `Job ${count(job.job + 1)} of ${count(answer.count)}` }),
-    ...(job.cycle === null ? [] : [el("p", { class: "soft", text: `Its program's number: ${count(job.cycle)}.` })]),
+    ...(job.cycle === null ? [] : [el("p", { class: "soft", text: `${task(job)}${count(job.cycle)}.` })]),
     el("p", { class: job.late ? "lateness" : undefined, text: sentence(job) }),
     buttons(pane, answer),
   );
@@ -110,6 +110,14 @@ export function name(pane, key) {
   if (key === NOBODY - 1) return "a timer or device";
   if (key === NOBODY - 2) return "its reservation";
   return pane.names.get(key) ?? "somebody not recorded";
+}
+
+/**
+ * By which words the program names a job, but for its number: several tasks may mark jobs in one thread.
+ * @param {Job} job
+ */
+function task(job) {
+  return job.task ? `Of task ${job.task}; its program's number: ` : "Its program's number: ";
 }
 
 /** @param {Job} job */

@@ -128,7 +128,7 @@ await test("a tab says of which recording it is, and missed deadlines are those 
   assert.equal(await page.locator("#detail .recording").innerText(), "missed.trace");
   await page.keyboard.press("m");
   await page.waitForFunction(() => document.querySelector("#detail h3")?.textContent === "Job 2 of 4");
-  assert.match(await page.locator("#detail").innerText(), /Its program's number: 11\./);
+  assert.match(await page.locator("#detail").innerText(), /Of task work; its program's number: 11\./);
   for (const tab of ["verdict", "about"]) {
     await page.click(`#tab-${tab}`);
     assert.deepEqual((await parts(page)).map(([name]) => name), ["met.trace", "missed.trace"]);

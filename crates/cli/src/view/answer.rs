@@ -478,9 +478,12 @@ fn describe_job(loaded: &Loaded, row: usize, job: &Job, number: usize) -> Value 
             json!([at, piece.to - piece.from, piece.state as u8, piece.key])
         })
         .collect();
+    let task = loaded.report.tasks.iter().find(|task| Some(task.track) == job.track);
+    let task = task.map(|task| task.name.as_str());
     let mut value = brief(job, number, base);
     if let Some(value) = value.as_object_mut() {
         value.extend([
+            ("task".into(), json!(task)),
             ("response".into(), json!(job.response())),
             ("running".into(), json!(account.running)),
             ("interrupted".into(), json!(account.interrupted)),
