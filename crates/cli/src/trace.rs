@@ -15,6 +15,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::thread::sleep;
 
 use hemiola_record::kernel::{Capture, CaptureError, Interface, Options, Target};

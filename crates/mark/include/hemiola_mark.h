@@ -532,7 +532,7 @@ HEMIOLA_OVERLOAD_(char *, text, const char *)
 
 #else
 
-/* What has no way below is an error: an argument of a type that nothing converts to. */
+/* A value without a way below is an error: nothing converts to the type of this argument. */
 struct hemiola_no_number_or_text_ {
     int unused;
 };

@@ -49,10 +49,9 @@ pub(crate) trait Processes {
 /// Finds the thread that a program states by the numbers of its own namespace.
 pub(crate) fn find(stated: Numbers, processes: &impl Processes) -> Found {
     let same = processes.status(stated.pid);
-    let is_here = |status: &Status| {
-        status.numbers == [stated.pid] && processes.has_memory(stated.pid) != Some(false)
-    };
-    if same.as_ref().is_some_and(is_here) {
+    let is_alike = same.as_ref().is_some_and(|status| status.numbers == [stated.pid]);
+    let has_memory = processes.has_memory(stated.pid);
+    if is_alike && has_memory == Some(true) {
         return Found::Here(stated);
     }
     let is_it = |(pid, status): &(u32, Status)| {
@@ -71,6 +70,7 @@ pub(crate) fn find(stated: Numbers, processes: &impl Processes) -> Found {
             tid.map_or(Found::Unknown, |tid| Found::Here(Numbers { pid, tid }))
         }
         (Some(_), Some(_)) => Found::Unknown,
+        (None, _) if is_alike && has_memory.is_none() => Found::Here(stated),
         // A program that has ended already leaves no trace of its namespace; mostly it has none of its own.
         (None, _) if same.is_none_or(|status| status.is_over) => Found::Here(stated),
         (None, _) => Found::Unknown,
@@ -213,8 +213,9 @@ mod tests {
         };
         let (yes, no) = (Some(true), Some(false));
         let machine = Fake(vec![
-            // The machine's init, a kernel thread, and a process in a container that is not recorded.
-            process(&[1], no, &[&[1]]),
+            // The machine's init, which may not be examined, a kernel thread, and a process in a container that is
+            // not recorded.
+            process(&[1], None, &[&[1]]),
             process(&[4], no, &[&[4]]),
             process(&[800, 1], no, &[&[800, 1]]),
             // Recorded ones: here, in a container, and in two containers under the same number.

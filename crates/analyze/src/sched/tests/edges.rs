@@ -38,8 +38,7 @@ fn a_thread_that_names_itself_in_a_job_keeps_that_job() {
         let at = 10_000 * (jobs_before + 1);
         job(&mut story, at, 9_000, Left::Sleeping);
         story.thread(TID, at + 500, "alarm", false);
-        (jobs_before + 2..42)
-            .for_each(|n| job(&mut story, 10_000 * n, 1_000, Left::Sleeping));
+        (jobs_before + 2..42).for_each(|n| job(&mut story, 10_000 * n, 1_000, Left::Sleeping));
         let report = story.report();
         let thread = of(&report, TID);
         let longest = thread.execution_ns.as_ref().unwrap().max;
