@@ -110,7 +110,9 @@ impl Asked {
         if !self.is_release(until, period) {
             return None;
         }
-        self.over.push(Over { finish: at, running: before, next: until });
+        // If the time came after it had asked, it ran until then.
+        let (finish, running) = (at.max(until), before + until.saturating_sub(at));
+        self.over.push(Over { finish, running, next: until });
         self.is_released(until);
         Some(until)
     }
@@ -171,12 +173,13 @@ impl Asked {
         self.due.is_some_and(|due| until <= due.saturating_add(most))
     }
 
-    /// Of an invocation that has not ended, leaves the jobs that are over. Returns the release of the one that is not.
-    pub(super) fn end_over(&mut self, invocation: &mut Invocation) -> Option<u64> {
-        let Over { finish, running, next } = self.over.pop()?;
-        invocation.finish = finish;
-        self.ended_at = Some(running);
-        Some(next)
+    /// Of an invocation that has not ended, leaves the jobs that are over. Returns the last of them, whose `next` has not
+    /// ended.
+    pub(super) fn end_over(&mut self, invocation: &mut Invocation) -> Option<Over> {
+        let last = self.over.pop()?;
+        invocation.finish = last.finish;
+        self.ended_at = Some(last.running);
+        Some(last)
     }
 
     /// Whether it has asked to sleep until a later time.

@@ -11,7 +11,7 @@ use hemiola_units::Instant;
 use super::asked::{Asked, Means};
 use super::culprits::Culprits;
 use super::observed::Observed;
-use super::period::Finder;
+use super::period::{Finder, is_about};
 use super::tally::{Code, Tally, Woken};
 use super::{CULPRITS_MAX, DELAYS_MAX};
 
@@ -509,7 +509,9 @@ impl State {
             return 0;
         }
         self.totals.silent = self.totals.silent.max(length);
-        let stated = self.stated().filter(|period| self.asked.is_none() && length > 2 * period);
+        let is_so = |stated: u64| self.finder.period.is_none_or(|found| is_about(found, stated));
+        let is_due = |stated: &u64| length > 2 * stated && self.asked.is_none() && is_so(*stated);
+        let stated = self.stated().filter(is_due);
         let missed = stated.map_or(0, |period| length / period - 1);
         self.totals.missed += missed;
         missed

@@ -373,8 +373,9 @@ impl Engine<'_> {
         let hint = hint.ok().map(|place| hints[place].2);
         let until = state.until;
         let is_own = |(task, track): (&Task<'_>, &Track)| {
-            let first = track.entries.first().map_or(0, |entry| entry.at.nanos());
-            task.tid == tid && task.has_jobs && first < until
+            let at = |entry: Option<&Entry>| entry.map_or(0, |entry| entry.at.nanos());
+            let (first, last) = (at(track.entries.first()), at(track.entries.last()));
+            task.tid == tid && task.has_jobs && first < until && last >= from
         };
         let mut tasks = self.marks.tasks.iter().zip(&self.recording.tracks);
         let is_marked = tasks.any(is_own);

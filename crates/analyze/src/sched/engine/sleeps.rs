@@ -103,12 +103,16 @@ impl Engine<'_> {
     pub(super) fn end_over(&mut self, thread: usize) {
         let state = &mut self.threads.states[thread];
         let invocation = &mut state.invocation;
+        let finish = invocation.finish;
         if let Some(asked) = state.asked.as_mut().filter(|_| invocation.open && invocation.sound)
-            && let Some(next) = asked.end_over(invocation)
+            && let Some(last) = asked.end_over(invocation)
         {
             self.close(thread);
             let invocation = &mut self.threads.states[thread].invocation;
-            (invocation.open, invocation.release) = (true, next);
+            (invocation.open, invocation.release) = (true, last.next);
+            invocation.start = last.finish.max(last.next);
+            invocation.finish = finish.max(invocation.start);
+            invocation.running_before = last.running;
         }
     }
 
