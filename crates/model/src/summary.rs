@@ -253,7 +253,8 @@ pub fn analyze(model: &Model, measurements_of: Option<&str>) -> Summary {
     analyze_with_progress(model, measurements_of, &mut |_, _| {})
 }
 
-/// As [`analyze`]. `progress` is called before each chain, with the share of the chains that are done and the chain's name.
+/// As [`analyze`]. `progress` is called before each chain, with the share of the chains that are done and the chain's
+/// name.
 ///
 /// # Panics
 /// As [`analyze`].

@@ -9,7 +9,8 @@
 //! such figure. *Write* goes to the page cache, into existing blocks of a file that was written in pieces of 1 MiB and
 //! not written out; the kernel may take several times as long in a file that was read from the device, and half as
 //! long in one that was written in pieces of 4 KiB. *Fsync* follows a write: until the device has stored one block and
-//! its metadata. The file is opened as programs do, so each read also checks the access time; `O_NOATIME` would save that.
+//! its metadata. The file is opened as programs do, so each read also checks the access time; `O_NOATIME` would save
+//! that.
 
 use std::fs::File;
 use std::io;

@@ -43,8 +43,8 @@ fn upper(hits: u64, trials: u64, tail: f64) -> f64 {
         }
         (low, at_low, step) = (next, found, 2.0 * step);
     };
-    // Regula falsi in the logarithm of the tail, which is nearly straight. An end that stays twice counts half (the Illinois
-    // method: Dowell and Jarratt, "A modified regula falsi method", 1971).
+    // Regula falsi in the logarithm of the tail, which is nearly straight. An end that stays twice counts half (the
+    // Illinois method: Dowell and Jarratt, "A modified regula falsi method", 1971).
     let mut was_above = None;
     for _ in 0..STEPS {
         if high - low <= ACCURACY * high {

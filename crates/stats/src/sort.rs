@@ -8,8 +8,8 @@ const BUCKETS: usize = 1 << BITS;
 /// Fewer numbers are sorted faster by comparisons.
 const FEW: usize = 1 << 13;
 
-/// The numbers in the order of [`f64::total_cmp`]. Very many are sorted digit by digit, from the last one on, which takes a third of
-/// the time that comparisons take, and memory for as many more numbers meanwhile.
+/// The numbers in the order of [`f64::total_cmp`]. Very many are sorted digit by digit, from the last one on, which
+/// takes a third of the time that comparisons take, and memory for as many more numbers meanwhile.
 ///
 /// ```
 /// assert_eq!(hemiola_stats::sorted_many(vec![2.0, -1.0, 0.5]), [-1.0, 0.5, 2.0]);
@@ -51,7 +51,8 @@ fn digit(key: u64, pass: usize) -> usize {
     (key >> (pass as u32 * BITS)) as usize % BUCKETS
 }
 
-/// A whole number that grows with the number: without its sign bit if it has one, and with all bits inverted if it is negative.
+/// A whole number that grows with the number: without its sign bit if it has one, and with all bits inverted if it is
+/// negative.
 fn key(value: f64) -> u64 {
     let bits = value.to_bits();
     if bits >> 63 == 0 { bits | 1 << 63 } else { !bits }

@@ -1083,7 +1083,8 @@ fn a_job_that_yields_after_more_than_its_reservation_counts_once() {
 #[test]
 fn a_job_does_not_end_where_the_kernel_notices_late_that_its_reservation_is_used_up() {
     // Q is 3 ms and P 10 ms. A job of 7 ms runs for 4 ms until a tick stops it, so it has only 2 ms in the next period.
-    // It is stopped there on its way to user space, which looks like sched_yield(2), and yields after 1 ms in the third.
+    // It is stopped there on its way to user space, which looks like sched_yield(2), and yields after 1 ms in the
+    // third.
     let mut story = Story { priorities: vec![(7, -1)], ..Story::default() };
     story.switch(0, UNKNOWN, Left::Preempted, IDLE).wake(1_000, 7, IDLE);
     for start in (0..40).map(|job| 1_000 + 30_000 * job) {

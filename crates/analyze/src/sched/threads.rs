@@ -431,7 +431,7 @@ impl State {
         self.is_marked || self.has_yielded || self.yields()
     }
 
-    /// Its reservation is replenished while a job goes on. What it used beyond the last budget, until the kernel noticed
+    /// Its reservation is replenished while a job goes on. The time beyond the last budget, until the kernel noticed
     /// at a tick, is taken off the new one (`replenish_dl_entity` in the kernel's `kernel/sched/deadline.c`).
     pub(super) fn replenish(&mut self) {
         let used = self.totals.running.saturating_sub(self.replenished_at);

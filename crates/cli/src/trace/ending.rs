@@ -115,7 +115,7 @@ pub(super) struct Ending {
 }
 
 impl Ending {
-    /// What is due, given the signals so far.
+    /// The action that is due, given the signals so far.
     pub(super) fn due(&mut self, now: Instant, signal: ToProgram) -> Due {
         let is_over = self.deadline.is_some_and(|deadline| now >= deadline);
         match signal {
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
     use Due::{Leave, Terminate, Wait};
 
-    /// What is due at these times, ms, with the signals so far.
+    /// Checks each step: a time in ms, the signal so far, and the action that is due.
     fn check(steps: &[(i64, ToProgram, Due)]) {
         let mut ending = Ending::default();
         for (ms, signal, due) in steps {

@@ -1,12 +1,12 @@
 //! What the samples of a value do not tell about its mean: the end of a long tail that a formula makes.
 //!
 //! The standard deviations of the inputs are known, so samples that lack the tail of an input are noticed. The tail of
-//! `exp(x)`, `1 / x` or `x ^ 4` is that of the formula: the inputs are ordinary, and the standard deviation of the samples
-//! is as much too small as their mean. Two things tell:
+//! `exp(x)`, `1 / x` or `x ^ 4` is that of the formula: the inputs are ordinary, and the standard deviation of the
+//! samples is as much too small as their mean. Two things tell:
 //!
-//! * The greatest samples fall like a power of their rank. Hill, "A simple general approach to inference about the tail of
-//!   a distribution" (1975), estimates the power, and a tail of that power has a known mean, or none. The logarithm of a
-//!   log-normal value grows ever more slowly beyond the samples, so that its estimate is at the safe side.
+//! * The greatest samples fall like a power of their rank. Hill, "A simple general approach to inference about the tail
+//!   of a distribution" (1975), estimates the power, and a tail of that power has a known mean, or none. The logarithm
+//!   of a log-normal value grows ever more slowly beyond the samples, so that its estimate is at the safe side.
 //! * A divisor that can be 0 makes a tail without a mean, wherever it begins: also beyond the samples.
 
 use super::distribution::{Distribution, Input};
@@ -110,8 +110,8 @@ mod tests {
         Samples::new(samples.collect(), 0).mean()
     }
 
-    /// Of how many sets of samples the mean is open, and the largest share by which the upper ends of the others exceed it.
-    /// As many as the confidence allows are below the true mean.
+    /// Of how many sets of samples the mean is open, and the largest share by which the upper ends of the others exceed
+    /// it. As many as the confidence allows are below the true mean.
     fn check(count: usize, mean: f64, mut draw: impl FnMut(&mut Random) -> f64) -> (usize, f64) {
         let (mut open, mut wrong, mut most) = (0, 0, 0.0_f64);
         for seed in 0..sets(count) {
