@@ -1,5 +1,5 @@
-//! A thread that sleeps until absolute times, recorded from the kernel: each of its jobs is known, also where no wake-up
-//! shows it.
+//! A thread that sleeps until absolute times, recorded from the kernel: each of its jobs is known, also where no
+//! wake-up shows it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -55,7 +55,7 @@ fn jobs_that_no_wake_up_shows_are_known_from_what_their_thread_asks_for() {
         return;
     }
     let figure = |path: &str| thread.pointer(path).and_then(Value::as_u64).unwrap();
-    // What it asks for is exact, however late the machine wakes it.
+    // The times it asks for are exact, however late the machine wakes it.
     let period = u64::try_from(PERIOD.nanos()).unwrap();
     assert_eq!([figure("/period_ns"), figure("/interval_ns/p50")], [period; 2], "{thread}");
     // In 2 s there are three jobs that sleep and three that compute beyond the next release, one of which may be cut.

@@ -398,7 +398,7 @@ fn the_times_until_which_a_thread_asks_to_sleep_are_recorded() {
     let (tid, asked) = sleeper.join().unwrap();
     let (all, _, tally) = end(capture);
     assert_eq!(tally.lost, 0);
-    // Who asks is the thread that runs there.
+    // The thread that runs there asks.
     let mut found = Vec::new();
     for events in all.values() {
         let mut running = Tid::UNKNOWN;

@@ -2,7 +2,7 @@
 //!
 //! The time that it asks for is the release of its next job, whether the job before was done by then or not. If that
 //! time has passed, the thread goes on without sleeping, or sleeps for an instant, and the next job begins at once.
-//! Whatever else it sleeps for is part of the job, unless it does not ask again in time: then the job had ended at the
+//! Any other sleep is part of the job, unless the thread does not ask again in time: then the job had ended at the
 //! first of these sleeps, and the thread has done something else since.
 
 use super::DELAYS_MAX;
@@ -25,7 +25,7 @@ const AT_ONCE_NS: u64 = 20_000;
 /// What a thread has asked for.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Asked {
-    /// What it asked for last, if neither a wake-up nor its time has come since.
+    /// Its last request, if neither a wake-up nor its time has come since.
     pending: Option<Pending>,
     /// The time for which it had asked that released the job under way.
     due: Option<u64>,
@@ -73,7 +73,7 @@ pub(super) struct Doubt {
     pub(super) finish: u64,
     /// The thread's processor time then.
     pub(super) running: u64,
-    /// What had delayed the job until then.
+    /// The delays of the job until then.
     pub(super) delays: Culprits<DELAYS_MAX>,
 }
 
@@ -100,8 +100,8 @@ impl Asked {
         self.pending = Some(Pending { until, at, running });
     }
 
-    /// Returns the release of the job that has begun because the time for which it asked has come while it ran, if there
-    /// is one. A time in the first half of the period after a release belongs to the job that was released then.
+    /// Returns the release of the job that has begun because the time for which it asked has come while it ran, if
+    /// there is one. A time in the first half of the period after a release belongs to the job that was released then.
     pub(super) fn settle(&mut self, now: u64, running: u64, period: Option<u64>) -> Option<u64> {
         self.is_instant = false;
         let Pending { until, at, running: before } =
@@ -173,8 +173,8 @@ impl Asked {
         self.due.is_some_and(|due| until <= due.saturating_add(most))
     }
 
-    /// Of an invocation that has not ended, leaves the jobs that are over. Returns the last of them, whose `next` has not
-    /// ended.
+    /// Of an invocation that has not ended, leaves the jobs that are over. Returns the last of them: the one that it
+    /// released has not ended.
     pub(super) fn end_over(&mut self, invocation: &mut Invocation) -> Option<Over> {
         let last = self.over.pop()?;
         invocation.finish = last.finish;

@@ -66,7 +66,8 @@ pub struct Measured {
     /// By how much more than their median nine in ten of the distances of releases are at most.
     #[serde(skip)]
     pub(super) usual_late_ns: u64,
-    /// The longest sleep until another thread woke it that counts as part of a job, although it may have been between two.
+    /// The longest sleep until another thread woke it that counts as part of a job, although it may have been between
+    /// two.
     #[serde(skip)]
     pub(super) answered_ns: u64,
     /// For a marked task: whether the thread's wake-ups show its period too, and with it how punctual the releases are.
@@ -200,8 +201,8 @@ pub enum LeftOutReason {
     NoJobs,
     /// It never slept in the recording, although it has a period: it is always late.
     NeverSleeps,
-    /// It ran under `SCHED_DEADLINE`, and its runtime, deadline and period are not in the recording, or it ran at another
-    /// priority, too.
+    /// It ran under `SCHED_DEADLINE`, and its runtime, deadline and period are not in the recording, or it ran at
+    /// another priority, too.
     NoReservation,
 }
 
