@@ -25,14 +25,17 @@ pub fn document(
     problems: &[String],
     conditions: &[(String, String)],
 ) -> String {
-    let mut parts = vec![printable(title)];
+    // Some titles and problems have several lines.
+    let printable_lines =
+        |text: &str| text.lines().map(printable).collect::<Vec<String>>().join("\n");
+    let mut parts = vec![printable_lines(title)];
     parts.extend(tables.iter().map(table));
     let section = |name: &str, lines: Vec<String>| {
         (!lines.is_empty()).then(|| format!("{name}\n{}", lines.join("\n")))
     };
     parts.extend(section(
         "Problems",
-        problems.iter().map(|text| format!("  {}", printable(text))).collect(),
+        problems.iter().map(|text| format!("  {}", printable_lines(text))).collect(),
     ));
     let pair = |(name, value): &(String, String)| {
         format!("  {:<24} {}", printable(name), printable(value))
