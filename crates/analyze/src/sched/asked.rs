@@ -209,11 +209,12 @@ impl Asked {
         self.over.iter().filter(|over| over.finish > over.next).count() as u64
     }
 
-    /// The distances between the releases of an invocation.
-    pub(super) fn intervals(&self, first: u64) -> impl Iterator<Item = u64> {
-        let next = self.over.iter().map(|over| over.next);
+    /// The distances between the releases of an invocation, whose first one may not be known.
+    pub(super) fn intervals(&self, first: Option<u64>) -> impl Iterator<Item = u64> {
+        let next = self.over.iter().map(|over| Some(over.next));
         let before = std::iter::once(first).chain(next.clone());
-        next.zip(before).map(|(next, before)| next.saturating_sub(before))
+        let known = next.zip(before).filter_map(|(next, before)| next.zip(before));
+        known.map(|(next, before)| next.saturating_sub(before))
     }
 
     /// The response time and the execution time of each job of an invocation that has ended, in order. `running` is the
@@ -280,7 +281,8 @@ mod tests {
             assert_eq!(asked.wake(at + 3_000, Some(T)), Means::Instant);
         }
         assert_eq!((asked.count_over(), asked.overran(), asked.due()), (3, 3, Some(4 * T)));
-        assert!(asked.intervals(T).eq([T; 3]));
+        assert!(asked.intervals(Some(T)).eq([T; 3]));
+        assert!(asked.intervals(None).eq([T; 2]));
         // A sleep later in the job is another one.
         asked.ask(5 * T + 1, 9, 5 * T);
         assert_eq!(asked.settle(5 * T + 100_000, 90_000, Some(T)), Some(5 * T));

@@ -209,9 +209,8 @@ impl Engine<'_> {
                 }
             }
             let intervals = if self.aim == Aim::Follower { 0 } else { jobs.count - 1 };
-            let first = state.released.unwrap_or(invocation.release);
             if let Some(asked) = over {
-                for interval in asked.intervals(first).take(intervals as usize) {
+                for interval in asked.intervals(state.released).take(intervals as usize) {
                     observed.push(Series::Interval, interval, &mut self.many);
                 }
             } else {

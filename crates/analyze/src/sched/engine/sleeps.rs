@@ -18,6 +18,11 @@ impl Engine<'_> {
         let running = state.totals.running;
         state.settle(at, running);
         let begins_anew = state.starts_up_until(at) || !state.invocation.sound;
+        if state.asked.is_none() {
+            // The releases before were wake-ups, which may be late.
+            state.released = None;
+            state.finder.forget();
+        }
         let asked = state.asked.get_or_insert_default();
         let is_in_time = asked.is_confirmed(until);
         if asked.doubt.take_if(|_| is_in_time).is_none() && asked.doubt.is_some() {
