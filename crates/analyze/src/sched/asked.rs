@@ -43,8 +43,10 @@ pub(super) struct Asked {
     pub(super) doubt: Option<Box<Doubt>>,
     /// How many releases it had asked for.
     pub(super) releases: u64,
-    /// How many it had not, since it first asked.
+    /// How many it had not, since it first asked, and how many times it asked for within its jobs.
     otherwise: u64,
+    /// How often it asked for an earlier time than that of the release before: that one was a sleep within a job.
+    pub(super) disordered: u64,
     /// The greatest delay of a wake-up after the time asked for, ns.
     pub(super) late_max: u64,
 }
@@ -97,6 +99,7 @@ pub(super) enum Means {
 impl Asked {
     /// It asks to sleep until a time.
     pub(super) fn ask(&mut self, at: u64, running: u64, until: u64) {
+        self.disordered += u64::from(self.due.is_some_and(|due| until < due));
         self.pending = Some(Pending { until, at, running });
     }
 
@@ -108,6 +111,7 @@ impl Asked {
             self.pending.take_if(|pending| pending.until <= now)?;
         self.is_instant = running.saturating_sub(before) < AT_ONCE_NS;
         if !self.is_release(until, period) {
+            self.otherwise += 1;
             return None;
         }
         // If the time came after it had asked, it ran until then.
@@ -148,7 +152,10 @@ impl Asked {
         match self.pending.take() {
             Some(Pending { until, .. }) if at < until => Means::Early,
             Some(Pending { until, .. }) if self.is_release(until, period) => Means::Due(until),
-            Some(_) => Means::Within,
+            Some(_) => {
+                self.otherwise += 1;
+                Means::Within
+            }
             None if is_instant => Means::Instant,
             None if self.due.is_some() => Means::Doubtful,
             None => Means::Anything,
@@ -164,7 +171,7 @@ impl Asked {
     /// Whether its jobs are known without a guess.
     pub(super) fn is_certain(&self) -> bool {
         let most = (self.releases / UNASKED_PART).max(UNASKED_FEW);
-        self.releases >= ASKED_MIN && self.otherwise <= most
+        self.releases >= ASKED_MIN && self.otherwise <= most && self.disordered == 0
     }
 
     /// Whether the job that was in doubt went on until now, when the thread asks for a time again.
@@ -332,6 +339,33 @@ mod tests {
         let mut few = Asked::default();
         (0..3).for_each(|n| few.release(n * T, n * T));
         assert!(!few.is_certain());
+    }
+
+    #[test]
+    fn times_within_jobs_make_its_jobs_uncertain() {
+        let mut regular = Asked::default();
+        let mut disordered = Asked::default();
+        for n in 1..50 {
+            for asked in [&mut regular, &mut disordered] {
+                asked.ask(n * T - 100_000, 0, n * T);
+                assert_eq!(asked.wake(n * T, Some(T)), Means::Due(n * T));
+                asked.release(n * T, n * T);
+            }
+        }
+        // It sleeps in the job until after the next release, and then asks for that.
+        disordered.ask(49 * T + 100_000, 0, 50 * T + 450_000);
+        assert!(regular.is_certain() && disordered.is_certain());
+        assert!(matches!(disordered.wake(50 * T + 450_000, Some(T)), Means::Due(_)));
+        disordered.release(50 * T + 450_000, 50 * T + 450_000);
+        disordered.ask(50 * T + 700_000, 0, 50 * T);
+        assert_eq!((disordered.disordered, disordered.is_certain()), (1, false));
+        // Or until soon after the release, in more than a few jobs.
+        for _ in 0..3 {
+            assert!(regular.is_certain());
+            regular.ask(49 * T + 200_000, 0, 49 * T + 300_000);
+            assert_eq!(regular.settle(49 * T + 400_000, 0, Some(T)), None);
+        }
+        assert!(!regular.is_certain());
     }
 
     #[test]

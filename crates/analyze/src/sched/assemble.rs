@@ -271,6 +271,7 @@ fn thread(engine: &Engine<'_>, names: &mut Names, index: usize, seen: f64) -> Th
         unfinished_ns: totals.unfinished,
         startup_ns: totals.startup_length,
         timer_late_ns: state.timer_late(),
+        disordered: state.asked.as_ref().map_or(0, |asked| asked.disordered),
         part_ns: totals.part,
         ended_ns: totals.ended,
         silent_ns: totals.silent,

@@ -174,6 +174,9 @@ pub struct ThreadReport {
     /// The greatest delay of a wake-up after the time until which it had asked to sleep, ns, if its releases are such
     /// times (clock_nanosleep(2) with `TIMER_ABSTIME`). Then no job of it is a guess.
     pub timer_late_ns: Option<u64>,
+    /// How often it asked to sleep until an earlier time than before: it had slept within a job beyond the next
+    /// release.
+    pub disordered: u64,
     /// The longest invocation that was seen in part, as far as it was seen, ns.
     pub part_ns: u64,
     /// The invocation in which it ended, ns. With a period, that is no job, because it may have been its last acts.

@@ -66,6 +66,9 @@ pub struct Measured {
     /// By how much more than their median nine in ten of the distances of releases are at most.
     #[serde(skip)]
     pub(super) usual_late_ns: u64,
+    /// As in [`ThreadReport`].
+    #[serde(skip)]
+    pub(super) disordered: u64,
     /// The longest sleep until another thread woke it that counts as part of a job, although it may have been between
     /// two.
     #[serde(skip)]
@@ -396,6 +399,7 @@ pub(super) fn sporadic(thread: &ThreadReport, length: u64) -> Measured {
         ended_ns: 0,
         silent_ns: 0,
         answered_ns: 0,
+        disordered: 0,
         overran: 0,
         distance_ns: None,
         distances: 0,
@@ -471,6 +475,7 @@ fn of_thread(thread: &ThreadReport) -> Option<Measured> {
         ended_ns: thread.ended_ns,
         silent_ns: thread.silent_ns,
         answered_ns: thread.answered_ns,
+        disordered: thread.disordered,
         overran: thread.overran,
         usual_late_ns: thread
             .interval_ns
@@ -517,6 +522,7 @@ fn of_task(task: &TaskReport, thread: &ThreadReport, alone: bool) -> Option<Meas
         ended_ns: 0,
         silent_ns: 0,
         answered_ns: 0,
+        disordered: 0,
         overran: 0,
         usual_late_ns: 0,
         distance_ns: None,

@@ -303,6 +303,7 @@ fn unfinished(thread: &ThreadReport, reservation: Reservation) -> Measured {
         ended_ns: 0,
         silent_ns: 0,
         answered_ns: 0,
+        disordered: 0,
         overran: 0,
         usual_late_ns: 0,
         distance_ns: None,

@@ -257,7 +257,14 @@ fn unseen_jobs(measured: &Measured) -> impl Iterator<Item = String> {
             time(measured.silent_ns)
         )
     });
-    [part, end, silent].into_iter().flatten()
+    let disordered = (measured.disordered > 0).then(|| {
+        format!(
+            "{name} asked to sleep until a time and then until an earlier one ({} ×): it slept within a job beyond its \
+             next release. Mark its jobs.",
+            measured.disordered
+        )
+    });
+    [part, end, silent, disordered].into_iter().flatten()
 }
 
 fn doubtful_jobs(measured: &Measured) -> String {
