@@ -16,6 +16,9 @@ const ASKED_MIN: u64 = 4;
 const UNASKED_PART: u64 = 50;
 const UNASKED_FEW: u64 = 2;
 
+/// Times that are closer than its period by more than this part of it may be within jobs.
+const CLOSER_PART: u64 = 20;
+
 /// A job may have slept beyond so many releases and still be the one that ends when its thread asks again.
 const RELEASES_MAX: u64 = 8;
 
@@ -169,9 +172,15 @@ impl Asked {
     }
 
     /// Whether its jobs are known without a guess.
-    pub(super) fn is_certain(&self) -> bool {
+    pub(super) fn is_certain(&self, period: Option<u64>) -> bool {
         let most = (self.releases / UNASKED_PART).max(UNASKED_FEW);
-        self.releases >= ASKED_MIN && self.otherwise <= most && self.disordered == 0
+        let is_apart = |period: u64| {
+            self.distance.is_none_or(|distance| distance >= period - period / CLOSER_PART)
+        };
+        self.releases >= ASKED_MIN
+            && self.otherwise <= most
+            && self.disordered == 0
+            && period.is_none_or(is_apart)
     }
 
     /// Whether the job that was in doubt went on until now, when the thread asks for a time again.
@@ -333,12 +342,16 @@ mod tests {
         let mut asked = Asked::default();
         (0..100).for_each(|n| asked.release(n * T, n * T));
         (0..2).for_each(|_| asked.is_released_otherwise());
-        assert!(asked.is_certain());
+        assert!(asked.is_certain(Some(T)));
         asked.is_released_otherwise();
-        assert!(!asked.is_certain());
+        assert!(!asked.is_certain(Some(T)));
+        // A sleep in a job until after the next release, for which it does not ask then.
+        let mut uneven = Asked::default();
+        [0, 10, 20, 30, 45, 50, 60].iter().for_each(|n| uneven.release(n * T, n * T));
+        assert!(!uneven.is_certain(Some(10 * T)) && uneven.is_certain(None));
         let mut few = Asked::default();
         (0..3).for_each(|n| few.release(n * T, n * T));
-        assert!(!few.is_certain());
+        assert!(!few.is_certain(Some(T)));
     }
 
     #[test]
@@ -354,18 +367,18 @@ mod tests {
         }
         // It sleeps in the job until after the next release, and then asks for that.
         disordered.ask(49 * T + 100_000, 0, 50 * T + 450_000);
-        assert!(regular.is_certain() && disordered.is_certain());
+        assert!(regular.is_certain(Some(T)) && disordered.is_certain(Some(T)));
         assert!(matches!(disordered.wake(50 * T + 450_000, Some(T)), Means::Due(_)));
         disordered.release(50 * T + 450_000, 50 * T + 450_000);
         disordered.ask(50 * T + 700_000, 0, 50 * T);
-        assert_eq!((disordered.disordered, disordered.is_certain()), (1, false));
+        assert_eq!((disordered.disordered, disordered.is_certain(Some(T))), (1, false));
         // Or until soon after the release, in more than a few jobs.
         for _ in 0..3 {
-            assert!(regular.is_certain());
+            assert!(regular.is_certain(Some(T)));
             regular.ask(49 * T + 200_000, 0, 49 * T + 300_000);
             assert_eq!(regular.settle(49 * T + 400_000, 0, Some(T)), None);
         }
-        assert!(!regular.is_certain());
+        assert!(!regular.is_certain(Some(T)));
     }
 
     #[test]

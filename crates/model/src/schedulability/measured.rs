@@ -448,9 +448,6 @@ fn of_thread(thread: &ThreadReport) -> Option<Measured> {
     let execution = thread.execution_ns.as_ref()?;
     let period = thread.period_ns?;
     let by_intervals = thread.release_jitter_ns.map(|spread| spread / 2);
-    // Times that are not a period apart may be within jobs.
-    let is_even = by_intervals.unwrap_or(0) <= (period / LATE_OFF).max(LATE_LEAST_NS);
-    let timer_late_ns = thread.timer_late_ns.filter(|_| is_even);
     let of_reservation = match thread.period_from {
         Some(PeriodFrom::Reservation) => thread.reservation,
         _ => None,
@@ -465,11 +462,11 @@ fn of_thread(thread: &ThreadReport) -> Option<Measured> {
         period_ns: period,
         deadline_ns: of_reservation.map_or(period, |reservation| reservation.deadline_ns),
         blocking_ns: blocking(thread),
-        jitter_ns: timer_late_ns.or(by_intervals).unwrap_or(0),
+        jitter_ns: thread.timer_late_ns.or(by_intervals).unwrap_or(0),
         response_ns: thread.response_ns.as_ref().map(|response| response.max),
         missed: thread.missed,
         is_period_doubtful: thread.period_from == Some(PeriodFrom::Found)
-            && timer_late_ns.is_none()
+            && thread.timer_late_ns.is_none()
             && thread.response_ns.as_ref().is_some_and(|response| response.p50 > period / 2),
         suspension_ns: thread.suspension_ns,
         unfinished_ns: thread.unfinished_ns,
@@ -489,7 +486,7 @@ fn of_thread(thread: &ThreadReport) -> Option<Measured> {
         shortest_ns: thread.interval_ns.as_ref().map(|interval| interval.min),
         is_seen_waking: true,
         is_marked: false,
-        is_timed: timer_late_ns.is_some(),
+        is_timed: thread.timer_late_ns.is_some(),
     })
 }
 
