@@ -538,6 +538,17 @@ impl State {
         }
     }
 
+    /// The open invocation is over, with so many jobs.
+    #[inline]
+    pub(super) fn end_invocation(&mut self, jobs: u64) {
+        self.invocation.open = false;
+        self.invocation.number += jobs;
+        self.invocation.delays.clear();
+        if let Some(asked) = &mut self.asked {
+            asked.over.clear();
+        }
+    }
+
     /// The release of the job that is under way in the open invocation, as far as it is known.
     pub(super) fn last_release(&self) -> u64 {
         let over = self.asked.as_ref().and_then(|asked| asked.over.last());

@@ -184,7 +184,7 @@ impl Engine<'_> {
             state.longest_unknown = state.longest_unknown.max(length);
         }
         let (totals, observed) = (&mut state.totals, &mut state.observed);
-        let invocation = &mut state.invocation;
+        let invocation = &state.invocation;
         let over = state.asked.as_ref().filter(|asked| asked.count_over() > 0);
         totals.culprits.add_all(&invocation.delays);
         if complete {
@@ -208,15 +208,11 @@ impl Engine<'_> {
                     push_jobs(observed, &mut self.many, times);
                 }
             }
-            let intervals = if self.aim == Aim::Follower { 0 } else { jobs.count - 1 };
-            if let Some(asked) = over {
-                for interval in asked.intervals(state.released).take(intervals as usize) {
-                    observed.push(Series::Interval, interval, &mut self.many);
-                }
-            } else {
-                for _ in 0..intervals {
-                    observed.push(Series::Interval, jobs.period, &mut self.many);
-                }
+            let mut push = |interval| observed.push(Series::Interval, interval, &mut self.many);
+            match over {
+                _ if self.aim == Aim::Follower => {}
+                Some(asked) => asked.intervals(state.released).for_each(push),
+                None => (1..jobs.count).for_each(|_| push(jobs.period)),
             }
             if let Some(last) = over.and_then(|asked| asked.over.last()) {
                 state.released = Some(last.next);
@@ -232,12 +228,7 @@ impl Engine<'_> {
             totals.part = totals.part.max(length);
         }
         totals.missed += late.map_or(0, |late| late.missed);
-        invocation.open = false;
-        invocation.number += jobs.count;
-        invocation.delays.clear();
-        if let Some(asked) = &mut state.asked {
-            asked.over.clear();
-        }
+        state.end_invocation(jobs.count);
     }
 
     /// Ends an invocation in which a thread started up. It is no job of a periodic thread, because no release began it.
@@ -247,19 +238,14 @@ impl Engine<'_> {
         let named_next = self.threads.next_name(Tid(tid), finish, until);
         let state = &mut self.threads.states[thread];
         state.named_next = named_next;
-        let invocation = &mut state.invocation;
+        let invocation = &state.invocation;
         state.totals.culprits.add_all(&invocation.delays);
         let times = Times {
             latency: invocation.start.saturating_sub(invocation.release),
             response: invocation.finish.saturating_sub(invocation.release),
             execution,
         };
-        invocation.open = false;
-        invocation.number += 1;
-        invocation.delays.clear();
-        if let Some(asked) = &mut state.asked {
-            asked.over.clear();
-        }
+        state.end_invocation(1);
         if seen {
             state.started_up(times);
         } else {

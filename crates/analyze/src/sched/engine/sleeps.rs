@@ -24,8 +24,9 @@ impl Engine<'_> {
             state.finder.forget();
         }
         let asked = state.asked.get_or_insert_default();
-        let is_in_time = asked.is_confirmed(until);
-        if asked.doubt.take_if(|_| is_in_time).is_none() && asked.doubt.is_some() {
+        if asked.is_confirmed(until) {
+            asked.doubt = None;
+        } else if asked.doubt.is_some() {
             asked.is_released_otherwise();
             self.close(thread);
             self.begin(thread, at, None);
