@@ -10,7 +10,7 @@ use crate::response_time::Task;
 const TIME_SHARED: i16 = 100;
 
 /// A measured task; times are in nanoseconds.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Measured {
     /// The task's name, or its thread's if nothing was marked.
     pub name: String,
@@ -387,27 +387,9 @@ pub(super) fn sporadic(thread: &ThreadReport, length: u64) -> Measured {
         execution_p99_ns: longest.unwrap_or(thread.running_ns),
         period_ns,
         deadline_ns: period_ns,
-        blocking_ns: 0,
-        jitter_ns: 0,
-        response_ns: None,
-        missed: 0,
-        is_period_doubtful: false,
         suspension_ns: thread.suspension_ns,
-        unfinished_ns: 0,
-        startup_ns: 0,
-        part_ns: 0,
-        ended_ns: 0,
-        silent_ns: 0,
-        answered_ns: 0,
-        disordered: 0,
-        overran: 0,
-        distance_ns: None,
-        distances: 0,
         shortest_ns: nearest,
-        usual_late_ns: 0,
-        is_seen_waking: false,
-        is_marked: false,
-        is_timed: false,
+        ..Measured::default()
     }
 }
 
@@ -514,23 +496,11 @@ fn of_task(task: &TaskReport, thread: &ThreadReport, alone: bool) -> Option<Meas
         jitter_ns: thread.release_jitter_ns.unwrap_or(0) / 2,
         response_ns: task.response_ns.as_ref().map(|response| response.max),
         missed: task.missed,
-        is_period_doubtful: false,
         suspension_ns: task.suspension_ns,
-        unfinished_ns: 0,
-        startup_ns: 0,
-        part_ns: 0,
-        ended_ns: 0,
-        silent_ns: 0,
-        answered_ns: 0,
-        disordered: 0,
-        overran: 0,
-        usual_late_ns: 0,
-        distance_ns: None,
-        distances: 0,
         shortest_ns: thread.interval_ns.as_ref().filter(|_| one_each).map(|interval| interval.min),
         is_seen_waking: one_each,
         is_marked: true,
-        is_timed: false,
+        ..Measured::default()
     })
 }
 
