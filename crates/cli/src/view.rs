@@ -30,14 +30,15 @@ pub(crate) fn view(args: &View) -> Result<ExitCode, Failure> {
         let source = sources.get(index).map_err(SourceError::into_failure)?;
         let loaded = sources.loaded(index).map_err(SourceError::into_failure)?;
         let file = source.path.display();
-        let problems = source.problems(&loaded);
+        let grows = source.grows();
+        let problems = loaded.problems(grows);
         for problem in problems.iter().take(PROBLEMS_MAX) {
             eprintln!("warning: {file}: {problem}");
         }
         if let Some(more) = problems.len().checked_sub(PROBLEMS_MAX + 1) {
             eprintln!("warning: {file}: and {} more; the page lists them", more + 1);
         }
-        if loaded.is_in_progress(source.grows()) {
+        if loaded.is_in_progress(grows) {
             eprintln!("note: {file}: the recording is not closed yet; the page follows it");
         }
     }

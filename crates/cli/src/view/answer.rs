@@ -270,7 +270,7 @@ fn overview<'r>(source: &Source, loaded: &'r Loaded) -> Overview<'r> {
         let [begin, end] = [gap.from_ns, gap.to_ns].map(|at| at.saturating_sub(from));
         (gap.cpu, begin, end, gap.lost)
     });
-    let own = is_ours(&loaded.conditions);
+    let (own, grows) = (is_ours(&loaded.conditions), source.grows());
     let real = timeline.gaps.iter().filter(|gap| gap.lost > 0 || gap.from_ns < gap.to_ns);
     let (losses, pauses): (Vec<&Gap>, Vec<&Gap>) = real.partition(|gap| is_loss(gap, own));
     Overview {
@@ -290,8 +290,8 @@ fn overview<'r>(source: &Source, loaded: &'r Loaded) -> Overview<'r> {
         pauses: stretches(&pauses),
         names: &timeline.names,
         conditions: &loaded.conditions,
-        problems: source.problems(loaded),
-        in_progress: loaded.is_in_progress(source.grows()),
+        problems: loaded.problems(grows),
+        in_progress: loaded.is_in_progress(grows),
         rows: rows.map(|(index, row)| ShownRow::of(loaded, index, row)).collect(),
     }
 }

@@ -257,11 +257,6 @@ impl Source {
         }
         (grows, held.version)
     }
-
-    /// The problems of a recording of this file as they are now.
-    pub(crate) fn problems(&self, loaded: &Loaded) -> Vec<String> {
-        loaded.problems(self.grows())
-    }
 }
 
 impl Source {
@@ -319,7 +314,7 @@ impl Loaded {
     }
 
     /// The problems of the file, which is still being written or not.
-    fn problems(&self, grows: bool) -> Vec<String> {
+    pub(crate) fn problems(&self, grows: bool) -> Vec<String> {
         let unfinished = self.is_open && !grows;
         let unfinished = unfinished.then(|| ReadError::Unfinished.to_string());
         self.problems.iter().cloned().chain(unfinished).collect()
