@@ -112,6 +112,16 @@ fn this(what: &str) -> Command {
     command
 }
 
+/// The programs in C, Python and Rust that do this, as far as there are a compiler and an interpreter.
+fn in_every_language(what: &str) -> impl Iterator<Item = Command> {
+    let c = compiled("gcc", ["-std=c11", "-x", "c"]).map(Command::new);
+    let others = [c, python()].into_iter().flatten().map(move |mut command| {
+        command.arg(what);
+        command
+    });
+    others.chain([this(what)])
+}
+
 /// Runs it with the memory in its environment; its output.
 fn run(mut command: Command, marks: &Marks) -> (u32, String) {
     clear_cloexec(marks.fd()).unwrap();
@@ -361,12 +371,7 @@ fn what_finds_no_room_is_counted() {
 
 #[test]
 fn marks_with_more_names_than_a_task_can_have_are_counted_in_every_language() {
-    let c = compiled("gcc", ["-std=c11", "-x", "c"]).map(Command::new);
-    let words = [c, python()].into_iter().flatten().map(|mut command| {
-        command.arg("names");
-        command
-    });
-    for command in words.chain([this("names")]) {
+    for command in in_every_language("names") {
         let shown = format!("{command:?}");
         let mut marks = Marks::with_sizes(1, 64).unwrap();
         run(command, &marks);
@@ -383,12 +388,7 @@ fn marks_with_more_names_than_a_task_can_have_are_counted_in_every_language() {
 
 #[test]
 fn names_that_agree_in_what_is_kept_are_one_name_in_every_language() {
-    let c = compiled("gcc", ["-std=c11", "-x", "c"]).map(Command::new);
-    let words = [c, python()].into_iter().flatten().map(|mut command| {
-        command.arg("alike");
-        command
-    });
-    for command in words.chain([this("alike")]) {
+    for command in in_every_language("alike") {
         let shown = format!("{command:?}");
         let mut marks = Marks::with_sizes(1, 64).unwrap();
         run(command, &marks);
