@@ -68,7 +68,7 @@ pub(super) fn sample(
         search: None,
         spread: outcome.spread(network, valid),
         exact_mean: affine::mean(network, program),
-        has_pole: tail::has_pole(network, program),
+        reach: tail::reach(network, program),
     };
     let mut worst = None;
     if let Some(unknowns) = Unknowns::of(network, program) {

@@ -89,8 +89,8 @@ pub struct Predicted {
     pub(super) spread: f64,
     /// The exact mean, if the value is a sum of inputs: without systematic offsets, and at most for any of them.
     pub(super) exact_mean: Option<[f64; 2]>,
-    /// Whether it has values without bound near values of the inputs that are not rare, so that it may have no mean.
-    pub(super) has_pole: bool,
+    /// The greatest value for inputs that are not extremely rare; infinite if the value may have no mean.
+    pub(super) reach: f64,
 }
 
 /// The mean of the valid samples at one systematic offset.
@@ -101,6 +101,7 @@ pub(super) struct SampleMean {
     std: f64,
     skewness: f64,
     pub(super) count: usize,
+    greatest: f64,
     /// The most that the end of a tail which the samples do not reach can add.
     unseen: f64,
 }
@@ -230,7 +231,8 @@ impl Samples {
         let (value, std) = mean_and_std(&self.sorted).unwrap_or((f64::INFINITY, 0.0));
         let cubes: f64 = self.sorted.iter().map(|one| ((one - value) / std).powi(3)).sum();
         let skewness = if std > 0.0 { cubes / count as f64 } else { 0.0 };
-        SampleMean { value, std, skewness, count, unseen: tail::unseen(&self.sorted) }
+        let greatest = self.sorted.last().copied().unwrap_or(f64::INFINITY);
+        SampleMean { value, std, skewness, count, greatest, unseen: tail::unseen(&self.sorted) }
     }
 
     /// The interval of the share up to `limit` that the number of samples leaves open.
@@ -393,7 +395,16 @@ impl Predicted {
     fn lacks_tail_of_formula(&self) -> bool {
         let mean = self.greatest_mean;
         let open = mean.most_within() - mean.value;
-        self.exact_mean.is_none() && (self.has_pole || mean.unseen > open)
+        self.exact_mean.is_none() && mean.unseen.max(self.missed()) > open
+    }
+
+    /// The most that values which are rare and far beyond the samples can add to the mean.
+    fn missed(&self) -> f64 {
+        let SampleMean { greatest, count, .. } = self.greatest_mean;
+        match self.is_random || self.reach == f64::INFINITY {
+            true => tail::missed(self.reach, greatest, count),
+            false => 0.0,
+        }
     }
 
     /// The greatest mean over the systematic offsets with its range.
@@ -406,8 +417,11 @@ impl Predicted {
         let by_samples = match self.exact_mean {
             // A sum has the tails of its inputs, which are known.
             Some(_) => found.most_within(),
-            None if self.has_pole => f64::INFINITY,
-            None => found.most().max(self.unseen_mean()),
+            None => {
+                let missed = self.missed();
+                let most = found.most_within() + found.unseen.max(missed);
+                most.max(self.unseen_mean() + missed)
+            }
         };
         // With a standard deviation that the samples lack, their mean is more often too small than too great.
         let error = found.below(Errors::of_samples(found.count));

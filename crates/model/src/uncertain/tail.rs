@@ -2,16 +2,18 @@
 //!
 //! The standard deviations of the inputs are known, so samples that lack the tail of an input are noticed. The tail of
 //! `exp(x)`, `1 / x` or `x ^ 4` is that of the formula: the inputs are ordinary, and the standard deviation of the
-//! samples is as much too small as their mean. Two things tell:
+//! samples is as much too small as their mean. Three things tell:
 //!
 //! * The greatest samples fall like a power of their rank. Hill, "A simple general approach to inference about the tail
 //!   of a distribution" (1975), estimates the power, and a tail of that power has a known mean, or none. The logarithm
 //!   of a log-normal value grows ever more slowly beyond the samples, so that its estimate is at the safe side.
 //! * A divisor that can be 0 makes a tail without a mean, wherever it begins: also beyond the samples.
+//! * A value far beyond all samples may be rare, not impossible: `floor(u + 0.000001)` is 1 once in a million times.
+//!   Interval arithmetic shows how great it can be, and the number of samples how often it may be missing in them.
 
 use super::distribution::{Distribution, Input};
 use super::network::{Network, SCORE_GREATEST};
-use super::predicted::MEAN_SCORE;
+use super::predicted::{CONFIDENCE, MEAN_SCORE};
 use super::program::Program;
 use crate::expression::Interval;
 
@@ -67,14 +69,22 @@ fn underestimated(count: f64) -> f64 {
     if least > 0.0 { least.recip() } else { f64::INFINITY }
 }
 
-/// Whether a value grows without bound although all inputs are within five standard scores: a divisor can be 0 there.
-pub(super) fn has_pole(network: &Network, program: &Program) -> bool {
-    let value: Interval = program.value(|index| reach(&network.inputs()[index]));
-    value.high == f64::INFINITY
+/// The greatest value for inputs within five standard scores; infinite if it grows without bound there because a divisor
+/// can be 0.
+pub(super) fn reach(network: &Network, program: &Program) -> f64 {
+    let value: Interval = program.value(|index| reach_of(&network.inputs()[index]));
+    if value.high.is_nan() { f64::INFINITY } else { value.high }
+}
+
+/// The most by which values up to this reach can add to the mean of so many samples, because none of them happened to
+/// be among these. With the confidence of a mean, their share is at most this logarithm over the number of samples
+/// ("rule of three", Hanley and Lippman-Hand, 1983).
+pub(super) fn missed(reach: f64, greatest: f64, count: usize) -> f64 {
+    (reach - greatest).max(0.0) * -(1.0 - CONFIDENCE).ln() / count as f64
 }
 
 /// The values of an input within five standard scores, and all up to its end where values near the end are not rare.
-fn reach(input: &Input) -> Interval {
+fn reach_of(input: &Input) -> Interval {
     let Interval { low, high } = input.at_scores(SCORE_GREATEST);
     let [below, upto] = input.cut().unwrap_or([0.0, 1.0]);
     let is_flat = |distribution: &Distribution| match distribution {
@@ -90,7 +100,7 @@ fn reach(input: &Input) -> Interval {
         low: low.min(end(flat_below || below > BEYOND, support.low, low)),
         high: high.max(end(flat_above || upto < 1.0 - BEYOND, support.high, high)),
     };
-    let parts = input.parts().iter().map(|(_, part)| reach(part));
+    let parts = input.parts().iter().map(|(_, part)| reach_of(part));
     parts.fold(own, |all, part| Interval {
         low: all.low.min(part.low),
         high: all.high.max(part.high),
@@ -167,7 +177,7 @@ mod tests {
             let network =
                 Network::new(vec![input.varying(distribution)], &[], vec![definition]).unwrap();
             let program = Program::of(&network, network.index("value").unwrap());
-            has_pole(&network, &program)
+            reach(&network, &program) == f64::INFINITY
         };
         let over = "1 s * (1 s / x)";
         assert!(pole(over, Distribution::Normal { std: 2.5 }));

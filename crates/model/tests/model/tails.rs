@@ -9,6 +9,7 @@ fn verdict(seed: u32, cost: &str, mean_ms: f64) -> Verdict {
     let figures = [
         ("n", "value = 0, stochastic = 1"),
         ("u", "low = 1e-6, high = 1, distribution = \"uniform\""),
+        ("v", "low = 0, high = 1, distribution = \"uniform\""),
         (
             "rate",
             "low = \"60 MB/s\", value = \"100 MB/s\", high = \"140 MB/s\", distribution = \"normal\"",
@@ -76,5 +77,28 @@ fn a_mean_is_told_where_the_samples_reach_the_tail_of_its_formula() {
             let found = verdict(seed, cost, deadline);
             assert_eq!(found, expected, "seed {seed}: {cost} within {deadline} ms");
         }
+    }
+}
+
+#[test]
+fn a_mean_that_depends_on_rare_values_is_never_kept_without_them() {
+    // Once in a million times 1000 s, once in 100,000, and two values that rise steeply near their ends.
+    let costs = [
+        ("1 ms + 1000 s * floor(v + 0.000001)", 2.0),
+        ("1 ms + 1000 s * floor(v + 0.00001)", 11.0),
+        ("1 ms + 1000 s * (1 - min(1, floor(v / 0.000001)))", 2.0),
+        ("1 ms + 1e10 s * max(0, v - 0.99999)", 501.0),
+        ("1 ms + 1e6 s * max(0, n - 4.5)", 695.0),
+    ];
+    for seed in 1..=8 {
+        for (cost, mean) in costs {
+            for share in [0.55, 0.9] {
+                let found = verdict(seed, cost, mean * share);
+                assert_ne!(found, Kept, "seed {seed}: {cost} within {share} of its mean");
+            }
+        }
+        // What can only be a little greater does not matter.
+        assert_eq!(verdict(seed, "1 ms + 1 s * floor(v + 0.000001)", 1.2), Kept, "seed {seed}");
+        assert_eq!(verdict(seed, "1 ms + v * v * v * v * 1 ms", 1.21), Kept, "seed {seed}");
     }
 }
