@@ -22,6 +22,12 @@ const CLOSER_PART: u64 = 20;
 /// A job may have slept beyond so many releases and still be the one that ends when its thread asks again.
 const RELEASES_MAX: u64 = 8;
 
+/// Two distances are equal if they differ by this part at most.
+const EQUAL_PART: u64 = 1_000;
+
+/// A time is off those a period apart if it differs from them by more than this part of the period.
+const STRAY_PART: u64 = 200;
+
 /// The processor time until the kernel lets a thread sleep for an instant, although the time it asked for has passed.
 const AT_ONCE_NS: u64 = 20_000;
 
@@ -36,6 +42,12 @@ pub(super) struct Asked {
     last: Option<u64>,
     /// The shortest distance between two that it had asked for, ns.
     distance: Option<u64>,
+    /// The sum of these distances, ns.
+    covered: u64,
+    spacing: Spacing,
+    /// How long after its last request it woke up for anything else, ns, and when it made that.
+    doubtful_for: u64,
+    asked_at: u64,
     /// The jobs of the open invocation that are over.
     pub(super) over: Vec<Over>,
     /// Whether the sleep under way began with the request of a time that had passed.
@@ -46,12 +58,21 @@ pub(super) struct Asked {
     pub(super) doubt: Option<Box<Doubt>>,
     /// How many releases it had asked for.
     pub(super) releases: u64,
-    /// How many it had not, since it first asked, and how many times it asked for within its jobs.
-    otherwise: u64,
+    /// How many it had not, since it first asked.
+    unasked: u64,
+    /// How many times it asked for within its jobs.
+    within: u64,
     /// How often it asked for an earlier time than that of the release before: that one was a sleep within a job.
     pub(super) disordered: u64,
     /// The greatest delay of a wake-up after the time asked for, ns.
     pub(super) late_max: u64,
+}
+
+/// T of a thread as far as it is known, and as the caller or a reservation states it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Known {
+    pub(super) period: Option<u64>,
+    pub(super) stated: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -60,6 +81,47 @@ struct Pending {
     /// When it asked, and its processor time then.
     at: u64,
     running: u64,
+}
+
+/// How the times lie for which a thread asks.
+#[derive(Clone, Debug, Default)]
+struct Spacing {
+    /// The last two distances between them, the newer one first, ns.
+    before: [Option<u64>; 2],
+    /// The distance that is equal to the one before it, or half of two that take turns, ns.
+    usual: Option<u64>,
+    /// How many times lay off those before and after, which are a multiple of that distance apart.
+    strayed: u64,
+}
+
+impl Spacing {
+    /// So long after the last one, it asked for another time. A period that the caller states is the usual distance.
+    fn add(&mut self, distance: u64, stated: Option<u64>) {
+        let is_equal = |to: u64| distance.abs_diff(to) <= distance / EQUAL_PART;
+        if let Some(before) = self.before[0] {
+            let both = distance.saturating_add(before);
+            let usual = stated.or(self.usual);
+            if usual.is_some_and(|usual| is_off(before, usual) && !is_off(both, usual)) {
+                self.strayed += 1;
+                self.before = [None; 2];
+                return;
+            }
+            let takes_turns = || self.before[1].is_some_and(is_equal) && distance > before / 2;
+            if is_equal(before) {
+                self.usual = Some(distance);
+            } else if self.usual.is_none() && takes_turns() {
+                self.usual = Some(both / 2);
+            }
+        }
+        self.before = [Some(distance), self.before[0]];
+    }
+}
+
+/// Whether a distance is no multiple of the usual one.
+const fn is_off(distance: u64, usual: u64) -> bool {
+    let beyond = distance % usual;
+    let short = usual - beyond;
+    (if beyond < short { beyond } else { short }) > usual / STRAY_PART
 }
 
 /// The end of a job that another one follows without a sleep.
@@ -104,30 +166,35 @@ impl Asked {
     pub(super) fn ask(&mut self, at: u64, running: u64, until: u64) {
         self.disordered += u64::from(self.due.is_some_and(|due| until < due));
         self.pending = Some(Pending { until, at, running });
+        (self.asked_at, self.doubtful_for) = (at, 0);
     }
 
     /// Returns the release of the job that has begun because the time for which it asked has come while it ran, if
     /// there is one. A time in the first half of the period after a release belongs to the job that was released then.
-    pub(super) fn settle(&mut self, now: u64, running: u64, period: Option<u64>) -> Option<u64> {
+    pub(super) fn settle(&mut self, now: u64, running: u64, known: Known) -> Option<u64> {
         self.is_instant = false;
         let Pending { until, at, running: before } =
             self.pending.take_if(|pending| pending.until <= now)?;
         self.is_instant = running.saturating_sub(before) < AT_ONCE_NS;
-        if !self.is_release(until, period) {
-            self.otherwise += 1;
+        if !self.is_release(until, known.period) {
+            self.within += 1;
             return None;
         }
         // If the time came after it had asked, it ran until then.
         let (finish, running) = (at.max(until), before + until.saturating_sub(at));
         self.over.push(Over { finish, running, next: until });
-        self.is_released(until);
+        self.is_released(until, known.stated);
         Some(until)
     }
 
     /// A job that it had asked for is released, whether it sleeps or not.
-    pub(super) fn is_released(&mut self, due: u64) {
+    pub(super) fn is_released(&mut self, due: u64, stated: Option<u64>) {
         let distance = self.last.map(|last| due.saturating_sub(last)).filter(|ns| *ns > 0);
-        self.distance = self.distance.into_iter().chain(distance).min();
+        if let Some(distance) = distance {
+            self.distance = Some(self.distance.map_or(distance, |least| least.min(distance)));
+            self.covered += distance;
+            self.spacing.add(distance, stated);
+        }
         (self.due, self.last) = (Some(due), Some(due));
         self.releases += 1;
     }
@@ -140,7 +207,7 @@ impl Asked {
     /// The job under way was released by anything else.
     pub(super) fn is_released_otherwise(&mut self) {
         self.due = None;
-        self.otherwise += 1;
+        self.unasked += 1;
     }
 
     /// Whether a time asked for is the release of a job, and not within the one that was released before.
@@ -156,18 +223,21 @@ impl Asked {
             Some(Pending { until, .. }) if at < until => Means::Early,
             Some(Pending { until, .. }) if self.is_release(until, period) => Means::Due(until),
             Some(_) => {
-                self.otherwise += 1;
+                self.within += 1;
                 Means::Within
             }
             None if is_instant => Means::Instant,
-            None if self.due.is_some() => Means::Doubtful,
+            None if self.due.is_some() => {
+                self.doubtful_for = at.saturating_sub(self.asked_at);
+                Means::Doubtful
+            }
             None => Means::Anything,
         }
     }
 
     /// The job that it had asked for is released.
-    pub(super) fn release(&mut self, due: u64, at: u64) {
-        self.is_released(due);
+    pub(super) fn release(&mut self, due: u64, at: u64, stated: Option<u64>) {
+        self.is_released(due, stated);
         self.late_max = self.late_max.max(at.saturating_sub(due));
     }
 
@@ -178,15 +248,29 @@ impl Asked {
             self.distance.is_none_or(|distance| distance >= period - period / CLOSER_PART)
         };
         self.releases >= ASKED_MIN
-            && self.otherwise <= most
+            && self.unasked + self.within <= most
             && self.disordered == 0
+            && self.strayed() == 0
             && period.is_none_or(is_apart)
     }
 
-    /// Whether the job that was in doubt went on until now, when the thread asks for a time again.
-    pub(super) fn is_confirmed(&self, until: u64) -> bool {
-        let most = self.distance.map_or(u64::MAX, |distance| distance.saturating_mul(RELEASES_MAX));
-        self.due.is_some_and(|due| until <= due.saturating_add(most))
+    /// Whether it asks for its releases, and not at times for something within jobs that anything else releases.
+    pub(super) fn asks_for_releases(&self, period: Option<u64>) -> bool {
+        let covered = self.covered + self.doubtful_for;
+        let passed = period.or(self.distance).map_or(0, |period| covered / period);
+        4 * self.releases >= 3 * passed && self.releases >= self.unasked
+    }
+
+    /// How many times it asked for that are no multiple of its period from the others: they may be within jobs.
+    pub(super) const fn strayed(&self) -> u64 {
+        self.spacing.strayed
+    }
+
+    /// Whether it may be in the job that it had asked for when it asks to sleep until then. Else it has done something
+    /// else since.
+    pub(super) fn is_due_until(&self, at: u64, period: Option<u64>) -> bool {
+        let most = self.distance.or(period).map_or(u64::MAX, |ns| ns.saturating_mul(RELEASES_MAX));
+        self.due.is_some_and(|due| at <= due.saturating_add(most))
     }
 
     /// Of an invocation that has not ended, leaves the jobs that are over. Returns the last of them: the one that it
@@ -267,19 +351,23 @@ mod tests {
 
     const T: u64 = 1_000_000;
 
+    fn of(period: u64) -> Known {
+        Known { period: Some(period), stated: None }
+    }
+
     #[test]
     fn what_it_asked_for_is_due_and_other_sleeps_are_within_the_job() {
         let mut asked = Asked::default();
         asked.ask(0, 0, T);
-        assert_eq!(asked.settle(10, 10, None), None);
+        assert_eq!(asked.settle(10, 10, Known::default()), None);
         assert_eq!(asked.wake(T + 50, None), Means::Due(T));
-        asked.release(T, T + 50);
+        asked.release(T, T + 50, None);
         // It waits for something, and then asks for the next release.
-        assert_eq!(asked.settle(T + 200_000, 150_000, None), None);
+        assert_eq!(asked.settle(T + 200_000, 150_000, Known::default()), None);
         assert_eq!(asked.wake(T + 300_000, None), Means::Doubtful);
-        assert!(asked.is_confirmed(2 * T));
+        assert!(asked.is_due_until(2 * T, None));
         asked.ask(T + 400_000, 250_000, 2 * T);
-        assert_eq!(asked.settle(T + 400_010, 250_010, None), None);
+        assert_eq!(asked.settle(T + 400_010, 250_010, Known::default()), None);
         // A signal came before.
         assert_eq!(asked.wake(2 * T - 5, None), Means::Early);
         assert_eq!((asked.releases, asked.late_max), (1, 50));
@@ -288,12 +376,12 @@ mod tests {
     #[test]
     fn a_time_that_has_passed_begins_the_next_job_without_a_sleep_or_with_one_of_an_instant() {
         let mut asked = Asked::default();
-        asked.is_released(T);
+        asked.is_released(T, None);
         for n in 2..5 {
             let at = n * T + 700_000;
             asked.ask(at, n, n * T);
             // The kernel lets it sleep for an instant.
-            assert_eq!(asked.settle(at + 5, n + 5, Some(T)), Some(n * T));
+            assert_eq!(asked.settle(at + 5, n + 5, of(T)), Some(n * T));
             assert_eq!(asked.wake(at + 3_000, Some(T)), Means::Instant);
         }
         assert_eq!((asked.count_over(), asked.overran(), asked.due()), (3, 3, Some(4 * T)));
@@ -301,18 +389,18 @@ mod tests {
         assert!(asked.intervals(None).eq([T; 2]));
         // A sleep later in the job is another one.
         asked.ask(5 * T + 1, 9, 5 * T);
-        assert_eq!(asked.settle(5 * T + 100_000, 90_000, Some(T)), Some(5 * T));
+        assert_eq!(asked.settle(5 * T + 100_000, 90_000, of(T)), Some(5 * T));
         assert_eq!(asked.wake(5 * T + 200_000, Some(T)), Means::Doubtful);
     }
 
     #[test]
     fn each_job_of_an_invocation_has_its_times() {
         let mut asked = Asked::default();
-        asked.is_released(T);
+        asked.is_released(T, None);
         for (finish, running, next) in [(2_500_000, 900_000, 2 * T), (3_100_000, 1_400_000, 3 * T)]
         {
             asked.ask(finish, running, next);
-            assert_eq!(asked.settle(finish, running, Some(T)), Some(next));
+            assert_eq!(asked.settle(finish, running, of(T)), Some(next));
         }
         let finish = 3_900_000;
         let (release, running_before) = (T, 100_000);
@@ -327,11 +415,11 @@ mod tests {
     #[test]
     fn a_time_soon_after_the_release_is_within_the_job() {
         let mut asked = Asked::default();
-        asked.is_released(10 * T);
+        asked.is_released(10 * T, None);
         asked.ask(10 * T + 100_000, 0, 10 * T + 300_000);
         assert_eq!(asked.wake(10 * T + 310_000, Some(T)), Means::Within);
         asked.ask(10 * T + 400_000, 0, 10 * T + 350_000);
-        assert_eq!(asked.settle(10 * T + 400_010, 10, Some(T)), None);
+        assert_eq!(asked.settle(10 * T + 400_010, 10, of(T)), None);
         // Without a period, it is another release.
         asked.ask(10 * T + 500_000, 0, 10 * T + 600_000);
         assert_eq!(asked.wake(10 * T + 610_000, None), Means::Due(10 * T + 600_000));
@@ -340,17 +428,17 @@ mod tests {
     #[test]
     fn figures_are_certain_if_nearly_all_releases_were_asked_for() {
         let mut asked = Asked::default();
-        (0..100).for_each(|n| asked.release(n * T, n * T));
+        (0..100).for_each(|n| asked.release(n * T, n * T, None));
         (0..2).for_each(|_| asked.is_released_otherwise());
         assert!(asked.is_certain(Some(T)));
         asked.is_released_otherwise();
         assert!(!asked.is_certain(Some(T)));
-        // A sleep in a job until after the next release, for which it does not ask then.
+        // A release after less than its period.
         let mut uneven = Asked::default();
-        [0, 10, 20, 30, 45, 50, 60].iter().for_each(|n| uneven.release(n * T, n * T));
+        [0, 10, 20, 30, 36, 46, 56].iter().for_each(|n| uneven.release(n * T, n * T, None));
         assert!(!uneven.is_certain(Some(10 * T)) && uneven.is_certain(None));
         let mut few = Asked::default();
-        (0..3).for_each(|n| few.release(n * T, n * T));
+        (0..3).for_each(|n| few.release(n * T, n * T, None));
         assert!(!few.is_certain(Some(T)));
     }
 
@@ -362,21 +450,21 @@ mod tests {
             for asked in [&mut regular, &mut disordered] {
                 asked.ask(n * T - 100_000, 0, n * T);
                 assert_eq!(asked.wake(n * T, Some(T)), Means::Due(n * T));
-                asked.release(n * T, n * T);
+                asked.release(n * T, n * T, None);
             }
         }
         // It sleeps in the job until after the next release, and then asks for that.
         disordered.ask(49 * T + 100_000, 0, 50 * T + 450_000);
         assert!(regular.is_certain(Some(T)) && disordered.is_certain(Some(T)));
         assert!(matches!(disordered.wake(50 * T + 450_000, Some(T)), Means::Due(_)));
-        disordered.release(50 * T + 450_000, 50 * T + 450_000);
+        disordered.release(50 * T + 450_000, 50 * T + 450_000, None);
         disordered.ask(50 * T + 700_000, 0, 50 * T);
         assert_eq!((disordered.disordered, disordered.is_certain(Some(T))), (1, false));
         // Or until soon after the release, in more than a few jobs.
         for _ in 0..3 {
             assert!(regular.is_certain(Some(T)));
             regular.ask(49 * T + 200_000, 0, 49 * T + 300_000);
-            assert_eq!(regular.settle(49 * T + 400_000, 0, Some(T)), None);
+            assert_eq!(regular.settle(49 * T + 400_000, 0, of(T)), None);
         }
         assert!(!regular.is_certain(Some(T)));
     }
@@ -384,12 +472,55 @@ mod tests {
     #[test]
     fn a_job_in_doubt_goes_on_if_it_asks_again_in_time() {
         let mut asked = Asked::default();
-        asked.is_released(10 * T);
-        assert!(asked.is_confirmed(500 * T));
-        asked.is_released(11 * T);
-        assert!(asked.is_confirmed(19 * T));
-        assert!(!asked.is_confirmed(19 * T + 1));
+        asked.is_released(10 * T, None);
+        assert!(asked.is_due_until(500 * T, None));
+        asked.is_released(11 * T, None);
+        assert!(asked.is_due_until(19 * T, None));
+        assert!(!asked.is_due_until(19 * T + 1, None));
         asked.cut();
-        assert!(!asked.is_confirmed(12 * T));
+        assert!(!asked.is_due_until(12 * T, None));
+    }
+
+    /// A thread that asked for these times, in hundredths of T.
+    fn asking(times: impl IntoIterator<Item = u64>, stated: Option<u64>) -> Asked {
+        let mut asked = Asked::default();
+        for due in times.into_iter().map(|at| at * T / 100) {
+            asked.release(due, due, stated);
+        }
+        asked
+    }
+
+    #[test]
+    fn a_time_between_two_that_are_periods_apart_is_a_stray() {
+        let strays = |times: &[u64], stated| asking(times.iter().copied(), stated).strayed();
+        // A sleep in a job until after the next release, for which it does not ask; until before it; and two of them.
+        assert_eq!(strays(&[0, 100, 200, 305, 400, 500], None), 1);
+        assert_eq!(strays(&[0, 100, 200, 295, 400, 500], None), 1);
+        assert_eq!(strays(&[0, 100, 200, 305, 400, 505, 600], None), 2);
+        // Each job, and each second one.
+        assert!(strays(&[0, 105, 200, 305, 400, 505, 600, 705, 800], None) > 2);
+        assert_eq!(strays(&[5, 100, 205, 300], Some(T)), 1);
+        // Late releases that are left out, another beginning, a period of more digits, and one that follows a clock.
+        assert_eq!(strays(&[0, 100, 200, 500, 600, 700], None), 0);
+        assert_eq!(strays(&[0, 100, 200, 345, 445, 545, 645], None), 0);
+        assert_eq!(strays(&[0, 333, 667, 1000, 1333, 1667, 2000], None), 0);
+        let steps = (0..50).map(|n| 1000 * n + (n * n) % 5);
+        assert_eq!(asking(steps, None).strayed(), 0);
+    }
+
+    #[test]
+    fn requests_that_leave_out_most_releases_are_within_jobs() {
+        let all = asking((0..50).map(|n| 100 * n), None);
+        let third = asking((0..50).map(|n| 300 * n), None);
+        assert!(all.asks_for_releases(Some(T)) && all.asks_for_releases(None));
+        assert!(third.asks_for_releases(Some(3 * T)) && !third.asks_for_releases(Some(T)));
+        // The shortest distance tells that without a period.
+        let some = [0, 300, 400, 900, 1700, 2500, 2900].map(|n| n + 7);
+        assert!(!asking(some, None).asks_for_releases(None));
+        let before = || asking((0..10).map(|n| 100 * n), None);
+        let (mut otherwise, mut waiting) = (before(), before());
+        (0..11).for_each(|_| otherwise.is_released_otherwise());
+        (10..40).for_each(|n| assert_eq!(waiting.wake(n * T, Some(T)), Means::Doubtful));
+        assert!(!otherwise.asks_for_releases(Some(T)) && !waiting.asks_for_releases(Some(T)));
     }
 }

@@ -41,6 +41,15 @@ pub(super) struct Known {
     gaps: Vec<Gap>,
     /// Periods by thread, ascending: its number, the time from which the number means this thread, T.
     periods: Vec<(u32, u64, Option<u64>)>,
+    /// Threads whose requests to sleep until a time are within their jobs, ascending: the same, and how many of these
+    /// times were earlier than the one before.
+    not_asking: Vec<(u32, u64, u64)>,
+}
+
+impl Known {
+    fn is_empty(&self) -> bool {
+        self.gaps.is_empty() && self.periods.is_empty() && self.not_asking.is_empty()
+    }
 }
 
 /// What a pass is for. Every pass finds the same jobs, if it knows the same.
@@ -148,22 +157,31 @@ pub(super) struct Pass<'r> {
 }
 
 impl<'r> Pass<'r> {
-    /// Goes through the recording, twice if the first pass finds gaps or a late period. The follower hears of both,
-    /// unless it is known in advance that the second one follows.
+    /// Goes through the recording, again if the first pass finds gaps or a late period, and once more if threads ask to
+    /// sleep until times within their jobs. The follower hears of the first pass and of the last, and of the last only
+    /// if it is known in advance that others go before.
     pub(super) fn run(self, mut follower: Option<&'r mut (dyn Follow + 'r)>) -> Engine<'r> {
         let aim = if self.recording.has_gaps() { Aim::Draft } else { Aim::Figures };
         let heard = follower.take_if(|_| aim == Aim::Figures);
         let mut first = Engine::new(&self, Known::default(), heard, aim);
         first.run();
-        let known = first.learned();
-        if known.gaps.is_empty() && known.periods.is_empty() && aim == Aim::Figures {
+        let mut known = first.learned();
+        if known.is_empty() && aim == Aim::Figures {
             return first;
         }
         let follower = first.follower.take().or(follower);
         drop(first);
-        let mut second = Engine::new(&self, known, follower, Aim::Figures);
-        second.run();
-        second
+        if !known.not_asking.is_empty() {
+            // The periods of these threads are in their wake-ups, of which the first pass did not take all.
+            let not_asking = std::mem::take(&mut known.not_asking);
+            let without = Known { not_asking: not_asking.clone(), ..Known::default() };
+            let mut draft = Engine::new(&self, without, None, Aim::Draft);
+            draft.run();
+            known = Known { not_asking, ..draft.learned() };
+        }
+        let mut last = Engine::new(&self, known, follower, Aim::Figures);
+        last.run();
+        last
     }
 
     /// Goes through the recording for a follower alone, which hears what a pass for the figures with the same knowledge
@@ -221,7 +239,14 @@ impl<'r> Engine<'r> {
         let hint = |state: &State| Some((state.tid, state.from, hint(state, &self.many)?));
         let mut periods: Vec<_> = self.threads.states.iter().filter_map(hint).collect();
         periods.sort_unstable();
-        Known { gaps: self.gaps.found(), periods }
+        let other = |state: &State| {
+            let asked = state.asked.as_ref()?;
+            let is_other = !asked.asks_for_releases(state.period());
+            is_other.then_some((state.tid, state.from, asked.disordered))
+        };
+        let mut not_asking: Vec<_> = self.threads.states.iter().filter_map(other).collect();
+        not_asking.sort_unstable();
+        Known { gaps: self.gaps.found(), periods, not_asking }
     }
 
     /// What the pass knew before it began.

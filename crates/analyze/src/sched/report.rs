@@ -177,6 +177,9 @@ pub struct ThreadReport {
     /// How often it asked to sleep until an earlier time than before: it had slept within a job beyond the next
     /// release.
     pub disordered: u64,
+    /// How many times it asked for that lie off all others, which are a multiple of its period apart: it may have slept
+    /// within a job beyond the next release.
+    pub strayed: u64,
     /// The longest invocation that was seen in part, as far as it was seen, ns.
     pub part_ns: u64,
     /// The invocation in which it ended, ns. With a period, that is no job, because it may have been its last acts.

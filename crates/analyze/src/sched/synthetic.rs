@@ -46,6 +46,8 @@ pub struct Task {
     pub yields: bool,
     /// Its last act in each job is to ask to sleep until the next release.
     pub asks: bool,
+    /// It leaves out the releases that have passed at the end of a job.
+    pub skips: bool,
     /// Each of its jobs locks a mutex once. Not together with a reservation.
     pub section: Option<Section>,
     /// Each of its jobs sleeps once until a timer wakes it. Not together with a mutex or a reservation.
@@ -96,6 +98,8 @@ pub struct Sleep {
     pub after_ns: u64,
     /// How long, ns.
     pub length_ns: u64,
+    /// In so many of ten jobs, drawn at random, it asks to sleep until a time.
+    pub asked_in_ten: u64,
 }
 
 /// The part of a job in which it holds a mutex.

@@ -8,7 +8,7 @@ use hemiola_trace::Recording;
 use hemiola_trace::sched::{PRIORITY_UNKNOWN, Reservation, Tid};
 use hemiola_units::Instant;
 
-use super::asked::{Asked, Means};
+use super::asked::{Asked, Known, Means};
 use super::culprits::Culprits;
 use super::observed::Observed;
 use super::period::{Finder, is_about};
@@ -76,6 +76,8 @@ pub(super) struct State {
     pub(super) waits: Waits,
     /// Of a thread that asks to sleep until times.
     pub(super) asked: Option<Box<Asked>>,
+    /// An earlier pass found that it asks for something within its jobs only: how often for a time before the last one.
+    pub(super) not_asking: Option<u64>,
     /// The system call that it is in: its number, and when it entered it.
     pub(super) call: Option<(u16, u64)>,
     /// How often it was lost from sight.
@@ -345,6 +347,7 @@ impl State {
             call: None,
             waits: Waits::default(),
             asked: None,
+            not_asking: None,
             cuts: 0,
             invocation: Invocation::default(),
             released: None,
@@ -561,12 +564,18 @@ impl State {
         asked.map(|asked| asked.late_max)
     }
 
+    /// How often it asked for an earlier time than before.
+    pub(super) fn disordered(&self) -> u64 {
+        let asked = self.asked.as_ref().map(|asked| asked.disordered);
+        asked.or(self.not_asking).unwrap_or(0)
+    }
+
     /// It may have begun with the next job since it asked to sleep until a time that has passed.
     #[inline]
     pub(super) fn settle(&mut self, now: u64, running: u64) {
         if self.asked.is_some() {
-            let period = self.period();
-            let passed = self.asked.as_mut().and_then(|asked| asked.settle(now, running, period));
+            let known = Known { period: self.period(), stated: self.stated() };
+            let passed = self.asked.as_mut().and_then(|asked| asked.settle(now, running, known));
             if let Some(release) = passed {
                 self.finder.wake(release, true);
             }

@@ -69,6 +69,8 @@ pub struct Measured {
     /// As in [`ThreadReport`].
     #[serde(skip)]
     pub(super) disordered: u64,
+    /// How many times it asked for that lie off all others, which are a multiple of its period apart.
+    pub(super) strayed: u64,
     /// The longest sleep until another thread woke it that counts as part of a job, although it may have been between
     /// two.
     #[serde(skip)]
@@ -161,12 +163,17 @@ impl Measured {
         self.startup_ns > self.deadline_ns
     }
 
-    /// Whether the thread slept within its jobs for so long that its wake-ups do not tell its jobs apart.
+    /// Whether the thread slept within its jobs for so long that its wake-ups do not tell its jobs apart: for a part of
+    /// the period, or for no longer than its wake-ups vary. The latter may be a short sleep until each release, after a
+    /// long one in a job whose end varies, and lasts beyond the release at times.
     #[must_use]
     pub fn has_doubtful_jobs(&self) -> bool {
+        let few = self.period_ns / SUSPENSION_OFF;
+        let slept = self.suspension_ns.max(self.answered_ns);
+        let varies_by = 2 * self.jitter_ns;
         !self.is_timed
             && self.distance_ns.is_some()
-            && self.suspension_ns.max(self.answered_ns) > self.period_ns / SUSPENSION_OFF
+            && (slept > few || (slept > 0 && slept <= varies_by && varies_by > few))
     }
 }
 
@@ -458,6 +465,7 @@ fn of_thread(thread: &ThreadReport) -> Option<Measured> {
         silent_ns: thread.silent_ns,
         answered_ns: thread.answered_ns,
         disordered: thread.disordered,
+        strayed: thread.strayed,
         overran: thread.overran,
         usual_late_ns: thread
             .interval_ns

@@ -264,7 +264,15 @@ fn unseen_jobs(measured: &Measured) -> impl Iterator<Item = String> {
             measured.disordered
         )
     });
-    [part, end, silent, disordered].into_iter().flatten()
+    let strayed = (measured.strayed > 0).then(|| {
+        format!(
+            "{name} asked to sleep until times that are no multiple of {} from the others ({} ×): it may have slept within \
+             a job beyond its next release. Mark its jobs.",
+            time(measured.period_ns),
+            measured.strayed
+        )
+    });
+    [part, end, silent, disordered, strayed].into_iter().flatten()
 }
 
 fn doubtful_jobs(measured: &Measured) -> String {

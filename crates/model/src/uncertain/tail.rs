@@ -69,8 +69,8 @@ fn underestimated(count: f64) -> f64 {
     if least > 0.0 { least.recip() } else { f64::INFINITY }
 }
 
-/// The greatest value for inputs within five standard scores; infinite if it grows without bound there because a divisor
-/// can be 0.
+/// The greatest value for inputs within five standard scores; infinite if it grows without bound there, because a
+/// divisor can be 0.
 pub(super) fn reach(network: &Network, program: &Program) -> f64 {
     let value: Interval = program.value(|index| reach_of(&network.inputs()[index]));
     if value.high.is_nan() { f64::INFINITY } else { value.high }

@@ -81,9 +81,11 @@ impl Engine<'_> {
         }
         state.since = at;
         self.close(thread);
-        if let Some(asked) = &mut self.threads.states[thread].asked {
+        let state = &mut self.threads.states[thread];
+        let stated = state.stated();
+        if let Some(asked) = &mut state.asked {
             match means {
-                Means::Due(due) => asked.release(due, at),
+                Means::Due(due) => asked.release(due, at, stated),
                 _ => asked.is_released_otherwise(),
             }
         }
@@ -367,6 +369,9 @@ impl Engine<'_> {
         let reservation = self.reservations.get(&tid).copied();
         let state = &mut self.threads.states[thread];
         (state.given, state.hint, state.is_marked) = (given, hint, is_marked);
+        let others = &self.known.not_asking;
+        let other = others.binary_search_by_key(&(tid, from), |(tid, from, _)| (*tid, *from));
+        state.not_asking = other.ok().map(|place| others[place].2);
         state.reservation = reservation;
         state.is_identified = true;
     }

@@ -10,7 +10,7 @@ impl Engine<'_> {
     pub(super) fn sleep_until(&mut self, thread: usize, at: u64, c: usize, until: u64) {
         let state = &self.threads.states[thread];
         // Marks tell more.
-        if state.is_marked || self.cpus[c].depth > 0 {
+        if state.is_marked || state.not_asking.is_some() || self.cpus[c].depth > 0 {
             return;
         }
         self.account(c, at);
@@ -23,8 +23,9 @@ impl Engine<'_> {
             state.released = None;
             state.finder.forget();
         }
+        let period = state.period();
         let asked = state.asked.get_or_insert_default();
-        if asked.is_confirmed(until) {
+        if asked.is_due_until(until, period) {
             asked.doubt = None;
         } else if asked.doubt.is_some() {
             asked.is_released_otherwise();
@@ -48,8 +49,9 @@ impl Engine<'_> {
         self.threads.states[thread].invocation.finish = at;
         self.close(thread);
         let state = &mut self.threads.states[thread];
+        let stated = state.stated();
         if let Some(asked) = &mut state.asked {
-            asked.is_released(release);
+            asked.is_released(release, stated);
         }
         state.finder.wake(release, true);
         self.begin(thread, release, None);

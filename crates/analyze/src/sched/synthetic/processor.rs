@@ -160,10 +160,11 @@ impl<'t> Processor<'t> {
                 let until = (!is_over).then_some(self.now + sleep.length_ns);
                 let job = self.threads[running].job.as_mut().expect("it is under way");
                 (job.has_slept, job.asleep_until) = (true, until);
-                if until.is_some() {
-                    return Some(Left::Sleeping);
+                let Some(until) = until else { continue };
+                if sleep.asked_in_ten > 0 && self.random.below(10) < sleep.asked_in_ten {
+                    self.push(What::SleepUntil(Instant::from_nanos(until).into()));
                 }
-                continue;
+                return Some(Left::Sleeping);
             }
             let section = self.tasks[running].section;
             let mutex = section.map_or(0, |section| section.mutex);
@@ -211,7 +212,12 @@ impl<'t> Processor<'t> {
             job.delays = self.truth[running].take();
             self.finished[running].push(job);
         }
-        if self.tasks[running].asks {
+        let task = self.tasks[running];
+        while task.skips && thread.release < now {
+            thread.released += 1;
+            thread.release += task.period_ns;
+        }
+        if task.asks {
             let until = Instant::from_nanos(thread.release).into();
             let (at, cpu) = (Instant::from_nanos(now), self.cpu);
             self.events.push(Event { at, cpu, what: What::SleepUntil(until) });

@@ -104,6 +104,58 @@ fn a_thread_that_waits_for_another_between_two_loops_was_not_late() {
 }
 
 #[test]
+fn a_thread_that_asks_within_some_jobs_only_is_released_by_its_wake_ups() {
+    let mut story = Story::default();
+    story.on(1);
+    for n in 1..=60 {
+        let at = 10_000 * n;
+        story.wake(at, TID, IDLE).switch(at, IDLE, Left::Preempted, TID);
+        if [1, 2, 9, 17, 18, 30, 41, 52].contains(&n) {
+            asks(&mut story, at + 400, at + 900);
+            story.switch(at + 400, TID, Left::Sleeping, IDLE);
+            story.wake(at + 900, TID, IDLE).switch(at + 900, IDLE, Left::Preempted, TID);
+        }
+        story.switch(at + 1_000, TID, Left::Sleeping, IDLE);
+    }
+    story.thread(TID, 0, "loop", false);
+    for report in [story.report(), given(&story, "loop")] {
+        let thread = of(&report, TID);
+        let [execution, response] =
+            [&thread.execution_ns, &thread.response_ns].map(|times| times.as_ref().unwrap());
+        assert_eq!((thread.invocations, thread.period_ns), (60, Some(10 * MS)));
+        assert_eq!((execution.min, execution.max), (MS / 2, MS));
+        assert_eq!((response.min, response.max, thread.missed), (MS, MS, 0));
+        assert_eq!((thread.timer_late_ns, thread.strayed), (None, 0));
+    }
+}
+
+#[test]
+fn a_thread_that_leaves_out_a_release_after_a_sleep_in_its_job_has_a_stray() {
+    let mut story = Story::default();
+    story.on(1);
+    let mut at = 10_000;
+    while at < 400_000 {
+        story.wake(at, TID, IDLE).switch(at, IDLE, Left::Preempted, TID);
+        let (mut finish, mut next) = (at + 1_000, at + 10_000);
+        if at % 100_000 == 0 {
+            asks(&mut story, finish, at + 10_400);
+            story.switch(finish, TID, Left::Sleeping, IDLE);
+            (finish, next) = (at + 10_600, at + 20_000);
+            story.wake(at + 10_400, TID, IDLE).switch(at + 10_400, IDLE, Left::Preempted, TID);
+        }
+        asks(&mut story, finish, next);
+        story.switch(finish, TID, Left::Sleeping, IDLE);
+        at = next;
+    }
+    story.thread(TID, 0, "loop", false);
+    for report in [story.report(), given(&story, "loop")] {
+        let thread = of(&report, TID);
+        assert_eq!((thread.strayed, thread.disordered), (3, 0));
+        assert_eq!((thread.period_ns, thread.timer_late_ns), (Some(10 * MS), None));
+    }
+}
+
+#[test]
 fn a_thread_that_hangs_until_the_end_is_silent_and_misses_what_was_stated() {
     for ends in [false, true] {
         let mut story = jobs_of_a_loop(20);
