@@ -362,6 +362,46 @@ fn interrupts_page_faults_and_calls_are_there_when_they_are_asked_for() {
 }
 
 #[test]
+fn what_a_thread_does_before_the_first_switch_is_its_own() {
+    let _alone = alone();
+    const CALLS: usize = 1_000;
+    for interface in [Interface::Bpf, Interface::Perf] {
+        let asked = Options { page_faults: true, calls: true, ..by(interface) };
+        let capture = match start(&asked) {
+            Ok(capture) => capture,
+            Err(error) => {
+                println!("skipped: needs {error}");
+                continue;
+            }
+        };
+        for _ in 0..CALLS {
+            let _ = rustix::process::getppid();
+        }
+        let (all, _, _) = end(capture);
+        let (mut own, number) = (0, libc_getppid());
+        for event in all.values().flat_map(|events| with_running(events)) {
+            let (running, Event { what, .. }) = event;
+            assert_ne!(running, Some(Tid::UNKNOWN), "{interface:?}: {event:?}");
+            own += usize::from(what == What::CallEntry(number) && running == Some(tid()));
+        }
+        assert!(own >= CALLS, "{interface:?}: {own}");
+    }
+}
+
+/// What threads did on a processor, each with the thread that ran; `None` after a gap, until it is known again.
+fn with_running(events: &[Event]) -> impl Iterator<Item = (Option<Tid>, Event)> {
+    let mut running = Some(Tid::UNKNOWN);
+    events.iter().filter_map(move |event| {
+        match event.what {
+            What::Switch { next, .. } => running = Some(next),
+            What::Lost(_) | What::Online(_) => running = None,
+            _ => {}
+        }
+        event.what.is_of_running().then_some((running, *event))
+    })
+}
+
+#[test]
 fn the_times_until_which_a_thread_asks_to_sleep_are_recorded() {
     use rustix::thread::{clock_nanosleep_absolute, clock_nanosleep_relative};
     use rustix::time::{ClockId, Timespec, clock_gettime};

@@ -71,6 +71,17 @@ pub enum What {
     Online(bool),
 }
 
+impl What {
+    /// Whether it is something that the running thread did.
+    #[must_use]
+    pub const fn is_of_running(self) -> bool {
+        matches!(
+            self,
+            Self::PageFault(_) | Self::SleepUntil(_) | Self::CallEntry(_) | Self::CallExit(_)
+        )
+    }
+}
+
 /// A time on the monotonic clock, in two halves, so that an event has 24 bytes.
 ///
 /// ```

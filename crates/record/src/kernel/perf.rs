@@ -314,7 +314,13 @@ impl Processor {
             let switch =
                 |prev, left, next| What::Switch { prev, left, next, priority: PRIORITY_UNKNOWN };
             let (at, what) = match record {
-                Record::Event(at, what) => (at, what),
+                Record::Event(at, what, tid) => {
+                    // No switch has told yet whose event it is.
+                    if running == Tid::UNKNOWN && what.is_of_running() {
+                        outlet.push(stream, at, switch(Tid::UNKNOWN, Left::Unknown, tid));
+                    }
+                    (at, what)
+                }
                 // Known already from the tracepoint, or from the departing thread.
                 Record::Switch { next, .. } if running == next => return,
                 // The same, and the arriving thread has ended and has no number any more.

@@ -13,7 +13,7 @@ use super::assembler::Register::{R0, R1, R2, R3, R6, R7, R8, R10};
 use super::assembler::Size::{Double, Word};
 use super::assembler::{Assembler, Function, Label, Register, When};
 use super::btf::{Btf, Kind as Described};
-use super::ring::{NESTED, RUNNING, Shape, append, open};
+use super::ring::{NESTED, RUNNING, Shape, append, append_before, open};
 use super::word::{Kind, SHIFT_FIRST, SHIFT_NUMBER, SHIFT_PRIORITY, SHIFT_SECOND, State};
 use crate::kernel::Options;
 
@@ -220,7 +220,7 @@ impl<'a> Writer<'a> {
             {
                 programs.push(self.program(name, &[false], |asm| {
                     asm.by(Move, R7, kind as i32);
-                    self.append_event(asm, |_| ());
+                    self.append_event(asm, |asm| self.tell_running(asm));
                 })?);
             }
         }
@@ -442,6 +442,7 @@ impl<'a> Writer<'a> {
             if context == Context::Counted {
                 asm.load(Double, R1, R8, NESTED).jump(When::NotEqual, R1, 0, other);
             }
+            self.tell_running(asm);
         });
         asm.place(other).exit(0);
     }
@@ -450,7 +451,7 @@ impl<'a> Writer<'a> {
     fn call_entry(&self, asm: &mut Assembler) {
         asm.load(Double, R7, R6, 8);
         pack_number(asm, Kind::CallEntry);
-        self.append_event(asm, |_| ());
+        self.append_event(asm, |asm| self.tell_running(asm));
     }
 
     /// `sys_exit(registers, result)`: the number is among the registers.
@@ -461,7 +462,7 @@ impl<'a> Writer<'a> {
             None => asm.by(Move, R7, -1),
         };
         pack_number(asm, Kind::CallExit);
-        self.append_event(asm, |_| ());
+        self.append_event(asm, |asm| self.tell_running(asm));
     }
 
     /// `task_newtask(thread, flags)`: the thread still has its parent's name.
@@ -521,6 +522,26 @@ impl<'a> Writer<'a> {
         more(asm);
         let shape = Shape { slots: self.maps.event_slots, slot_words: 2 };
         append(asm, none, shape, true, |_| ());
+    }
+
+    /// Reports the running thread to the ring at R8 if no switch has told it, so that its event belongs to it: at the
+    /// beginning of a recording, and after a pause. R6 is lost.
+    fn tell_running(&self, asm: &mut Assembler) {
+        let known = asm.label();
+        asm.call(Function::CurrentTask)
+            .load(Word, R6, R0, self.tid)
+            .load(Double, R1, R8, RUNNING)
+            .with(Subtract, R1, R6)
+            .jump(When::Equal, R1, 0, known)
+            .by(ShiftLeft, R6, SHIFT_SECOND)
+            .load(Word, R1, R0, self.priority)
+            .by(And, R1, 0xff)
+            .by(ShiftLeft, R1, SHIFT_PRIORITY)
+            .with(Or, R6, R1)
+            .by(Or, R6, Kind::Arrival as i32);
+        let shape = Shape { slots: self.maps.event_slots, slot_words: 2 };
+        append_before(asm, R6, shape, known);
+        asm.by(ShiftRight, R6, SHIFT_SECOND).store(Double, R8, RUNNING, R6).place(known);
     }
 
     /// Stores R7 and the record on the stack with the time in the ring of names.

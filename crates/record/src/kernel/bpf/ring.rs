@@ -118,6 +118,24 @@ pub(super) fn append(
     }
 }
 
+/// Appends `word` with the present time to the ring at R8, if there is room; if not, or if losses are to be reported
+/// first, goes to `full`. Several registers are lost, but not R6 to R8.
+pub(super) fn append_before(asm: &mut Assembler, word: Register, shape: Shape, full: Label) {
+    asm.call(Function::KtimeGetNs)
+        .with(Move, R9, R0)
+        .load(Double, R1, R8, PENDING)
+        .jump(When::NotEqual, R1, 0, full)
+        .load(Double, R1, R8, HEAD)
+        .load(Double, R2, R8, TAIL)
+        .with(Subtract, R1, R2)
+        .jump(When::Greater, R1, (shape.slots - MARGIN) as i32, full)
+        .by(Move, R2, 1)
+        .atomic(Atomic::Add, R8, HEAD, R2);
+    shape.locate(asm, R2);
+    asm.with(Move, R3, R8).with(Add, R3, R2).store(Double, R3, 8, word);
+    commit(asm, R3);
+}
+
 /// Stores the time, after everything else in the slot.
 fn commit(asm: &mut Assembler, slot: Register) {
     if cfg!(any(target_arch = "x86_64", target_arch = "x86")) {

@@ -24,8 +24,8 @@ const RAW_WORDS: usize = 16;
 /// A decoded record.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Record {
-    /// An event.
-    Event(Instant, What),
+    /// An event, and the thread that ran.
+    Event(Instant, What, Tid),
     /// A switch, reported by the departing thread, or by the arriving one, which does not know how the other left.
     Switch { at: Instant, prev: Tid, left: Option<Left>, next: Tid },
     /// A watched thread got its processor.
@@ -45,21 +45,24 @@ pub(super) fn decode(record: &[u64], tracepoints: &[Tracepoint]) -> Option<Recor
     let header = halves(*record.first()?);
     let (kind, misc) = (header.0, header.1 as u16);
     if kind == 9 {
-        let [_, _, time, data @ ..] = record else { return None };
+        let [_, identity, time, data @ ..] = record else { return None };
+        let running = Tid(halves(*identity).1);
         let mut bytes = [[0_u8; 8]; RAW_WORDS];
         bytes.iter_mut().zip(data).for_each(|(bytes, word)| *bytes = word.to_ne_bytes());
         let (len, raw) = bytes.as_flattened().split_first_chunk()?;
         let raw = raw.get(..u32::from_ne_bytes(*len) as usize)?;
         let id = u16::from_ne_bytes(*raw.first_chunk()?);
         let tracepoint = tracepoints.iter().find(|tracepoint| tracepoint.id == id)?;
-        return Some(Record::Event(Instant::from_nanos(*time), tracepoint.decode(raw)?));
+        return Some(Record::Event(Instant::from_nanos(*time), tracepoint.decode(raw)?, running));
     }
     let [_, body @ .., identity, time] = record else { return None };
     let (at, tid) = (Instant::from_nanos(*time), Tid(halves(*identity).1));
     let out = misc & SWITCH_OUT != 0;
     let left = if misc & SWITCH_OUT_PREEMPTED != 0 { Left::Preempted } else { Left::Sleeping };
     Some(match (kind, body) {
-        (2, [_, count]) => Record::Event(at, What::Lost(u32::try_from(*count).unwrap_or(u32::MAX))),
+        (2, [_, count]) => {
+            Record::Event(at, What::Lost(u32::try_from(*count).unwrap_or(u32::MAX)), tid)
+        }
         (3, [identity, text @ ..]) => {
             let (pid, tid) = halves(*identity);
             let text: Vec<u8> = text.iter().flat_map(|word| word.to_ne_bytes()).collect();
@@ -122,7 +125,7 @@ mod tests {
 
     #[test]
     fn losses_and_names_are_decoded() {
-        let lost = Record::Event(Instant::from_nanos(5), What::Lost(12));
+        let lost = Record::Event(Instant::from_nanos(5), What::Lost(12), Tid(4));
         assert_eq!(decode(&[word(2, 0), 77, 12, word(3, 4), 5], &[]), Some(lost));
         let text = u64::from_ne_bytes(*b"io\0\0\0\0\0\0");
         let name = Thread {
