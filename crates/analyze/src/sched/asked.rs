@@ -22,6 +22,10 @@ const CLOSER_PART: u64 = 20;
 /// A job may have slept beyond so many releases and still be the one that ends when its thread asks again.
 const RELEASES_MAX: u64 = 8;
 
+/// A thread that woke up so often, over so many periods, since the last release that it had asked for, was released by
+/// anything else meanwhile.
+const LEFT_OUT_MIN: u64 = 4;
+
 /// Two distances are equal if they differ by this part at most.
 const EQUAL_PART: u64 = 1_000;
 
@@ -48,6 +52,10 @@ pub(super) struct Asked {
     /// How long after its last request it woke up for anything else, ns, and when it made that.
     doubtful_for: u64,
     asked_at: u64,
+    /// How often it woke up for anything else since the last release that it had asked for.
+    doubtful: u64,
+    /// How many releases it left out while it woke up for other things.
+    left_out: u64,
     /// The jobs of the open invocation that are over.
     pub(super) over: Vec<Over>,
     /// Whether the sleep under way began with the request of a time that had passed.
@@ -95,12 +103,13 @@ struct Spacing {
 }
 
 impl Spacing {
-    /// So long after the last one, it asked for another time. A period that the caller states is the usual distance.
-    fn add(&mut self, distance: u64, stated: Option<u64>) {
+    /// So long after the last one, it asked for another time. The usual distance is the period that the caller states;
+    /// without one, that of others, or the one found in the wake-ups.
+    fn add(&mut self, distance: u64, known: Known) {
         let is_equal = |to: u64| distance.abs_diff(to) <= distance / EQUAL_PART;
         if let Some(before) = self.before[0] {
             let both = distance.saturating_add(before);
-            let usual = stated.or(self.usual);
+            let usual = known.stated.or(self.usual).or(known.period);
             if usual.is_some_and(|usual| is_off(before, usual) && !is_off(both, usual)) {
                 self.strayed += 1;
                 self.before = [None; 2];
@@ -183,18 +192,20 @@ impl Asked {
         // If the time came after it had asked, it ran until then.
         let (finish, running) = (at.max(until), before + until.saturating_sub(at));
         self.over.push(Over { finish, running, next: until });
-        self.is_released(until, known.stated);
+        self.is_released(until, known);
         Some(until)
     }
 
     /// A job that it had asked for is released, whether it sleeps or not.
-    pub(super) fn is_released(&mut self, due: u64, stated: Option<u64>) {
+    pub(super) fn is_released(&mut self, due: u64, known: Known) {
         let distance = self.last.map(|last| due.saturating_sub(last)).filter(|ns| *ns > 0);
         if let Some(distance) = distance {
             self.distance = Some(self.distance.map_or(distance, |least| least.min(distance)));
             self.covered += distance;
-            self.spacing.add(distance, stated);
+            self.spacing.add(distance, known);
+            self.leaves_out(known.period.or(self.distance).map_or(0, |period| distance / period));
         }
+        (self.doubtful, self.doubtful_for) = (0, 0);
         (self.due, self.last) = (Some(due), Some(due));
         self.releases += 1;
     }
@@ -202,6 +213,14 @@ impl Asked {
     /// The release of the job under way, if it was asked for.
     pub(super) const fn due(&self) -> Option<u64> {
         self.due
+    }
+
+    /// The last release that it had asked for was so many periods ago. A job that was late by a few of them may have
+    /// left the others out.
+    fn leaves_out(&mut self, periods: u64) {
+        if periods >= LEFT_OUT_MIN && self.doubtful + 1 >= LEFT_OUT_MIN {
+            self.left_out += periods - 1;
+        }
     }
 
     /// The job under way was released by anything else.
@@ -229,6 +248,7 @@ impl Asked {
             None if is_instant => Means::Instant,
             None if self.due.is_some() => {
                 self.doubtful_for = at.saturating_sub(self.asked_at);
+                self.doubtful += 1;
                 Means::Doubtful
             }
             None => Means::Anything,
@@ -236,8 +256,8 @@ impl Asked {
     }
 
     /// The job that it had asked for is released.
-    pub(super) fn release(&mut self, due: u64, at: u64, stated: Option<u64>) {
-        self.is_released(due, stated);
+    pub(super) fn release(&mut self, due: u64, at: u64, known: Known) {
+        self.is_released(due, known);
         self.late_max = self.late_max.max(at.saturating_sub(due));
     }
 
@@ -256,9 +276,13 @@ impl Asked {
 
     /// Whether it asks for its releases, and not at times for something within jobs that anything else releases.
     pub(super) fn asks_for_releases(&self, period: Option<u64>) -> bool {
-        let covered = self.covered + self.doubtful_for;
-        let passed = period.or(self.distance).map_or(0, |period| covered / period);
-        4 * self.releases >= 3 * passed && self.releases >= self.unasked
+        let periods = |ns: u64| period.or(self.distance).map_or(0, |period| ns / period);
+        let since = periods(self.doubtful_for);
+        let passed = periods(self.covered + self.doubtful_for);
+        let left_out = self.left_out + if self.doubtful + 1 >= LEFT_OUT_MIN { since } else { 0 };
+        let is_most = |part: u64| 2 * part >= passed.saturating_sub(self.releases);
+        let leaves_out = 4 * self.releases < 3 * passed && is_most(left_out);
+        !leaves_out && self.releases >= self.unasked
     }
 
     /// How many times it asked for that are no multiple of its period from the others: they may be within jobs.
@@ -361,7 +385,7 @@ mod tests {
         asked.ask(0, 0, T);
         assert_eq!(asked.settle(10, 10, Known::default()), None);
         assert_eq!(asked.wake(T + 50, None), Means::Due(T));
-        asked.release(T, T + 50, None);
+        asked.release(T, T + 50, Known::default());
         // It waits for something, and then asks for the next release.
         assert_eq!(asked.settle(T + 200_000, 150_000, Known::default()), None);
         assert_eq!(asked.wake(T + 300_000, None), Means::Doubtful);
@@ -376,7 +400,7 @@ mod tests {
     #[test]
     fn a_time_that_has_passed_begins_the_next_job_without_a_sleep_or_with_one_of_an_instant() {
         let mut asked = Asked::default();
-        asked.is_released(T, None);
+        asked.is_released(T, Known::default());
         for n in 2..5 {
             let at = n * T + 700_000;
             asked.ask(at, n, n * T);
@@ -396,7 +420,7 @@ mod tests {
     #[test]
     fn each_job_of_an_invocation_has_its_times() {
         let mut asked = Asked::default();
-        asked.is_released(T, None);
+        asked.is_released(T, Known::default());
         for (finish, running, next) in [(2_500_000, 900_000, 2 * T), (3_100_000, 1_400_000, 3 * T)]
         {
             asked.ask(finish, running, next);
@@ -415,7 +439,7 @@ mod tests {
     #[test]
     fn a_time_soon_after_the_release_is_within_the_job() {
         let mut asked = Asked::default();
-        asked.is_released(10 * T, None);
+        asked.is_released(10 * T, Known::default());
         asked.ask(10 * T + 100_000, 0, 10 * T + 300_000);
         assert_eq!(asked.wake(10 * T + 310_000, Some(T)), Means::Within);
         asked.ask(10 * T + 400_000, 0, 10 * T + 350_000);
@@ -428,17 +452,19 @@ mod tests {
     #[test]
     fn figures_are_certain_if_nearly_all_releases_were_asked_for() {
         let mut asked = Asked::default();
-        (0..100).for_each(|n| asked.release(n * T, n * T, None));
+        (0..100).for_each(|n| asked.release(n * T, n * T, Known::default()));
         (0..2).for_each(|_| asked.is_released_otherwise());
         assert!(asked.is_certain(Some(T)));
         asked.is_released_otherwise();
         assert!(!asked.is_certain(Some(T)));
         // A release after less than its period.
         let mut uneven = Asked::default();
-        [0, 10, 20, 30, 36, 46, 56].iter().for_each(|n| uneven.release(n * T, n * T, None));
+        [0, 10, 20, 30, 36, 46, 56]
+            .iter()
+            .for_each(|n| uneven.release(n * T, n * T, Known::default()));
         assert!(!uneven.is_certain(Some(10 * T)) && uneven.is_certain(None));
         let mut few = Asked::default();
-        (0..3).for_each(|n| few.release(n * T, n * T, None));
+        (0..3).for_each(|n| few.release(n * T, n * T, Known::default()));
         assert!(!few.is_certain(Some(T)));
     }
 
@@ -450,14 +476,14 @@ mod tests {
             for asked in [&mut regular, &mut disordered] {
                 asked.ask(n * T - 100_000, 0, n * T);
                 assert_eq!(asked.wake(n * T, Some(T)), Means::Due(n * T));
-                asked.release(n * T, n * T, None);
+                asked.release(n * T, n * T, Known::default());
             }
         }
         // It sleeps in the job until after the next release, and then asks for that.
         disordered.ask(49 * T + 100_000, 0, 50 * T + 450_000);
         assert!(regular.is_certain(Some(T)) && disordered.is_certain(Some(T)));
         assert!(matches!(disordered.wake(50 * T + 450_000, Some(T)), Means::Due(_)));
-        disordered.release(50 * T + 450_000, 50 * T + 450_000, None);
+        disordered.release(50 * T + 450_000, 50 * T + 450_000, Known::default());
         disordered.ask(50 * T + 700_000, 0, 50 * T);
         assert_eq!((disordered.disordered, disordered.is_certain(Some(T))), (1, false));
         // Or until soon after the release, in more than a few jobs.
@@ -472,9 +498,9 @@ mod tests {
     #[test]
     fn a_job_in_doubt_goes_on_if_it_asks_again_in_time() {
         let mut asked = Asked::default();
-        asked.is_released(10 * T, None);
+        asked.is_released(10 * T, Known::default());
         assert!(asked.is_due_until(500 * T, None));
-        asked.is_released(11 * T, None);
+        asked.is_released(11 * T, Known::default());
         assert!(asked.is_due_until(19 * T, None));
         assert!(!asked.is_due_until(19 * T + 1, None));
         asked.cut();
@@ -485,7 +511,7 @@ mod tests {
     fn asking(times: impl IntoIterator<Item = u64>, stated: Option<u64>) -> Asked {
         let mut asked = Asked::default();
         for due in times.into_iter().map(|at| at * T / 100) {
-            asked.release(due, due, stated);
+            asked.release(due, due, Known { period: None, stated });
         }
         asked
     }
@@ -500,6 +526,13 @@ mod tests {
         // Each job, and each second one.
         assert!(strays(&[0, 105, 200, 305, 400, 505, 600, 705, 800], None) > 2);
         assert_eq!(strays(&[5, 100, 205, 300], Some(T)), 1);
+        // No two distances that follow each other are equal, but the period was found.
+        let found = Known { period: Some(T * 1001 / 1000), stated: None };
+        let mut third = Asked::default();
+        for due in [0, 100, 204, 300, 400, 504, 600].map(|at| at * T / 100) {
+            third.release(due, due, found);
+        }
+        assert_eq!(third.strayed(), 2);
         // Late releases that are left out, another beginning, a period of more digits, and one that follows a clock.
         assert_eq!(strays(&[0, 100, 200, 500, 600, 700], None), 0);
         assert_eq!(strays(&[0, 100, 200, 345, 445, 545, 645], None), 0);
@@ -511,12 +544,20 @@ mod tests {
     #[test]
     fn requests_that_leave_out_most_releases_are_within_jobs() {
         let all = asking((0..50).map(|n| 100 * n), None);
-        let third = asking((0..50).map(|n| 300 * n), None);
         assert!(all.asks_for_releases(Some(T)) && all.asks_for_releases(None));
-        assert!(third.asks_for_releases(Some(3 * T)) && !third.asks_for_releases(Some(T)));
-        // The shortest distance tells that without a period.
-        let some = [0, 300, 400, 900, 1700, 2500, 2900].map(|n| n + 7);
-        assert!(!asking(some, None).asks_for_releases(None));
+        // It does not wake up for anything else, but is late.
+        let third = asking((0..50).map(|n| 300 * n), None);
+        assert!(third.asks_for_releases(Some(T)));
+        // The shortest distance tells without a period that other wake-ups are releases.
+        let mut some = Asked::default();
+        let mut last = 0;
+        for at in [0, 7, 10, 11, 19, 27, 32, 40] {
+            (last + 1..at).for_each(|n| assert_eq!(some.wake(n * T, None), Means::Doubtful));
+            some.release(at * T, at * T, Known::default());
+            last = at;
+        }
+        assert!(!some.asks_for_releases(None) && !some.asks_for_releases(Some(T)));
+        assert!(some.asks_for_releases(Some(8 * T)));
         let before = || asking((0..10).map(|n| 100 * n), None);
         let (mut otherwise, mut waiting) = (before(), before());
         (0..11).for_each(|_| otherwise.is_released_otherwise());

@@ -18,7 +18,7 @@ mod sleeps;
 use std::collections::BTreeMap;
 
 use hemiola_trace::Recording;
-use hemiola_trace::sched::{Context, Event, Left, PRIORITY_UNKNOWN, Reservation, Tid, What};
+use hemiola_trace::sched::{Context, Event, Left, Reservation, Tid, What};
 use hemiola_units::Instant;
 
 use super::accounting::{self, Books};
@@ -318,6 +318,7 @@ impl<'r> Engine<'r> {
 
     fn finish(&mut self, thread: usize) {
         self.hide(thread);
+        self.threads.states[thread].ends_by_reservation();
         let end = self.now;
         self.end_call(thread, end, None);
         if self.threads.states[thread].mode != Mode::Sleeping {
@@ -630,9 +631,7 @@ impl<'r> Engine<'r> {
             self.waited(thread, queue, at);
         }
         let state = &mut self.threads.states[thread];
-        if priority >= 0 && priority != PRIORITY_UNKNOWN && state.reservation.is_some() {
-            (state.reservation, state.changed_policy) = (None, true);
-        }
+        state.runs_by_reservation(priority);
         let is_first = !state.invocation.started;
         if is_first {
             state.invocation.started = true;

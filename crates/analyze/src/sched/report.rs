@@ -180,6 +180,8 @@ pub struct ThreadReport {
     /// How many times it asked for that lie off all others, which are a multiple of its period apart: it may have slept
     /// within a job beyond the next release.
     pub strayed: u64,
+    /// It asked for times within some of its jobs only, so they are no releases.
+    pub asks_within_jobs: bool,
     /// The longest invocation that was seen in part, as far as it was seen, ns.
     pub part_ns: u64,
     /// The invocation in which it ended, ns. With a period, that is no job, because it may have been its last acts.

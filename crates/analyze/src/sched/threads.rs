@@ -101,6 +101,9 @@ pub(super) struct State {
     pub(super) reservation: Option<Reservation>,
     /// It had a reservation, and ran at another priority, too.
     pub(super) changed_policy: bool,
+    /// It has run under `SCHED_DEADLINE`, and at a priority.
+    ran_reserved: bool,
+    ran_otherwise: bool,
     /// How long it slept before it was last woken, without having asked for that.
     pub(super) slept: u64,
     /// Its processor time when its reservation was last known to be whole.
@@ -360,6 +363,8 @@ impl State {
             given: None,
             reservation: None,
             changed_policy: false,
+            ran_reserved: false,
+            ran_otherwise: false,
             slept: 0,
             replenished_at: 0,
             has_yielded: false,
@@ -402,6 +407,11 @@ impl State {
     #[inline]
     pub(super) fn stated(&self) -> Option<u64> {
         self.given.or(self.by_reservation().map(|reservation| reservation.period_ns))
+    }
+
+    /// T as both know it.
+    pub(super) fn known(&self) -> Known {
+        Known { period: self.period(), stated: self.stated() }
     }
 
     /// D, if it is known.
@@ -558,6 +568,14 @@ impl State {
         over.map_or(self.invocation.release, |over| over.next)
     }
 
+    /// It asks for a release that has passed so long ago, at the end of a job of which the begin was not seen: that job
+    /// has lasted longer than its period.
+    pub(super) fn seen_late_by(&mut self, late: Option<u64>) {
+        if let Some((late, period)) = late.zip(self.period()) {
+            self.totals.part = self.totals.part.max(period.saturating_add(late));
+        }
+    }
+
     /// The greatest delay of its wake-ups after the times for which it had asked, if its releases are such times.
     pub(super) fn timer_late(&self) -> Option<u64> {
         let asked = self.asked.as_ref().filter(|asked| asked.is_certain(self.period()));
@@ -574,7 +592,7 @@ impl State {
     #[inline]
     pub(super) fn settle(&mut self, now: u64, running: u64) {
         if self.asked.is_some() {
-            let known = Known { period: self.period(), stated: self.stated() };
+            let known = self.known();
             let passed = self.asked.as_mut().and_then(|asked| asked.settle(now, running, known));
             if let Some(release) = passed {
                 self.finder.wake(release, true);
@@ -619,6 +637,25 @@ impl State {
         let startup = &mut self.totals.startup;
         if startup.as_ref().is_none_or(|before| before.response < times.response) {
             *startup = Some(Box::new(times));
+        }
+    }
+
+    /// It begins to run at that priority. A thread has a reservation until it leaves `SCHED_DEADLINE`; it runs at a
+    /// priority before, too, because no thread is created with one.
+    #[inline]
+    pub(super) fn runs_by_reservation(&mut self, priority: i16) {
+        self.ran_reserved |= priority < 0;
+        self.ran_otherwise |= priority >= 0 && priority != PRIORITY_UNKNOWN;
+        let leaves = self.ran_reserved && priority >= 0 && priority != PRIORITY_UNKNOWN;
+        if leaves && self.reservation.is_some() {
+            (self.reservation, self.changed_policy) = (None, true);
+        }
+    }
+
+    /// No more follows of a thread that did not run by its reservation, which it had left before.
+    pub(super) fn ends_by_reservation(&mut self) {
+        if self.reservation.is_some() && self.ran_otherwise && !self.ran_reserved {
+            (self.reservation, self.changed_policy) = (None, true);
         }
     }
 

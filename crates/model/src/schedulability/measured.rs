@@ -71,6 +71,8 @@ pub struct Measured {
     pub(super) disordered: u64,
     /// How many times it asked for that lie off all others, which are a multiple of its period apart.
     pub(super) strayed: u64,
+    /// Whether it asked for times within some of its jobs only.
+    pub(super) asks_within_jobs: bool,
     /// The longest sleep until another thread woke it that counts as part of a job, although it may have been between
     /// two.
     #[serde(skip)]
@@ -466,6 +468,7 @@ fn of_thread(thread: &ThreadReport) -> Option<Measured> {
         answered_ns: thread.answered_ns,
         disordered: thread.disordered,
         strayed: thread.strayed,
+        asks_within_jobs: thread.asks_within_jobs,
         overran: thread.overran,
         usual_late_ns: thread
             .interval_ns

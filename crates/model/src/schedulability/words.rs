@@ -272,7 +272,13 @@ fn unseen_jobs(measured: &Measured) -> impl Iterator<Item = String> {
             measured.strayed
         )
     });
-    [part, end, silent, disordered, strayed].into_iter().flatten()
+    let within = measured.asks_within_jobs.then(|| {
+        format!(
+            "{name} asked to sleep until a time within some of its jobs, which may have lasted beyond the next release. \
+             Mark its jobs."
+        )
+    });
+    [part, end, silent, disordered, strayed, within].into_iter().flatten()
 }
 
 fn doubtful_jobs(measured: &Measured) -> String {

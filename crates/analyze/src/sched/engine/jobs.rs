@@ -75,6 +75,10 @@ impl Engine<'_> {
         } else {
             state.finder.forget();
             state.released = None;
+            // Nobody knows what else it has asked for meanwhile.
+            if let Some(asked) = &mut state.asked {
+                asked.cut();
+            }
             if state.mode == Mode::Blocked || !state.open_marks.is_empty() {
                 state.cut();
             }
@@ -82,10 +86,10 @@ impl Engine<'_> {
         state.since = at;
         self.close(thread);
         let state = &mut self.threads.states[thread];
-        let stated = state.stated();
+        let known = state.known();
         if let Some(asked) = &mut state.asked {
             match means {
-                Means::Due(due) => asked.release(due, at, stated),
+                Means::Due(due) => asked.release(due, at, known),
                 _ => asked.is_released_otherwise(),
             }
         }

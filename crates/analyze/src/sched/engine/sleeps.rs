@@ -16,8 +16,14 @@ impl Engine<'_> {
         self.account(c, at);
         let state = &mut self.threads.states[thread];
         let running = state.totals.running;
+        // A wake-up before was for a time that has passed.
+        state.woken_early = None;
         state.settle(at, running);
-        let begins_anew = state.starts_up_until(at) || !state.invocation.sound;
+        let starts_up = state.starts_up_until(at);
+        let begins_anew = starts_up || !state.invocation.sound;
+        if !starts_up && !state.invocation.sound {
+            state.seen_late_by(at.checked_sub(until));
+        }
         if state.asked.is_none() {
             // The releases before were wake-ups, which may be late.
             state.released = None;
@@ -49,9 +55,9 @@ impl Engine<'_> {
         self.threads.states[thread].invocation.finish = at;
         self.close(thread);
         let state = &mut self.threads.states[thread];
-        let stated = state.stated();
+        let known = state.known();
         if let Some(asked) = &mut state.asked {
-            asked.is_released(release, stated);
+            asked.is_released(release, known);
         }
         state.finder.wake(release, true);
         self.begin(thread, release, None);

@@ -126,6 +126,7 @@ fn a_thread_that_asks_within_some_jobs_only_is_released_by_its_wake_ups() {
         assert_eq!((execution.min, execution.max), (MS / 2, MS));
         assert_eq!((response.min, response.max, thread.missed), (MS, MS, 0));
         assert_eq!((thread.timer_late_ns, thread.strayed), (None, 0));
+        assert!(thread.asks_within_jobs);
     }
 }
 
@@ -224,6 +225,123 @@ fn a_thread_that_leaves_sched_deadline_has_no_reservation_any_more() {
         (of(&report, TID).reservation.is_some(), of(&report, TID).changed_policy)
     };
     assert_eq!([both(-1), both(40)], [(true, false), (false, true)]);
+}
+
+#[test]
+fn a_thread_has_its_reservation_although_it_ran_before_it_asked_for_that() {
+    let mut story = Story::default();
+    story.on(1).priorities.push((TID, 120));
+    job(&mut story, 5_000, 1_000, Left::Sleeping);
+    story.priorities.clear();
+    story.priorities.push((TID, -1));
+    (1..=20).for_each(|n| job(&mut story, 10_000 * n, 1_000, Left::Sleeping));
+    let mut recording = story.recording();
+    let reservation = Reservation { runtime_ns: MS, deadline_ns: 5 * MS, period_ns: 10 * MS };
+    recording.conditions.push(reservation.condition(Tid(TID)));
+    let report = analyze(&recording, &Options::default());
+    let thread = of(&report, TID);
+    assert_eq!((thread.reservation, thread.changed_policy), (Some(reservation), false));
+}
+
+#[test]
+fn a_thread_that_leaves_out_releases_after_sleeps_in_its_jobs_missed_deadlines() {
+    // Each second job sleeps until 0.2 ms after the next release, for which the thread does not ask.
+    let mut story = Story::default();
+    story.on(1);
+    let (mut at, mut n) = (10_000, 0);
+    while at < 900_000 {
+        story.wake(at, TID, IDLE).switch(at, IDLE, Left::Preempted, TID);
+        let (mut finish, mut next) = (at + 1_000, at + 10_000);
+        if n % 2 == 1 {
+            story.switch(finish, TID, Left::Sleeping, IDLE);
+            (finish, next) = (at + 10_400, at + 20_000);
+            story.wake(at + 10_200, TID, IDLE).switch(at + 10_200, IDLE, Left::Preempted, TID);
+        }
+        asks(&mut story, finish, next);
+        story.switch(finish, TID, Left::Sleeping, IDLE);
+        (at, n) = (next, n + 1);
+    }
+    story.thread(TID, 0, "loop", false);
+    let report = given(&story, "loop");
+    let thread = of(&report, TID);
+    assert_eq!((thread.invocations, thread.missed), (n, n / 2));
+    assert_eq!(thread.response_ns.as_ref().unwrap().max, 10_400 * US);
+}
+
+#[test]
+fn a_request_whose_time_comes_in_a_gap_releases_no_job_after_it() {
+    let mut story = Story::default();
+    story.on(1);
+    for n in 1..=40 {
+        if n == 20 {
+            // Asleep since the job before; nothing is known until another wake-up.
+            story.push(395_000, What::Lost(0));
+        }
+        let at = if n < 20 { 10_000 * n } else { 10_000 * (n + 20) };
+        story.wake(at, TID, IDLE).switch(at, IDLE, Left::Preempted, TID);
+        asks(&mut story, at + 1_000, at + 10_000);
+        story.switch(at + 1_000, TID, Left::Sleeping, IDLE);
+    }
+    story.thread(TID, 0, "loop", false);
+    for report in [story.report(), given(&story, "loop")] {
+        let thread = of(&report, TID);
+        assert_eq!(thread.missed, 0);
+        assert_eq!(thread.response_ns.as_ref().unwrap().max, MS, "{thread:?}");
+        assert_eq!(thread.execution_ns.as_ref().unwrap().max, MS);
+    }
+}
+
+#[test]
+fn a_job_seen_in_part_that_asks_for_a_release_that_has_passed_was_late() {
+    let mut story = Story::default();
+    story.on(1);
+    for n in 1..=40 {
+        let at = 10_000 * n;
+        story.wake(at, TID, IDLE).switch(at, IDLE, Left::Preempted, TID);
+        let mut finish = at + 1_000;
+        if n == 20 {
+            finish = at + 15_000;
+            story.push(at + 9_000, What::Lost(0));
+            let priority = 40;
+            let (prev, next) = (Tid::UNKNOWN, Tid(TID));
+            let arrival = What::Switch { prev, left: Left::Unknown, next, priority };
+            story.push(finish - 2_000, arrival);
+        }
+        if n != 21 {
+            asks(&mut story, finish, at + 10_000);
+            if n == 20 {
+                asks(&mut story, finish + 1_000, at + 20_000);
+                finish += 1_000;
+            }
+            story.switch(finish, TID, Left::Sleeping, IDLE);
+        }
+    }
+    story.thread(TID, 0, "loop", false);
+    let report = given(&story, "loop");
+    assert_eq!(of(&report, TID).part_ns, 15 * MS);
+}
+
+#[test]
+fn a_wake_up_for_a_time_that_has_passed_is_not_that_of_the_next_sleep() {
+    let mut story = Story::default();
+    story.on(1);
+    for n in 1..=40 {
+        let at = 10_000 * n;
+        if n != 30 {
+            story.wake(at, TID, IDLE);
+        }
+        story.switch(at, IDLE, Left::Preempted, TID);
+        asks(&mut story, at + 1_000, at + 900);
+        story.wake(at + 1_001, TID, IDLE);
+        asks(&mut story, at + 1_100, at + 10_000);
+        story.switch(at + 1_100, TID, Left::Sleeping, IDLE);
+    }
+    story.thread(TID, 0, "loop", false);
+    for report in [story.report(), given(&story, "loop")] {
+        let thread = of(&report, TID);
+        assert_eq!((thread.missed, thread.waiting_ns), (0, 0));
+        assert!(thread.response_ns.as_ref().unwrap().max <= 1_100 * US);
+    }
 }
 
 #[test]
