@@ -428,7 +428,7 @@ fn overrun(line: &BudgetLine, chain: &Chain) -> Option<String> {
             "it is predicted to, but a measured time does not tell".to_owned()
         }
         (Verdict::Undecided, _) if line.doubt.is_some() => {
-            doubt(line, margin.probability, chain.of_mean)?
+            doubt(line.doubt?, margin.probability, chain.of_mean)
         }
         (Verdict::Undecided, _) => {
             return Some(undecided(
@@ -473,10 +473,10 @@ fn overrun(line: &BudgetLine, chain: &Chain) -> Option<String> {
 }
 
 /// The reason why a verdict is open that more samples do not decide, and what to do.
-fn doubt(line: &BudgetLine, probability: Chance, of_mean: bool) -> Option<String> {
+pub(crate) fn doubt(doubt: Doubt, probability: Chance, of_mean: bool) -> String {
     let Chance { value, low, high } = probability;
     let [value, low, high] = [value, low, high].map(percent);
-    Some(match line.doubt? {
+    match doubt {
         Doubt::Jobs(jobs) if of_mean => format!(
             "{jobs} independent jobs do not tell their mean, or the share of them that keeps it ({low} to {high}), so \
              exactly; record more jobs"
@@ -491,7 +491,7 @@ fn doubt(line: &BudgetLine, probability: Chance, of_mean: bool) -> Option<String
             "the mean of the samples is so near that they do not tell; set samples, up to {SAMPLES_MAX}, or narrow the \
              systematic parts if they are named above"
         ),
-    })
+    }
 }
 
 /// The reason why a limit of each run is undecided: the verdict on the mean, and the parts of which nothing else is

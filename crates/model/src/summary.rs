@@ -507,7 +507,13 @@ pub(crate) fn undecided(what: &str, chance: Chance, required: f64) -> String {
 fn doubts(chain: &ChainSummary) -> Vec<String> {
     let doubt = |what: &str, judged: Option<Judged>| {
         let judged = judged.filter(|judged| judged.verdict == Verdict::Undecided)?;
-        Some(undecided(what, judged.probability, chain.probability))
+        Some(match judged.doubt {
+            Some(doubt) => {
+                let reason = budget::doubt(doubt, judged.probability, true);
+                format!("whether {what} is undecided: {reason}")
+            }
+            None => undecided(what, judged.probability, chain.probability),
+        })
     };
     let limits = chain.costs.iter().filter_map(|cost| {
         doubt(&format!("the {} of {} keeps its limit", cost.name, chain.name), cost.limit)

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::NETWORK;
+use super::limit::{Doubt, Rest};
 use crate::uncertain::{Chance, Contribution, Network, Predicted, Verdict};
 
 /// A value with its expected range, in base units of its dimension. As JSON, a value that is not finite is null.
@@ -10,7 +11,7 @@ use crate::uncertain::{Chance, Contribution, Network, Predicted, Verdict};
 pub struct Amount {
     /// The value at the nominal values of all figures.
     pub nominal: f64,
-    /// Its mean.
+    /// Its mean; of a capacity 1 over the mean of its inverse, which is the rate that lasts.
     pub mean: f64,
     /// Lower end of the range that contains it with 95 % probability, for any systematic offset.
     pub low: f64,
@@ -68,13 +69,17 @@ pub struct Judged {
     /// The rest of the limit, or the capacity beyond the demand, with the required probability, in base units, for any
     /// systematic offset; `None` if it is not determined.
     pub margin: Option<f64>,
-    /// Whether it is kept with the required probability.
+    /// Whether it is kept with the required probability and on average.
     pub verdict: Verdict,
+    /// Why the verdict is open.
+    #[serde(skip)]
+    pub(crate) doubt: Option<Doubt>,
 }
 
 impl Judged {
-    pub(crate) fn of(limit: f64, probability: Chance, margin: f64, verdict: Verdict) -> Self {
+    pub(crate) fn of(rest: &Rest) -> Self {
+        let &Rest { limit, probability, margin, verdict, doubt, .. } = rest;
         let is_told = margin.is_finite() && verdict != Verdict::Undecided;
-        Self { limit, probability, margin: is_told.then_some(margin), verdict }
+        Self { limit, probability, margin: is_told.then_some(margin), verdict, doubt }
     }
 }

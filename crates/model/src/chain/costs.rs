@@ -64,10 +64,11 @@ pub(crate) fn costs(
         let (predicted, mut warnings) = found.expect(NETWORK);
         let limit = limit.map(|limit| {
             let rest = limit.judge(&predicted);
+            let judged = Judged::of(&rest);
             let new = rest.warnings.into_iter().filter(|one| !warnings.contains(one));
             let new: Vec<String> = new.collect();
             warnings.extend(new);
-            Judged::of(rest.limit, rest.probability, rest.margin, rest.verdict)
+            judged
         });
         OtherCost {
             name: kind.name.clone(),

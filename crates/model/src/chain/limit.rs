@@ -205,6 +205,14 @@ impl<'n> Limit<'n> {
         value.verdict_on_mean(self.rounded(), &self.calls.repeats, jobs).0
     }
 
+    /// The rest of a certain limit that the required share of the samples keeps, and the verdict on this share alone.
+    pub(super) fn of_share(&self, value: &Predicted) -> (f64, Verdict) {
+        let jobs = Evidence::of(self.network, self.model, &[&self.value]).jobs;
+        let (limit, required) = (self.rounded(), self.required);
+        let shares = Shares { found: value, limit, required, jobs };
+        (self.nominal() - value.limit(required), shares.judged(&self.calls.repeats).1)
+    }
+
     fn by_samples(&self, value: &Predicted) -> Rest {
         if self.is_certain() {
             return self.by_evidence(value, [self.nominal(), self.rounded()], Vec::new());

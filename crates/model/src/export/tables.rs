@@ -267,7 +267,10 @@ fn capacities(summary: &Summary) -> Table {
     let heads = ["Chain", "Capacity", "95 %", "Bottleneck", "Demand", "Met with", "Verdict"];
     Table::new("Capacity", heads, summary.chains.iter().filter_map(row).collect())
         .with_prose(&[3, 6])
-        .with_note("How often the chain can run: as often as its bottleneck lets it.")
+        .with_note(
+            "How often the chain can run for long: 1 over the mean time that its bottleneck needs each time. 95 %: how \
+             often the bottleneck lets it, from run to run.",
+        )
 }
 
 /// The own costs of the parts of a chain, the largest first.

@@ -169,13 +169,13 @@ fn of_measured_times_the_longest_counts_in_every_order() {
 }
 
 /// Log-normal times of jobs with this median and spread, in µs.
-fn jobs(count: usize, median: f64, sigma: f64, seed: u64) -> Vec<f64> {
+pub(crate) fn jobs(count: usize, median: f64, sigma: f64, seed: u64) -> Vec<f64> {
     let mut random = Random::from_seed(seed);
     (0..count).map(|_| median * (sigma * random.normal()).exp()).collect()
 }
 
 /// The measurements of a recording with these jobs, as its analysis gives them.
-fn recorded(jobs: &[f64]) -> Measurements {
+pub(crate) fn recorded(jobs: &[f64]) -> Measurements {
     let mut sorted = jobs.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
     let (mean, std) = mean_and_std(jobs).unwrap();

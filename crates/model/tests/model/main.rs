@@ -1,9 +1,11 @@
 //! Models as users write them, from the text to the results.
 
 mod calls;
+mod capacity;
 mod inputs;
 mod limits;
 mod margins;
+mod means;
 mod mixtures;
 mod offsets;
 mod quantities;

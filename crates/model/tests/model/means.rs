@@ -1,0 +1,1 @@
+//! Limits of the mean of many runs.
