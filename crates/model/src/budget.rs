@@ -24,7 +24,8 @@ pub struct BudgetLine {
     pub allotted_ns: Option<f64>,
     /// The expected time.
     pub expected: Expected,
-    /// The longest measured time, ns: of recorded jobs the time that is kept with the required probability.
+    /// The longest measured time, ns: of recorded jobs the time that is kept with the required probability or, if the
+    /// limit is one of the mean and it is longer, their mean.
     pub measured_ns: Option<f64>,
     /// The rest of the allotment after the expected time.
     pub expected_margin: Option<Margin>,

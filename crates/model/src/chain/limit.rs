@@ -74,7 +74,8 @@ pub(crate) struct Rest {
 
 /// The effect of a measured time on the verdict on a limit, in base units.
 pub(crate) struct Objection {
-    /// The time: of recorded jobs the one that is kept with the required probability.
+    /// The time: of recorded jobs the one that is kept with the required probability or, if the limit is one of the mean
+    /// and it is longer, their mean.
     pub(crate) time: f64,
     /// The rest of the limit after this time.
     pub(crate) margin: f64,
@@ -321,24 +322,26 @@ impl<'n> Limit<'n> {
         found.quantiles([1.0 - self.required, self.required])[0]
     }
 
-    /// The effect of a measured time on the verdict. A time that keeps the limit proves nothing.
+    /// The effect of a measured time on the verdict. A time that keeps the limit proves nothing. Of recorded jobs the
+    /// required share must keep it and, if it is a limit of the mean, their mean.
     pub(crate) fn object(&self, observation: &Observation) -> Objection {
         let least = self.least();
         let rounded = least + least.abs() * ROUNDING;
-        let (low, high) = observation.interval();
         let jobs = observation.taken.as_ref().and_then(|taken| taken.jobs.as_ref());
-        let Some(jobs) = jobs else {
-            let time = observation.value.value;
-            let verdict = match (time > rounded, low.max(high) > rounded) {
-                (true, _) => Verdict::Missed,
-                (false, true) => Verdict::Undecided,
-                (false, false) => Verdict::Kept,
-            };
-            return Objection { time, margin: least - time, verdict };
-        };
-        let scale = observation.scale();
+        let objection = |(time, verdict)| Objection { time, margin: least - time, verdict };
+        let Some(jobs) = jobs else { return objection(by_value(observation, rounded)) };
+        let (time, verdict) = self.by_jobs(jobs, observation.scale(), rounded);
+        if self.of_each {
+            return objection((time, verdict));
+        }
+        let (mean, on_mean) = by_value(observation, rounded);
+        objection((time.max(mean), verdict.worse(on_mean)))
+    }
+
+    /// The time that recorded jobs keep with the required probability, and whether enough of them keep the limit.
+    fn by_jobs(&self, jobs: &Jobs, scale: f64, limit: f64) -> (f64, Verdict) {
         let time = jobs.quantile(self.required) * scale;
-        let share = if scale > 0.0 { jobs.share(rounded / scale) } else { 1.0 };
+        let share = if scale > 0.0 { jobs.share(limit / scale) } else { 1.0 };
         let count = (share * jobs.independent as f64).round() as u64;
         let [_, most] = share_interval(count, jobs.independent, CONFIDENCE);
         let verdict = match (share < self.required, most < self.required) {
@@ -346,8 +349,20 @@ impl<'n> Limit<'n> {
             (true, false) => Verdict::Undecided,
             (false, false) => Verdict::Kept,
         };
-        Objection { time, margin: least - time, verdict }
+        (time, verdict)
     }
+}
+
+/// A measured time, which is a mean or a single reading, and whether it keeps a limit.
+fn by_value(observation: &Observation, limit: f64) -> (f64, Verdict) {
+    let time = observation.value.value;
+    let (low, high) = observation.interval();
+    let verdict = match (time > limit, low.max(high) > limit) {
+        (true, _) => Verdict::Missed,
+        (false, true) => Verdict::Undecided,
+        (false, false) => Verdict::Kept,
+    };
+    (time, verdict)
 }
 
 /// The verdict on the mean if each figure has one value in all calls.
