@@ -486,8 +486,13 @@ pub(crate) fn doubt(doubt: Doubt, probability: Chance, of_mean: bool) -> String 
             "{value} of the samples keep it, and {jobs} independent jobs leave {low} to {high}; record more jobs"
         ),
         Doubt::Tail => "the samples lack the end of a tail that the mean depends on; state the greatest possible value \
-                        of the figure as at_most, or a time with a shorter tail"
+                        of the figure as at_most, or its least one as at_least where it is a divisor, or one with a \
+                        shorter tail"
             .to_owned(),
+        Doubt::Rare => format!(
+            "the mean depends on values so rare that the samples do not tell it; set samples, up to {SAMPLES_MAX}, or \
+             narrow the ranges of the figures"
+        ),
         Doubt::Mean => format!(
             "the mean of the samples is so near that they do not tell; set samples, up to {SAMPLES_MAX}, or narrow the \
              systematic parts if they are named above"

@@ -42,6 +42,8 @@ pub(crate) enum Doubt {
     Jobs(u64),
     /// The samples lack the end of a tail that the mean depends on.
     Tail,
+    /// The mean depends on values that are too rare for the samples, but have a bound.
+    Rare,
     /// The mean is too near to the limit.
     Mean,
 }
@@ -127,8 +129,16 @@ impl<'n> Limit<'n> {
     }
 
     fn is_open(&self, found: &Predicted, limit: f64) -> bool {
-        found.is_short(limit, self.required)
-            || self.of_each && found.is_short_of(limit, self.required, &self.calls.repeats)
+        let repeats = &self.calls.repeats;
+        if found.is_short(limit, self.required) {
+            true
+        } else if self.of_each {
+            found.is_short_of(limit, self.required, repeats)
+        } else {
+            // A share that misses the limit needs no mean.
+            found.verdict(limit, self.required) != Verdict::Missed
+                && found.is_short_of_mean(limit, repeats)
+        }
     }
 
     /// The rest of it, by the samples of the limited value or, if it is uncertain, of their difference.
@@ -307,6 +317,7 @@ impl<'n> Limit<'n> {
         match jobs {
             Some(jobs) => Some(Doubt::Jobs(jobs)),
             None if self.of_each || !on_mean() => None,
+            None if found.lacks_tail() && found.is_bounded() => Some(Doubt::Rare),
             None if found.lacks_tail() => Some(Doubt::Tail),
             None => Some(Doubt::Mean),
         }

@@ -367,9 +367,7 @@ impl Predicted {
             return (Verdict::Missed, f64::INFINITY);
         }
         let MeanRange { mean, least, most } = self.mean_range(jobs);
-        let seen = self.search.as_ref().map(|search| &search.seen.ends[1]);
-        let has_undefined =
-            std::iter::once(self.ends()[1]).chain(seen).any(|samples| samples.undefined() > 0);
+        let has_undefined = self.has_undefined();
         let is_at_most = repeats.has_same_mean || repeats.is_at_most_as_long;
         // The range of recorded jobs is not that of all jobs.
         let verdict = match self.bounds.filter(|_| jobs.is_none()) {
@@ -380,6 +378,29 @@ impl Predicted {
             _ => Verdict::Undecided,
         };
         (verdict, mean)
+    }
+
+    /// Whether a sample at the worst systematic offset that is known has no valid value.
+    fn has_undefined(&self) -> bool {
+        let seen = self.search.as_ref().map(|search| &search.seen.ends[1]);
+        std::iter::once(self.ends()[1]).chain(seen).any(|samples| samples.undefined() > 0)
+    }
+
+    /// Whether more samples could decide if the mean is at most `limit`, however calls differ.
+    pub(crate) fn is_short_of_mean(&self, limit: f64, repeats: &Repeats) -> bool {
+        if self.verdict_on_mean(limit, repeats, None).0 != Verdict::Undecided {
+            return false;
+        }
+        let has_mean = self.exact_mean.is_some() || self.reach < f64::INFINITY;
+        let is_at_most = repeats.has_same_mean || repeats.is_at_most_as_long;
+        let may_be_kept = has_mean && is_at_most && !self.has_undefined();
+        let may_be_missed = repeats.has_same_mean && self.greatest_mean.value > limit;
+        self.spread.is_finite() && (may_be_kept || may_be_missed)
+    }
+
+    /// Whether no value can exceed some bound.
+    pub(crate) fn is_bounded(&self) -> bool {
+        self.bounds.is_some_and(|bounds| bounds.high.is_finite())
     }
 
     /// Whether the samples lack the end of a tail that their mean depends on.

@@ -4,7 +4,7 @@ use hemiola_model::summary::Summary;
 use hemiola_model::uncertain::Verdict::{Kept, Missed, Undecided};
 
 use crate::limits::{jobs, recorded};
-use crate::with;
+use crate::{model, with};
 
 /// A chain of an operation that takes 0.2 ms to 0.3 ms, and has a limit and a measurement `of` it.
 fn measured(of: &str, limit: &str, keys: &str) -> String {
@@ -51,5 +51,43 @@ fn a_measured_mean_of_jobs_counts_for_a_limit_of_the_mean() {
         let (of_share, time, _) = found(&with(&of_most, Some(&recording)), line);
         assert_eq!(of_share, Missed);
         assert!(time > mean, "{time}");
+    }
+}
+
+/// A model of a chain with this cost over uniform and normal figures, and a limit of its mean.
+fn of_mean(cost: &str, deadline_ms: f64, samples: u32) -> Summary {
+    model(&format!(
+        "title = \"t\"\nsamples = {samples}\n[figures]\n\
+         t = {{ low = \"0 ms\", high = \"2 ms\", distribution = \"uniform\", source = \"guess\", reason = \"r\" }}\n\
+         k = {{ low = 0.99, high = 1.01, distribution = \"uniform\", source = \"guess\", reason = \"r\" }}\n\
+         u = {{ low = 1e-6, high = 1, distribution = \"uniform\", source = \"guess\", reason = \"r\" }}\n\
+         n = {{ value = 0, stochastic = 1, source = \"guess\", reason = \"r\" }}\n\
+         [chains.k]\ncalls = [{{ name = \"s\", cost = \"{cost}\" }}]\ndeadline = \"{deadline_ms} ms\"\n\
+         of_mean = true\nprobability = \"20 %\"\n"
+    ))
+}
+
+#[test]
+fn more_samples_are_drawn_while_a_mean_is_open() {
+    for (deadline, expected) in [(1.1, Kept), (1.01, Kept), (0.99, Missed), (0.9, Missed)] {
+        let summary = of_mean("t * k", deadline, 100);
+        let line = &summary.chains[0].budget.lines[0];
+        assert_eq!(line.verdict, Some(expected), "{deadline}: {:?}", summary.problems);
+    }
+}
+
+#[test]
+fn a_bound_is_asked_for_only_where_there_is_none() {
+    for (cost, deadline, reason) in [
+        // The mean is 13.8 ms.
+        ("1 ms / u", 14.0, "values so rare that the samples do not tell it; set samples"),
+        ("exp(4 * n) * 1 ms", 1e9, "state the greatest possible value of the figure as at_most"),
+        ("t * k", 1.0, "the mean of the samples is so near"),
+    ] {
+        let summary = of_mean(cost, deadline, 10_000);
+        let chain = &summary.chains[0];
+        assert_eq!(chain.budget.lines[0].verdict, Some(Undecided), "{cost}");
+        let remarks = &chain.budget.remarks;
+        assert!(remarks.iter().any(|text| text.contains(reason)), "{cost}: {remarks:?}");
     }
 }
