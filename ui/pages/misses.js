@@ -23,9 +23,8 @@ export function place(pane, miss) {
  * @param {any} miss
  */
 export async function go(pane, miss) {
-  const row = pane.info.rows.find((row) => row.kind === "thread" && row.tid === miss.job.tid)?.row;
-  if (row === undefined) return;
-  await pane.choose(row, { at: place(pane, miss) + 1, reveal: true });
+  if (miss.row === null) return;
+  await pane.choose(miss.row, { at: place(pane, miss) + 1, reveal: true });
   pane.showJob();
 }
 

@@ -121,13 +121,13 @@ export function show(place, pane, report, search) {
   }
   /** @type {Map<number, any[]>} */
   const tasks = new Map();
-  for (const task of report?.tasks ?? []) tasks.set(task.tid, [...(tasks.get(task.tid) ?? []), task]);
+  for (const task of report?.tasks ?? []) tasks.set(task.row, [...(tasks.get(task.row) ?? []), task]);
   const lines = pane.info.rows
     .filter((row) => row.kind === "thread" && pane.matches(row))
     .flatMap((row) => {
       const name = row.name ?? "";
       const thread = match(known, row);
-      const marked = (row.marked ?? 0) > 0 ? (tasks.get(row.tid ?? -1) ?? []) : [];
+      const marked = tasks.get(row.row) ?? [];
       if (marked.length === 0) return [{ row, name, figures: thread }];
       // A thread that marks its jobs has the figures of those, task by task.
       return marked.map((task) => {

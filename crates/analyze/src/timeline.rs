@@ -50,6 +50,7 @@ mod tests;
 use hemiola_units::Instant;
 
 pub use crate::sched::Gap;
+use crate::sched::Job;
 pub use build::ROWS_MAX;
 pub use track::{Segment, State, Totals, Track};
 pub use window::{PIXELS_MAX, Span};
@@ -88,6 +89,8 @@ pub struct Timeline {
     pub lost: u64,
     /// The names that [`Mark::name`] and the keys of slices refer to.
     pub names: Vec<String>,
+    /// The row of the thread of each track of marks, in the order of the recording's tracks.
+    pub tracks: Vec<Option<usize>>,
     /// The numbers that programs marked, and then the counters of other programs.
     pub counters: Vec<Counter>,
 }
@@ -177,6 +180,15 @@ impl Timeline {
         let began = |row: &usize| self.rows[*row].track.at(at).is_some();
         let known = self.thread_rows().filter(has).rfind(began);
         known.or_else(|| self.thread_rows().find(has))
+    }
+
+    /// The row of the thread that did a job of the figures.
+    #[must_use]
+    pub fn row_of_job(&self, job: &Job) -> Option<usize> {
+        match job.track {
+            Some(track) => self.tracks.get(track).copied()?,
+            None => self.row_of(job.tid, job.finish_ns),
+        }
     }
 
     /// The row of a processor.

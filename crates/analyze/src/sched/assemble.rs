@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use hemiola_trace::perfetto::Track;
 use hemiola_trace::sched::{PRIORITY_UNKNOWN, Reservation, Tid};
 
 use super::accounting;
@@ -20,7 +21,7 @@ use super::report::{
     MarkReport, PeriodFrom, Report, TaskReport, ThreadReport, Waker,
 };
 use super::tally::{Code, Tally, Woken};
-use super::threads::State;
+use super::threads::{State, Threads};
 use super::{Seen, Walk};
 use hemiola_report::text::{count, counted, duration, printable, were};
 use hemiola_stats::Stream;
@@ -123,14 +124,14 @@ pub(super) fn walk(mut engine: Engine<'_>) -> Walk {
     let report = report(&mut engine);
     let tracks = &engine.recording.tracks;
     let tasks = tracks.iter().zip(&engine.marks.tasks).map(|(track, task)| {
-        let first = track.entries.first().map_or(0, |entry| entry.at.nanos());
-        let thread = (task.tid != 0).then(|| engine.threads.at(Tid(task.tid), first));
+        let thread =
+            (task.tid != 0).then(|| thread_of(&mut engine.threads, task.tid, first(track)));
         (thread, task.given)
     });
     let tasks = tasks.collect();
     let event_threads = engine.recording.track_events.tracks.iter().map(|track| {
         let first = track.span().map_or(0, |(first, _)| first.nanos());
-        (track.tid != 0).then(|| engine.threads.at(Tid(track.tid), first))
+        (track.tid != 0).then(|| thread_of(&mut engine.threads, track.tid, first))
     });
     let event_threads = event_threads.collect();
     let seen = |state: &State| {
@@ -149,6 +150,16 @@ pub(super) fn walk(mut engine: Engine<'_>) -> Walk {
     let threads = engine.threads.states.iter().map(seen).collect();
     let events = engine.from.map(|from| (engine.events, from));
     Walk { events, report, threads, tasks, event_threads }
+}
+
+/// The first moment of a track, ns.
+fn first(track: &Track) -> u64 {
+    track.entries.first().map_or(0, |entry| entry.at.nanos())
+}
+
+/// The thread that had this number at a moment, created if there was none.
+fn thread_of(threads: &mut Threads<'_>, tid: u32, at: u64) -> usize {
+    threads.had(Tid(tid), at).unwrap_or_else(|| threads.at(Tid(tid), at))
 }
 
 /// The sum of times. Those of a damaged recording may exceed all bounds.
@@ -342,7 +353,8 @@ fn task(engine: &Engine<'_>, names: &mut Names, track: usize, task: &Task<'_>) -
     let median = |stream: &Stream| stream.distribution().map(|found: Distribution| found.p50);
     let period_ns = task.given.or_else(|| median(&task.interval));
     let latency_ns = distribution(engine, &task.latency);
-    let state = engine.threads.states.iter().rev().find(|state| state.tid == task.tid);
+    let thread = engine.threads.had(Tid(task.tid), first(&engine.recording.tracks[track]));
+    let state = thread.map(|thread| &engine.threads.states[thread]);
     TaskReport {
         name: task.name.to_owned(),
         track,

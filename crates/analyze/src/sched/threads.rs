@@ -715,6 +715,15 @@ impl<'r> Threads<'r> {
         self.make(tid, at)
     }
 
+    /// The thread that had this number at a moment, whichever has it now.
+    pub(super) fn had(&self, tid: Tid, at: u64) -> Option<usize> {
+        let last = self.find(tid)?;
+        if self.states[last].from <= at {
+            return (at < self.states[last].until).then_some(last);
+        }
+        self.states.iter().position(|state| state.tid == tid.0 && at < state.until)
+    }
+
     #[inline]
     fn find(&self, tid: Tid) -> Option<usize> {
         let index = if tid.0 < NUMBERS_MAX {

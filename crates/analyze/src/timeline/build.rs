@@ -264,9 +264,11 @@ impl Builder<'_> {
             row.subject = Subject::Thread { tid: seen.tid, pid: seen.pid, name: seen.name };
         }
         for (number, (thread, given)) in tasks.into_iter().enumerate() {
-            if let Some(row) = thread.filter(|thread| self.row(*thread).is_some()) {
-                let track = &recording.tracks[number];
-                self.program(number, track, self.timeline.threads + row, given);
+            let thread = thread.filter(|thread| self.row(*thread).is_some());
+            let row = thread.map(|thread| self.timeline.threads + thread);
+            self.timeline.tracks.push(row);
+            if let Some(row) = row {
+                self.program(number, &recording.tracks[number], row, given);
             }
         }
         self.timeline.slices = self.timeline.rows.len();

@@ -321,6 +321,52 @@ fn marked_jobs_are_the_jobs_and_stand_alone_without_the_kernel() {
 }
 
 #[test]
+fn marks_of_a_number_used_again_belong_to_the_thread_that_made_them() {
+    let thread = |since, name: &str| Thread {
+        tid: Tid(7),
+        since: Instant::from_nanos(since),
+        pid: 7,
+        name: name.into(),
+        new: true,
+    };
+    let priority = |at, prev, left, next, priority| {
+        event(at, 0, What::Switch { prev: Tid(prev), left, next: Tid(next), priority })
+    };
+    let events = vec![
+        priority(110, 0, Left::Unknown, 7, 10),
+        priority(200, 7, Left::Dead, 0, 120),
+        priority(310, 0, Left::Unknown, 7, 20),
+        priority(400, 7, Left::Dead, 0, 120),
+    ];
+    let marks = |name: &str, from: u64| {
+        let entry =
+            |at, kind, a| Entry { at: Instant::from_nanos(at), kind, arg: 0, cycle: 0, a, b: 0 };
+        let start = entry(from, EventKind::Start, from);
+        let finish = entry(from + 50, EventKind::Finish, from + 30);
+        Marks {
+            pid: 7,
+            tid: 7,
+            name: name.into(),
+            entries: vec![start, finish],
+            ..Marks::default()
+        }
+    };
+    let tracks = vec![marks("first", 120), marks("second", 320)];
+    let recording = Recording::new(events, vec![thread(100, "one"), thread(300, "two")], tracks);
+    let (timeline, report) = Timeline::with_report(&recording, &Options::default());
+    let [one, two] = [timeline.threads, timeline.threads + 1];
+    let starts = |row: usize| {
+        jobs::of(&timeline.rows[row]).iter().map(|job| job.release).collect::<Vec<_>>()
+    };
+    assert_eq!([starts(one), starts(two)], [[120], [320]]);
+    assert_eq!(timeline.tracks, [Some(one), Some(two)]);
+    let priorities: Vec<_> = report.tasks.iter().map(|task| task.priority).collect();
+    assert_eq!(priorities, [Some(10), Some(20)]);
+    let rows: Vec<_> = report.misses.iter().map(|miss| timeline.row_of_job(&miss.job)).collect();
+    assert_eq!(rows, [Some(one), Some(two)]);
+}
+
+#[test]
 fn a_job_that_ends_at_its_deadline_is_not_late() {
     let job = |finish| {
         let (deadline, cycle, track) = (Some(300), None, None);

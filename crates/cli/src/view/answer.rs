@@ -557,11 +557,19 @@ struct Figures<'r> {
     switches: u64,
     lost_events: u64,
     threads: Vec<ShownThread>,
-    tasks: &'r [TaskReport],
-    misses: &'r [Miss],
+    tasks: Vec<OfRow<'r, TaskReport>>,
+    misses: Vec<OfRow<'r, Miss>>,
     missed_deadlines: u64,
     notes: &'r [String],
     verdict: Value,
+}
+
+/// Figures with the row of their thread: a number may be used again.
+#[derive(Serialize)]
+struct OfRow<'r, T> {
+    row: Option<usize>,
+    #[serde(flatten)]
+    of: &'r T,
 }
 
 /// A thread with the culprit that delayed it most.
@@ -622,12 +630,17 @@ fn report(sources: &Sources, of: Of) -> Result<Response, Refusal> {
         .chain(verdict.reservations.iter().map(|of| &of.verdict))
         .chain(&verdict.notes)
         .collect();
+    let timeline = &loaded.timeline;
+    let row = |task: &TaskReport| timeline.tracks.get(task.track).copied().flatten();
+    let tasks = report.tasks.iter().map(|task| OfRow { row: row(task), of: task });
+    let row = |miss: &Miss| timeline.row_of_job(&miss.job);
+    let misses = report.misses.iter().map(|miss| OfRow { row: row(miss), of: miss });
     let figures = Figures {
         switches: report.switches,
         lost_events: report.lost_events,
         threads: report.threads.iter().map(ShownThread::of).collect(),
-        tasks: &report.tasks,
-        misses: &report.misses,
+        tasks: tasks.collect(),
+        misses: misses.collect(),
         missed_deadlines: report.missed_deadlines,
         notes: &report.notes,
         verdict: json!({ "words": words, "tables": verdict.tables() }),
