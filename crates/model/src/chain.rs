@@ -14,6 +14,7 @@ pub(crate) mod costs;
 pub(crate) mod definitions;
 pub(crate) mod limit;
 pub(crate) mod tree;
+mod trends;
 
 pub use amount::{Amount, InputEffect, Judged};
 pub use capacity::{Capacity, Carrier};

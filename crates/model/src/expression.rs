@@ -41,12 +41,15 @@ mod dimension;
 mod interval;
 mod parse;
 mod rests;
+mod trend;
 mod value;
 mod whole;
 
 pub use interval::Interval;
+pub(crate) use trend::Trend;
 pub(crate) use value::SERVERS_MAX;
 pub use value::{Function, Value};
+pub(crate) use whole::WholeCalls;
 
 /// A parsed formula.
 ///

@@ -9,7 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::NETWORK;
 use super::definitions::{CHUNKS, counted_by};
-use crate::expression::{Expression, Function, Interval, OPERANDS, Operation, Value};
+use super::trends::Ranges;
+use crate::expression::{
+    Expression, Function, Interval, OPERANDS, Operation, Trend, Value, WholeCalls,
+};
 use crate::uncertain::{Definition, Distribution, Network, Repeats};
 use hemiola_quantity::Dimension;
 
@@ -226,14 +229,20 @@ pub(super) fn is_mean(Interval { low, high }: Interval) -> bool {
     whole < 1.0 || whole < 2.0 && !is_within && !is_one
 }
 
-/// A number of calls or a formula of the model with each uncertain number of calls rounded up, and each factor of an
-/// operation that is not whole; `None` if there is none.
-pub(super) fn with_whole_calls(network: &Network, definition: &Definition) -> Option<Expression> {
-    let name = &definition.name;
+/// A number of calls or a formula of the model with each uncertain number of calls rounded, and each factor of an
+/// operation that is not whole, so that a time which moves with it in the direction `trend` is not less; `None` if there
+/// is none.
+pub(super) fn with_whole_calls(
+    network: &Network,
+    definition: &Definition,
+    trend: Trend,
+    ranges: &Ranges<'_>,
+) -> Option<WholeCalls> {
+    let (name, formula) = (&definition.name, &definition.expression);
     let is_uncertain = |Interval { low, high }: Interval| low < high;
     if counted_by(name).is_some() && is_number(network, name) {
         let range = network.interval(name).expect(NETWORK);
-        return is_uncertain(range).then(|| definition.expression.clone().rounded_up());
+        return is_uncertain(range).then(|| formula.clone().with_whole_result(trend));
     }
     let is_operation = |name: &str| {
         network.definition(name).is_some_and(|(_, is_written)| !is_written)
@@ -241,10 +250,13 @@ pub(super) fn with_whole_calls(network: &Network, definition: &Definition) -> Op
     };
     let range = |name: &str| network.interval(name).expect(NETWORK);
     let is_whole = |range: Interval| !is_uncertain(range) && !is_mean(range);
-    match is_written(network, definition) {
-        true => definition.expression.with_whole_factors(&is_operation, &range, &is_whole),
-        false => None,
+    if !is_written(network, definition) {
+        return None;
     }
+    let (_, is_physical) = network.definition(name).expect(NETWORK);
+    let trends = formula.trends(&|name| ranges.of(name), is_physical);
+    let trends = trends.into_iter().map(|inner| trend.of(inner)).collect();
+    formula.with_whole_factors(trends, &is_operation, &range, &is_whole)
 }
 
 /// A name in a formula made of calls.

@@ -10,7 +10,9 @@ use hemiola_stats::share_interval;
 use super::NETWORK;
 use super::calls::{Calls, is_mean, with_whole_calls};
 use super::definitions::{beyond_name, counted_by, hit_ratio_name, request_name};
-use crate::expression::Expression;
+use super::trends::{Ranges, trends};
+use crate::cache::Cache;
+use crate::expression::{Expression, Trend};
 use crate::file::{Jobs, Model, Observation};
 use crate::uncertain::{
     CONFIDENCE, Chance, Definition, Distribution, Input, Network, Predicted, Repeats, Verdict,
@@ -143,11 +145,10 @@ impl<'n> Limit<'n> {
 
     /// The rest of it, by the samples of the limited value or, if it is uncertain, of their difference.
     pub(crate) fn judge(&self, value: &Predicted) -> Rest {
-        let rest = self.by_samples(value);
-        if rest.verdict == Verdict::Kept && self.of_each {
-            self.with_whole_calls(rest, value)
-        } else {
-            self.with_single_requests(rest)
+        let rest = self.with_single_requests(self.by_samples(value));
+        match rest.verdict == Verdict::Kept && self.of_each {
+            true => self.with_whole_calls(rest, value),
+            false => rest,
         }
     }
 
@@ -161,15 +162,18 @@ impl<'n> Limit<'n> {
         let name = hit_ratio_name(cache);
         let ratio = |value: f64| Input::exact(name.clone(), Quantity::number(value));
         let any = ratio(0.5).varying(Distribution::Uniform { low: 0.0, high: 1.0 });
-        let is_one_way =
-            self.network.with_input(&any).is_one_way(&[&self.value], &name).expect(NETWORK);
+        let any = self.network.with_input(&any);
+        let is_one_way = any.is_one_way(&[&self.value], &name).expect(NETWORK);
         let of_limit = self.network.inputs_of(&self.name).expect(NETWORK);
-        if !is_one_way || of_limit.iter().any(|input| input.name == name) {
+        if !is_one_way
+            || of_limit.iter().any(|input| input.name == name)
+            || !self.is_one_way_with_each(&any, cache)
+        {
             return rest;
         }
         let [hits, misses] = [1.0, 0.0].map(|all| {
             let network = self.network.with_input(&ratio(all));
-            self.judge_in(&network)
+            self.in_network(&network).judge_samples()
         });
         match hits.verdict == misses.verdict && hits.verdict != Verdict::Undecided {
             true if hits.margin < misses.margin => hits,
@@ -178,28 +182,62 @@ impl<'n> Limit<'n> {
         }
     }
 
-    /// The rest of the same limit in a network with other values.
-    fn judge_in(&self, network: &Network) -> Rest {
-        let (value, name) = (self.value.clone(), self.name.clone());
-        let other =
-            Limit { network, model: self.model, value, name, calls: self.calls.clone(), ..*self };
-        let Model { samples, seed, .. } = *self.model;
-        let is_short = |found: &Predicted| other.is_short(found);
-        let found = network.predict_until(&self.value, samples, seed, &is_short).expect(NETWORK).0;
-        other.by_samples(&found)
+    /// Whether the time moves in one direction with each request to a cache, and in the same one with its hit ratio:
+    /// each request hits or misses, whatever the others do. The network has any hit ratio.
+    fn is_one_way_with_each(&self, any: &Network, cache: &Cache) -> bool {
+        let (request, ratio) = (request_name(cache), hit_ratio_name(cache));
+        let ranges = Ranges::of_values(any, &[&self.value]);
+        let found = trends(any, &[(&self.value, Trend::Up)], &ranges, Some(&request));
+        let trend = |name: &str| found.get(name).copied();
+        match (trend(&request), trend(&ratio)) {
+            (Some(one), None) | (None, Some(one)) => one != Trend::Either,
+            (Some(_), Some(_)) => false,
+            (None, None) => true,
+        }
     }
 
-    /// A kept limit, unless it is not kept with each uncertain number of calls rounded up: no run has part of a call.
+    /// The same limit in a network with other values.
+    fn in_network<'o>(&self, network: &'o Network) -> Limit<'o>
+    where
+        'n: 'o,
+    {
+        let (value, name) = (self.value.clone(), self.name.clone());
+        Limit { network, model: self.model, value, name, calls: self.calls.clone(), ..*self }
+    }
+
+    /// The rest of it by samples of its own.
+    fn judge_samples(&self) -> Rest {
+        let Model { samples, seed, .. } = *self.model;
+        let is_short = |found: &Predicted| self.is_short(found);
+        let found = self.network.predict_until(&self.value, samples, seed, &is_short);
+        self.by_samples(&found.expect(NETWORK).0)
+    }
+
+    /// A kept limit, unless it is not known to be kept with each uncertain number of calls rounded so that the time is
+    /// longest and the limit shortest: no run has part of a call.
     fn with_whole_calls(&self, mut rest: Rest, value: &Predicted) -> Rest {
-        let definitions = self.network.definitions_of(&self.value).expect(NETWORK);
-        let formula = |of: &'n Definition| Some((of, with_whole_calls(self.network, of)?));
-        let formulas: Vec<(&Definition, Expression)> =
-            definitions.into_iter().filter_map(formula).collect();
+        let (network, names) = (self.network, [self.value.as_str(), self.name.as_str()]);
+        let ranges = Ranges::of_values(network, &names);
+        let trends =
+            trends(network, &[(names[0], Trend::Up), (names[1], Trend::Down)], &ranges, None);
+        let mut formulas: Vec<(&Definition, Expression)> = Vec::new();
+        let mut is_greatest = true;
+        for (name, trend) in trends {
+            let Some((definition, _)) = network.definition(name) else { continue };
+            if let Some(found) = with_whole_calls(network, definition, trend, &ranges) {
+                formulas.push((definition, found.formula));
+                is_greatest &= found.is_greatest;
+            }
+        }
         if formulas.is_empty() {
             return rest;
         }
-        let network = self.network.with_formulas(&formulas);
-        if self.judge_in(&network).verdict != Verdict::Kept {
+        let is_kept = || {
+            let network = network.with_formulas(&formulas);
+            let other = self.in_network(&network);
+            other.with_single_requests(other.judge_samples()).verdict == Verdict::Kept
+        };
+        if !(is_greatest && is_kept()) {
             rest.verdict = Verdict::Undecided;
             rest.mean = Some(self.on_mean(value));
             rest.means = formulas.iter().map(|(of, _)| parts_of_calls(of)).collect();

@@ -10,6 +10,7 @@ mod mixtures;
 mod offsets;
 mod quantities;
 mod tails;
+mod whole;
 
 use hemiola_diagnostic::render;
 use hemiola_model::file::{self, Measurements};
