@@ -391,7 +391,11 @@ fn failures(chain: &ChainSummary, model: &Model) -> Vec<String> {
     let show = |value, dimension| model.units.show(Quantity { value, dimension }).to_string();
     let exceeded = chain.costs.iter().filter_map(|cost| {
         let limit = cost.limit?;
-        let (outcome, shown) = (not_kept(limit.verdict)?, show(limit.limit, cost.dimension));
+        let shown = show(limit.limit, cost.dimension);
+        let outcome = match cost.differ.is_empty() {
+            true => not_kept(limit.verdict)?.to_owned(),
+            false => format!("is undecided: {}", budget::of_calls(&cost.differ)),
+        };
         Some(format!("{}: the limit of {} ({shown}) {outcome}", chain.name, cost.name))
     });
     let overloaded = chain.capacity.iter().filter_map(|capacity| {
@@ -516,7 +520,15 @@ fn doubts(chain: &ChainSummary) -> Vec<String> {
         })
     };
     let limits = chain.costs.iter().filter_map(|cost| {
-        doubt(&format!("the {} of {} keeps its limit", cost.name, chain.name), cost.limit)
+        let (cost_, name) = (&cost.name, &chain.name);
+        if cost.differ.is_empty() {
+            return doubt(&format!("the {cost_} of {name} keeps its limit"), cost.limit);
+        }
+        Some(format!(
+            "whether the mean {cost_} of {name} keeps its limit is undecided: {}, and the mean may then be greater; state \
+             what is the same in all calls as systematic, or the cost of all calls as one figure",
+            budget::of_calls(&cost.differ)
+        ))
     });
     let demand = chain
         .capacity

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::NETWORK;
-use super::definitions::{CHUNKS, counted_by};
+use super::definitions::{CHUNKS, counted_by, is_other_cost};
 use super::trends::Ranges;
 use crate::expression::{
     Expression, Function, Interval, OPERANDS, Operation, Trend, Value, WholeCalls,
@@ -81,9 +81,10 @@ enum Depth {
     Figures,
 }
 
-/// Whether the formula is one of the model, and not made of them.
+/// Whether the formula is one of the model, and not made of them. Sums of other costs than time count as such, too,
+/// because they consist of calls in either case.
 fn is_written(network: &Network, definition: &Definition) -> bool {
-    network.definition(&definition.name).expect(NETWORK).1
+    network.definition(&definition.name).expect(NETWORK).1 || is_other_cost(&definition.name)
 }
 
 /// The parts of some values with figures that vary, by their names.
@@ -101,7 +102,7 @@ fn parts<'n>(
         // A figure has one value in a formula of the model, but sums of operations are sums of calls.
         let is_of_calls = !is_written(network, definition)
             || formula.names().all(|(name, _)| network.definition(name).is_some());
-        let uses = uses(network, formula).filter(|_| is_of_calls);
+        let uses = uses(network, definition).filter(|_| is_of_calls);
         match depth {
             Depth::Formulas => uses,
             Depth::Figures => uses.or_else(|| Some(names(network, definition))),
@@ -138,7 +139,7 @@ fn names<'n>(network: &'n Network, definition: &'n Definition) -> Vec<Use<'n>> {
     if is_written(network, definition) {
         let is_call = |name: &str| network.definition(name).is_some();
         let is_of_calls = formula.names().any(|(name, _)| is_call(name));
-        let found = if is_of_calls { uses(network, formula) } else { None };
+        let found = if is_of_calls { uses(network, definition) } else { None };
         let mut names: Vec<Use<'_>> = Vec::new();
         for used in found.unwrap_or_else(|| other_uses(network, formula)) {
             match names.iter_mut().find(|one| one.name == used.name) {
@@ -276,11 +277,12 @@ impl<'n> Use<'n> {
 }
 
 /// The names in a formula of sums, products with a number of calls, and maxima; `None` if it is another one.
-fn uses<'n>(network: &'n Network, formula: &'n Expression) -> Option<Vec<Use<'n>>> {
+fn uses<'n>(network: &'n Network, definition: &'n Definition) -> Option<Vec<Use<'n>>> {
     /// An operand: its names, its value if it is a constant, and the number if it is one without anything else.
     struct Operand<'n>(Vec<Use<'n>>, Option<f64>, Option<&'n str>);
+    let may_be_negative = is_other_cost(&definition.name);
     let mut stack: Vec<Operand<'_>> = Vec::new();
-    for step in formula.steps() {
+    for step in definition.expression.steps() {
         let operand = match &step.operation {
             Operation::Constant(constant) => Operand(Vec::new(), Some(constant.value), None),
             Operation::Name(name) => {
@@ -311,7 +313,8 @@ fn uses<'n>(network: &'n Network, formula: &'n Expression) -> Option<Vec<Use<'n>
                         called.iter_mut().for_each(|used| used.times *= whole(times));
                     }
                     // No time is less than 0.
-                    Function::Maximum if of_a == Some(0.0) || of_b == Some(0.0) => {}
+                    Function::Maximum
+                        if !may_be_negative && (of_a == Some(0.0) || of_b == Some(0.0)) => {}
                     Function::Maximum => {
                         a.iter_mut().chain(&mut b).for_each(|used| used.is_beside = true);
                     }
@@ -361,6 +364,9 @@ fn repeats(
         part.is_beside && part.figures.iter().any(|figure| repeated.contains_key(figure))
     });
     let linked = linked(network, parts, of_limit);
+    let has_counts = parts.values().any(|part| {
+        part.is_count || part.counts.iter().any(|count| !varying(network, count).is_empty())
+    });
     let is_linked = linked && repeated.keys().any(|figure| network.is_correlated(figure));
     let mut is_known = nested.figures.is_empty()
         && !is_linked
@@ -398,7 +404,10 @@ fn repeats(
         choices: if is_known { choices * steps } else { f64::INFINITY },
         is_at_most_as_long: is_known && !is_beside,
         is_at_most_as_short: is_known && !is_beside && !is_product,
-        has_same_mean: !is_beside && !is_product && !nested.has_other_mean && !is_linked,
+        has_same_mean: !is_beside
+            && !is_product
+            && !nested.has_other_mean
+            && !(is_linked && has_counts),
     }
 }
 
@@ -408,6 +417,40 @@ fn linked(network: &Network, parts: &BTreeMap<&str, Part<'_>>, of_limit: &BTreeS
         |figures: &BTreeSet<&str>| figures.iter().any(|figure| network.is_correlated(figure));
     let places = parts.values().filter(|part| has_any(&part.figures)).count();
     places + usize::from(has_any(of_limit)) > 1
+}
+
+/// Whether a formula has the same mean however the calls of its operations differ in their `repeated` figures: it is
+/// linear in them, and nothing that it multiplies them by varies with these figures.
+fn is_linear(network: &Network, formula: &Expression, repeated: &BTreeMap<&str, f64>) -> bool {
+    if repeated.is_empty() {
+        return true;
+    }
+    let is_repeated = |name: &str| repeated.contains_key(name);
+    // For each operand, whether an operation is in it.
+    let mut stack: Vec<bool> = Vec::new();
+    for step in formula.steps() {
+        let is_called = match &step.operation {
+            Operation::Constant(_) | Operation::Phase => false,
+            Operation::Name(name) => network.definition(name).is_some(),
+            Operation::Apply(function) => {
+                let b = stack.pop().expect(OPERANDS);
+                let a = if function.is_binary() { stack.pop().expect(OPERANDS) } else { false };
+                let is_linear = match function {
+                    Function::Add | Function::Subtract | Function::Negate => true,
+                    Function::Multiply => !(a && b),
+                    Function::Divide => !b,
+                    _ => !(a || b),
+                };
+                if !is_linear {
+                    return false;
+                }
+                a || b
+            }
+        };
+        stack.push(is_called);
+    }
+    !formula.names().any(|(name, _)| is_repeated(name))
+        && !repeated.keys().any(|figure| network.is_correlated(figure))
 }
 
 /// The figures that vary in more than one call of the operations that formulas of parts name. They have one value in
@@ -422,7 +465,7 @@ struct Nested<'n> {
 impl<'n> Nested<'n> {
     fn of(network: &'n Network, parts_: &BTreeMap<&'n str, Part<'n>>) -> Self {
         let mut nested = Self { figures: BTreeSet::new(), has_other_mean: false };
-        for (definition, written) in parts_.keys().filter_map(|part| network.definition(part)) {
+        for (definition, _) in parts_.keys().filter_map(|part| network.definition(part)) {
             if definition.expression.names().all(|(name, _)| network.definition(name).is_none()) {
                 continue;
             }
@@ -432,8 +475,18 @@ impl<'n> Nested<'n> {
                 let mut figures = part.figures.iter().filter(|one| of_inner.contains_key(*one));
                 figures.any(|figure| part.is_beside || part.is_counted_with(network, figure))
             };
-            nested.has_other_mean |=
-                if written { !of_inner.is_empty() } else { inner.values().any(has_other_mean) };
+            let formula = &definition.expression;
+            nested.has_other_mean |= match is_written(network, definition) {
+                // The mean of a linear formula is known if those of its operations are.
+                true if is_linear(network, formula, &of_inner) => {
+                    let names = formula.names().map(|(name, _)| name);
+                    let called = names.filter(|name| network.definition(name).is_some());
+                    let called: Vec<&str> = called.collect();
+                    parts(network, &called, Depth::Figures).values().any(has_other_mean)
+                }
+                true => true,
+                false => inner.values().any(has_other_mean),
+            };
             nested.figures.extend(of_inner.into_keys());
         }
         nested

@@ -214,7 +214,7 @@ fn judge(network: &Network, model: &Model, chain: &Chain, parts: usize) -> (Rest
     let full = full_load_name(&chain.name);
     let judged = |name: String| {
         let limit =
-            Limit::of_average(network, model, [name.clone(), full.clone()], chain.probability);
+            Limit::new(network, model, [name.clone(), full.clone()], chain.probability, false);
         let is_short = |load: &Predicted| limit.is_short(load);
         let found = network.predict_until(&name, model.samples, model.seed, &is_short);
         let (load, warnings) = found.expect(NETWORK);

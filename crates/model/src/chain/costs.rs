@@ -25,6 +25,8 @@ pub struct OtherCost {
     pub expected: Amount,
     /// The most that it may be, and whether it is kept.
     pub limit: Option<Judged>,
+    /// The figures that may differ from call to call, if the verdict on the limit is undecided because of that.
+    pub differ: Vec<String>,
     /// The own cost of each part that has any, in the order of the first calls.
     pub parts: Vec<OwnCost>,
     /// The effect of each input, the largest first.
@@ -56,15 +58,18 @@ pub(crate) fn costs(
         let limit = chain.limits.iter().find(|(of, _)| *of == kind.name);
         let limit = limit.map(|(of, _)| {
             let names = [name.clone(), limit_name(&chain.name, of)];
-            Limit::of_average(network, model, names, chain.probability)
+            // Such costs are averages.
+            Limit::new(network, model, names, chain.probability, false)
         });
         let is_short =
             |predicted: &Predicted| limit.as_ref().is_some_and(|limit| limit.is_short(predicted));
         let found = network.predict_until(&name, model.samples, model.seed, &is_short);
         let (predicted, mut warnings) = found.expect(NETWORK);
+        let mut differ = Vec::new();
         let limit = limit.map(|limit| {
             let rest = limit.judge(&predicted);
             let judged = Judged::of(&rest);
+            differ = rest.differ;
             let new = rest.warnings.into_iter().filter(|one| !warnings.contains(one));
             let new: Vec<String> = new.collect();
             warnings.extend(new);
@@ -76,6 +81,7 @@ pub(crate) fn costs(
             dimension: kind.dimension,
             expected: Amount::of(&predicted),
             limit,
+            differ,
             parts: parts(network, nodes.unwrap_or_default(), &kind.name),
             inputs: nodes.map_or_else(Vec::new, |_| effects(network, &name)),
             warnings: nodes.map_or_else(Vec::new, |_| warnings),

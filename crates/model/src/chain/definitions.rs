@@ -297,6 +297,11 @@ pub(crate) fn cost_name(of: &str, kind: &str) -> String {
     format!("{of}.costs.{kind}")
 }
 
+/// Whether this is the name of such a cost, or of a part of it.
+pub(crate) fn is_other_cost(name: &str) -> bool {
+    name.contains(".costs.")
+}
+
 /// The name of such a cost without that of calls.
 pub(crate) fn own_cost_name(of: &str, kind: &str) -> String {
     format!("{of}.costs.{kind}.own")

@@ -100,16 +100,6 @@ impl<'n> Limit<'n> {
         Self { network, model, value, name, required, of_each, calls }
     }
 
-    /// The limit of this name on the cost of that name besides time. Such costs are averages, and add up.
-    pub(super) fn of_average(
-        network: &'n Network,
-        model: &'n Model,
-        [value, name]: [String; 2],
-        required: f64,
-    ) -> Self {
-        Self { network, model, value, name, required, of_each: false, calls: Calls::EQUAL }
-    }
-
     /// The limit at the nominal values of the figures in it.
     pub(crate) fn nominal(&self) -> f64 {
         self.network.nominal(&self.name).expect(NETWORK)

@@ -574,3 +574,39 @@ fn the_list_of_units_has_those_of_the_model() {
     assert_eq!(row("%"), "% | a number | 0.01 |  | built in");
     assert!(units(None).rows.iter().all(|row| row[4] == "built in"));
 }
+
+#[test]
+fn costs_of_calls_that_may_differ_are_judged_by_a_mean_that_can_depend_on_that() {
+    let judge = |cost: &str, limit: &str| {
+        let found = summary(&format!(
+            "title = \"t\"\nsamples = 20000\n[costs]\nenergy = \"J\"\n\
+             [figures]\nx = {{ low = \"0 J\", high = \"10 J\", source = \"guess\", reason = \"r\" }}\n\
+             [components.c.operations]\na = {{ costs = {{ energy = \"x\" }} }}\nb = {{ costs = {{ energy = \"x\" }} }}\n\
+             [chains.k]\ncalls = [{{ name = \"s\", costs = {{ energy = \"{cost}\" }} }}]\n\
+             limits = {{ energy = \"{limit}\" }}\nprobability = \"10 %\"\n"
+        ));
+        let verdict = found.chains[0].costs[0].limit.unwrap().verdict;
+        (verdict, found.problems.join("\n"))
+    };
+    let [a, b] = ["c.a.costs.energy", "c.b.costs.energy"];
+    for (cost, limit) in [
+        // Independent calls have a mean of 3.33 J.
+        (format!("abs({a} - {b})"), "1 J"),
+        // And of 6.67 J instead of 5 J.
+        (format!("max({a}, {b})"), "6 J"),
+        // And of 1.67 J instead of 0.
+        (format!("max(0 J, {a} - {b})"), "1 J"),
+        (format!("x * {a} / 10 J + {b}"), "9 J"),
+    ] {
+        let (verdict, problems) = judge(&cost, limit);
+        assert_eq!(verdict, Verdict::Undecided, "{cost}");
+        assert!(problems.contains("x has one value in all calls of a sample"), "{problems}");
+    }
+    for (cost, limit) in [
+        (format!("{a} + {b}"), "10.5 J"),
+        (format!("2 * ({a} + {b}) - {a} / 2 + 1 J"), "19.5 J"),
+        (format!("max({a}, 2 J)"), "6 J"),
+    ] {
+        assert_eq!(judge(&cost, limit).0, Verdict::Kept, "{cost}");
+    }
+}
