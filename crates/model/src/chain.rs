@@ -13,6 +13,7 @@ pub(crate) mod capacity;
 pub(crate) mod costs;
 pub(crate) mod definitions;
 pub(crate) mod limit;
+pub(crate) mod together;
 pub(crate) mod tree;
 mod trends;
 

@@ -300,6 +300,7 @@ pub fn analyze_with_progress(
         let warnings = capacity.iter().flat_map(|capacity| &capacity.warnings);
         problems.extend(warnings.map(|text| format!("{}, capacity: {text}", chain.name)));
         problems.extend(budget.remarks.iter().cloned());
+        problems.extend(chain::together::note(&base, model, chain));
         let what_ifs = what_ifs(model, index, &cost, &variants);
         problems.extend(what_ifs.iter().flat_map(|variant| {
             let text =

@@ -672,3 +672,22 @@ fn a_single_request_to_a_cache_lies_between_a_hit_and_a_miss() {
         assert_eq!(found(calls, deadline), (verdict, verdict != Undecided), "{calls} {deadline}");
     }
 }
+
+#[test]
+fn several_figures_of_one_recording_are_noted_unless_a_correlation_relates_them() {
+    let found = recorded(&jobs(400, 450.0, 0.3, 3));
+    let problems = |cost: &str, rest: &str| {
+        let recorded = "value = \"500 us\", measured = \"jobs.work.response\"";
+        let source = format!(
+            "title = \"t\"\n[figures]\n{}{}{rest}\n[chains.c]\ncalls = [{{ name = \"m\", cost = \"{cost}\" }}]\n",
+            figure("d", recorded),
+            figure("e", recorded),
+        );
+        with(&source, Some(&found)).problems.join("\n")
+    };
+    let note = "c: d and e were recorded together, but their times are drawn independently";
+    assert!(problems("d + e", "").contains(note));
+    assert!(!problems("d", "").contains("recorded together"));
+    let correlation = "[[correlation]]\nfirst = \"d\"\nsecond = \"e\"\ncoefficient = 0.9";
+    assert!(!problems("d + e", correlation).contains("recorded together"));
+}
