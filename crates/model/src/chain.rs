@@ -183,6 +183,8 @@ pub struct Cost {
     pub interval: Bounds,
     /// By samples: what margins and verdicts are based on.
     pub monte_carlo: Expected,
+    /// How far the mean may be from that of the samples, for any systematic offset, ns; `None` if that is not known.
+    pub mean_within_ns: Option<f64>,
     /// The times kept with rising probability, as far as the samples determine them.
     pub quantiles: Vec<Quantile>,
     /// The probability of each of some times in equal steps over the middle 99 %; empty if the samples have one value.
@@ -257,11 +259,13 @@ pub(crate) fn cost(network: &Network, model: &Model, chain: &Chain) -> (Cost, Pr
         Quantile { probability, time_ns: time.is_finite().then_some(time) }
     };
     let samples = found.predicted.central.count();
+    let within = limit::mean_within(network, model, &name, &found.predicted);
     let determined = QUANTILES.into_iter().filter(|share| is_determined(*share, samples));
     let cost = Cost {
         first_order: Expected::of(&found.first_order),
         interval: Bounds::of(found.interval),
         monte_carlo: Expected::of(&found.monte_carlo),
+        mean_within_ns: within.is_finite().then(|| ns(within)),
         quantiles: determined.map(quantile).collect(),
         distribution: distribution(&found.predicted),
         warnings: found.warnings,

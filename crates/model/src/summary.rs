@@ -72,6 +72,9 @@ pub struct ResultFigure {
     pub low: f64,
     /// Upper end.
     pub high: f64,
+    /// How far its mean may be from its value, for any systematic offset; infinite, which is null in JSON, if that is not
+    /// known.
+    pub systematic: f64,
     /// Monte Carlo samples or simulated requests.
     pub samples: u64,
     /// The conditions it applies to.
@@ -189,6 +192,8 @@ pub struct WhatIfCost {
     pub factor: f64,
     /// Whether it keeps the deadline, which may have changed too.
     pub deadline: Option<Margin>,
+    /// How far the mean may be from that of the samples, for any systematic offset, ns; `None` if that is not known.
+    pub mean_within_ns: Option<f64>,
     /// The chain's costs besides time; without their parts and inputs.
     pub costs: Vec<OtherCost>,
     /// How often the chain can run; without inputs.
@@ -556,6 +561,7 @@ fn what_ifs(model: &Model, index: usize, own: &Cost, variants: &[Variant<'_>]) -
             title: what_if.title.clone(),
             after: what_if.after.map(|at| model.what_ifs[at].name.clone()),
             cost: cost.monte_carlo,
+            mean_within_ns: cost.mean_within_ns,
             difference_ns: mean_ns - before,
             // Two chains without any time are equally long.
             factor: if mean_ns == own.monte_carlo.mean_ns {
@@ -695,7 +701,16 @@ fn measured_range(figure: &crate::file::ModelFigure, units: &Units) -> String {
                 let value = end * taken.one;
                 units.show(Quantity { value, ..figure.input.nominal }).to_string()
             });
-            format!("{low} to {high}, of the samples of a model")
+            let systematic =
+                Quantity { value: taken.systematic * taken.one, ..figure.input.nominal };
+            let mean = match (taken.has_open_mean(), taken.systematic == 0.0) {
+                (true, _) => ", whose mean is open".to_owned(),
+                (false, true) => String::new(),
+                (false, false) => {
+                    format!(", whose mean is known within {}", units.show(systematic))
+                }
+            };
+            format!("{low} to {high}, of the samples of a model{mean}")
         }
         Some(_) => format!("{}, of the mean", range(&figure.input, units)),
         None => range(&figure.input, units),
@@ -744,30 +759,41 @@ fn picked<'c>(costs: &'c [OtherCost], indices: &[usize]) -> Vec<&'c OtherCost> {
 
 fn figures(summary: &Summary) -> Vec<ResultFigure> {
     let samples = summary.samples as u64;
-    let time = |name: String, cost: &Expected, circumstances: &str| ResultFigure {
-        name,
-        value: cost.mean_ns,
-        unit: "ns".to_owned(),
-        low: cost.low_ns,
-        high: cost.high_ns,
-        samples,
-        circumstances: circumstances.to_owned(),
-    };
-    let other = |name: String, unit: &str, amount: &Amount, circumstances: &str| ResultFigure {
-        name,
-        value: amount.mean,
-        unit: unit.to_owned(),
-        low: amount.low,
-        high: amount.high,
-        samples,
-        circumstances: circumstances.to_owned(),
-    };
+    let within = |known: Option<f64>| known.unwrap_or(f64::INFINITY);
+    let time =
+        |name: String, cost: &Expected, mean: Option<f64>, circumstances: &str| ResultFigure {
+            name,
+            value: cost.mean_ns,
+            unit: "ns".to_owned(),
+            low: cost.low_ns,
+            high: cost.high_ns,
+            systematic: within(mean),
+            samples,
+            circumstances: circumstances.to_owned(),
+        };
+    let other =
+        |name: String, unit: &str, amount: &Amount, mean: Option<f64>, circumstances: &str| {
+            ResultFigure {
+                name,
+                value: amount.mean,
+                unit: unit.to_owned(),
+                low: amount.low,
+                high: amount.high,
+                systematic: within(mean),
+                samples,
+                circumstances: circumstances.to_owned(),
+            }
+        };
     let others = |name: &str, costs: Vec<&OtherCost>, capacity: Option<&Capacity>, what: &str| {
         let cost = |cost: &OtherCost| {
-            other(format!("{name}.costs.{}", cost.name), &cost.unit, &cost.expected, what)
+            let name = format!("{name}.costs.{}", cost.name);
+            other(name, &cost.unit, &cost.expected, cost.mean_within, what)
         };
         let capacity = capacity.map(|capacity| {
-            other(format!("{name}.capacity"), &capacity.unit, &capacity.expected, what)
+            let expected = &capacity.expected;
+            // A chain runs as often as the mean of its time lets it, which is not the mean of a capacity that varies.
+            let mean = (expected.std == 0.0).then_some(expected.systematic);
+            other(format!("{name}.capacity"), &capacity.unit, expected, mean, what)
         });
         costs.into_iter().map(cost).chain(capacity).collect::<Vec<_>>()
     };
@@ -777,14 +803,15 @@ fn figures(summary: &Summary) -> Vec<ResultFigure> {
         let what = "the model as it is";
         let (is_timed, shown) = (chain.takes_time(), chain.other_costs());
         if is_timed {
-            figures.push(time(name.clone(), &chain.cost.monte_carlo, what));
+            let (cost, mean) = (&chain.cost.monte_carlo, chain.cost.mean_within_ns);
+            figures.push(time(name.clone(), cost, mean, what));
         }
         figures.extend(others(&name, picked(&chain.costs, &shown), chain.capacity.as_ref(), what));
         for variant in &chain.what_ifs {
             let what = format!("what if: {}", words(&variant.title, &variant.name));
             let name = format!("{name}.{}", variant.name);
             if is_timed {
-                figures.push(time(name.clone(), &variant.cost, &what));
+                figures.push(time(name.clone(), &variant.cost, variant.mean_within_ns, &what));
             }
             figures.extend(others(
                 &name,
@@ -803,6 +830,7 @@ fn figures(summary: &Summary) -> Vec<ResultFigure> {
             unit: "1".to_owned(),
             low: as_it_is.simulated - spread,
             high: as_it_is.simulated + spread,
+            systematic: hit_ratio(as_it_is).systematic,
             samples,
             circumstances: format!("simulated, {}", cache.algorithm.word()),
         });

@@ -47,6 +47,7 @@ mod distribution;
 mod estimate;
 mod extremes;
 mod first_order;
+mod known_mean;
 mod monte_carlo;
 mod network;
 mod offsets;

@@ -27,18 +27,21 @@ impl Calls {
     /// Each figure has one value.
     pub(super) const EQUAL: Self = Self { figures: Vec::new(), repeats: Repeats::NONE };
 
-    /// Those behind a time of this name, with a limit of that name. Nothing is known if a figure of the limit varies in
-    /// more than one call there.
-    pub(super) fn of(network: &Network, value: &str, limit: &str) -> Self {
+    /// Those behind a time of this name, with a limit of that name if there is one. Nothing is known if a figure of the
+    /// limit varies in more than one call there.
+    pub(super) fn of(network: &Network, value: &str, limit: Option<&str>) -> Self {
         let parts = parts(network, &[value], Depth::Formulas);
         let repeated = repeated(&parts);
         let mut nested = Nested::of(network, &parts);
-        nested.add_limit(network, limit);
+        let of_limit = limit.map_or_else(BTreeSet::new, |limit| varying(network, limit));
+        if let Some(limit) = limit {
+            nested.add_limit(network, limit);
+        }
         let figures: BTreeSet<&str> = repeated.keys().chain(&nested.figures).copied().collect();
         if figures.is_empty() {
             return Self::EQUAL;
         }
-        let repeats = repeats(network, &parts, &repeated, &nested, &varying(network, limit));
+        let repeats = repeats(network, &parts, &repeated, &nested, &of_limit);
         Self { figures: figures.into_iter().map(str::to_owned).collect(), repeats }
     }
 }

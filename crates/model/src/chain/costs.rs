@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::NETWORK;
 use super::amount::{Amount, InputEffect, Judged, effects};
 use super::definitions::{chain_name, cost_name, limit_name, own_cost_name};
-use super::limit::Limit;
+use super::limit::{Limit, mean_within};
 use super::tree::Node;
 use crate::file::{Chain, CostKind, Model};
 use crate::uncertain::{Network, Predicted};
@@ -23,6 +23,8 @@ pub struct OtherCost {
     pub dimension: Dimension,
     /// The cost of all calls.
     pub expected: Amount,
+    /// How far the mean may be from that of the samples, for any systematic offset; `None` if that is not known.
+    pub mean_within: Option<f64>,
     /// The most that it may be, and whether it is kept.
     pub limit: Option<Judged>,
     /// The figures that may differ from call to call, if the verdict on the limit is undecided because of that.
@@ -75,11 +77,13 @@ pub(crate) fn costs(
             warnings.extend(new);
             judged
         });
+        let within = mean_within(network, model, &name, &predicted);
         OtherCost {
             name: kind.name.clone(),
             unit: model.units.base_unit(kind.dimension),
             dimension: kind.dimension,
             expected: Amount::of(&predicted),
+            mean_within: within.is_finite().then_some(within),
             limit,
             differ,
             parts: parts(network, nodes.unwrap_or_default(), &kind.name),

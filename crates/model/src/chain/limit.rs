@@ -13,7 +13,7 @@ use super::definitions::{beyond_name, counted_by, hit_ratio_name, request_name};
 use super::trends::{Ranges, trends};
 use crate::cache::Cache;
 use crate::expression::{Expression, Trend};
-use crate::file::{Jobs, Model, Observation};
+use crate::file::{Jobs, Measured, Model, Observation};
 use crate::uncertain::{
     CONFIDENCE, Chance, Definition, Distribution, Input, Network, Predicted, Repeats, Verdict,
 };
@@ -48,6 +48,8 @@ pub(crate) enum Doubt {
     Rare,
     /// The mean is too near to the limit.
     Mean,
+    /// The mean of a figure of another model is open there.
+    OtherModel,
 }
 
 /// The rest of a limit, in base units.
@@ -96,7 +98,7 @@ impl<'n> Limit<'n> {
         required: f64,
         of_each: bool,
     ) -> Self {
-        let calls = Calls::of(network, &value, &name);
+        let calls = Calls::of(network, &value, Some(&name));
         Self { network, model, value, name, required, of_each, calls }
     }
 
@@ -301,7 +303,10 @@ impl<'n> Limit<'n> {
         };
         if is_of_mean || !self.of_each {
             // Of nearly all runs that keep the limit, the others may take so long that the mean does not.
-            let (on_mean, most) = found.verdict_on_mean(rounded, repeats, evidence.jobs);
+            let (mut on_mean, most) = found.verdict_on_mean(rounded, repeats, evidence.jobs);
+            if !evidence.open.is_empty() {
+                on_mean = Verdict::Undecided;
+            }
             let of_samples = if repeats.has_same_mean { equal.1 } else { differing.1 };
             let of_mean = of_samples.worse(on_mean);
             if is_of_mean {
@@ -322,6 +327,13 @@ impl<'n> Limit<'n> {
             if rest.verdict == Verdict::Kept {
                 rest.margin = (limit - found.limit_of(required, repeats)).max(0.0);
             }
+        }
+        if !self.of_each && !evidence.open.is_empty() {
+            if rest.verdict == Verdict::Undecided {
+                rest.doubt = Some(Doubt::OtherModel);
+            }
+            (rest.mean, rest.means) = (None, evidence.open);
+            return rest;
         }
         let decided = if self.of_each {
             equal.1
@@ -404,6 +416,16 @@ fn by_value(observation: &Observation, limit: f64) -> (f64, Verdict) {
     (time, verdict)
 }
 
+/// How far the mean of this name may be from that of its samples, in base units; infinite if that is not known.
+pub(super) fn mean_within(network: &Network, model: &Model, name: &str, found: &Predicted) -> f64 {
+    let evidence = Evidence::of(network, model, &[name]);
+    let is_same = Calls::of(network, name, None).repeats.has_same_mean;
+    match is_same && evidence.open.is_empty() {
+        true => found.mean_within(evidence.jobs),
+        false => f64::INFINITY,
+    }
+}
+
 /// The verdict on the mean if each figure has one value in all calls.
 fn on_mean_of_equal(found: &Predicted, limit: f64, jobs: Option<u64>) -> Verdict {
     found.verdict_on_mean(limit, &Repeats::NONE, jobs).0
@@ -449,7 +471,9 @@ pub(super) struct Evidence {
     /// The queues, the caches and the numbers of calls of which a formula yields the mean.
     computed: Vec<String>,
     /// The fewest recorded jobs behind a figure.
-    jobs: Option<u64>,
+    pub(super) jobs: Option<u64>,
+    /// The figures of other models whose mean is open there.
+    pub(super) open: Vec<String>,
 }
 
 impl Evidence {
@@ -475,8 +499,8 @@ impl Evidence {
     }
 
     /// Everything of which only the mean is known.
-    pub(super) fn all(self) -> Vec<String> {
-        self.means.into_iter().chain(self.computed).collect()
+    pub(super) fn all(&self) -> Vec<String> {
+        self.means.iter().chain(&self.computed).cloned().collect()
     }
 
     fn compute(&mut self, name: &str) {
@@ -487,7 +511,11 @@ impl Evidence {
 
     fn add(&mut self, model: &Model, input: &Input) {
         let figure = model.figures.iter().find(|figure| figure.input.name == input.name);
-        match figure.and_then(|figure| figure.taken.as_ref()).map(|taken| taken.jobs.as_ref()) {
+        let taken = figure.and_then(|figure| figure.taken.as_ref());
+        if taken.is_some_and(Measured::has_open_mean) && !self.open.contains(&input.name) {
+            self.open.push(input.name.clone());
+        }
+        match taken.map(|taken| taken.jobs.as_ref()) {
             Some(Some(Jobs { independent, .. })) => {
                 self.jobs = Some(self.jobs.map_or(*independent, |jobs| jobs.min(*independent)));
             }

@@ -100,7 +100,12 @@ pub(super) fn measured(
         return None;
     };
     let value = Quantity::of(found.value, &unit);
-    if !(found.low <= found.value && found.value <= found.high && value.value.is_finite()) {
+    // The mean of a model's samples may be beyond their middle.
+    let is_within = match found.is_of_model {
+        true => found.low <= found.high,
+        false => found.low <= found.value && found.value <= found.high,
+    };
+    if !(is_within && value.value.is_finite()) {
         let message = format!(
             "{} was measured as {} {}, which is not within its interval {} to {}",
             found.name, found.value, found.unit, found.low, found.high
@@ -162,21 +167,47 @@ pub(super) fn figure(
 /// The recorded jobs or, without them, the range of a repeat of the measurement. The latter is the uncertainty of a
 /// mean or a median over many operations, and says nothing about a single one.
 fn from_measurement(name: &str, value: Quantity, found: &Measured) -> Input {
-    let input = Input::exact(name, value).offset_within(found.systematic.abs() * found.one);
+    // The mean of a figure whose mean is open is not judged.
+    let systematic = if found.systematic.is_finite() { found.systematic.abs() } else { 0.0 };
+    let systematic = systematic * found.one;
+    let input = Input::exact(name, value).offset_within(systematic);
     let distribution = match &found.jobs {
         Some(jobs) => {
             let readings = jobs.readings(READINGS_MAX).into_iter();
             Distribution::Samples(readings.map(|reading| reading * found.one).collect())
         }
         None => {
-            let [low, high] = [found.low, found.high].map(|end| end * found.one);
+            let ends = [found.low, found.high].map(|end| end * found.one);
             match found.is_of_model {
-                true => around_mean(low, value, high),
-                false => Distribution::between(low, value.value, high),
+                true => of_model(ends, value, systematic),
+                false => Distribution::between(ends[0], value.value, ends[1]),
             }
         }
     };
     input.varying(distribution).physical()
+}
+
+/// The stochastic part of another model's figure: low and high include the systematic part.
+fn of_model([low, high]: [f64; 2], mean: Quantity, systematic: f64) -> Distribution {
+    /// The share of the samples beyond each end.
+    const BEYOND: f64 = 0.025;
+    let value = mean.value;
+    let inner = [low + systematic, high - systematic];
+    let inner = if inner[0] <= inner[1] { inner } else { [f64::midpoint(low, high); 2] };
+    if low <= value && value <= high {
+        return around_mean(inner[0].min(value), mean, inner[1].max(value));
+    }
+    let [low, high] = inner;
+    let middle = f64::midpoint(low, high);
+    let part = |name: &str, value: f64| Input::exact(name, Quantity { value, ..mean });
+    let inside = part("the middle of the samples", middle);
+    let inside =
+        if low < high { inside.varying(Distribution::Uniform { low, high }) } else { inside };
+    let beyond = middle + (value - middle) / BEYOND;
+    Distribution::Mixture(vec![
+        (1.0 - BEYOND, inside),
+        (BEYOND, part("the samples beyond", beyond)),
+    ])
 }
 
 /// A distribution with this mean over the range of another model's samples, whose mean need not be in the middle: a

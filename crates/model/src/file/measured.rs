@@ -28,8 +28,9 @@ pub struct Measured {
     /// Upper end.
     #[serde(deserialize_with = "high")]
     pub high: f64,
-    /// The largest calibration error; 0 if the file includes it in low and high.
-    #[serde(default)]
+    /// The largest calibration error; 0 if the file includes it in low and high. Of a model's figure, how far its mean
+    /// may be from the value, which low and high include; infinite if that is not known.
+    #[serde(default = "not_stated", deserialize_with = "high")]
     pub systematic: f64,
     /// The number of readings.
     pub samples: u64,
@@ -55,6 +56,13 @@ pub struct Jobs {
     pub independent: u64,
 }
 
+impl Measured {
+    /// Whether it is a figure of another model, whose samples do not tell how far its mean may be from the value.
+    pub(crate) fn has_open_mean(&self) -> bool {
+        self.is_of_model && !self.systematic.is_finite()
+    }
+}
+
 /// A summary has null where there is no finite number.
 fn number<'de, D: Deserializer<'de>>(from: D, none: f64) -> Result<f64, D::Error> {
     Ok(Option::deserialize(from)?.unwrap_or(none))
@@ -66,6 +74,11 @@ fn value<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
 
 fn low<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     number(from, f64::NEG_INFINITY)
+}
+
+/// The systematic part of a figure that states none.
+fn not_stated() -> f64 {
+    f64::NAN
 }
 
 fn high<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
@@ -185,7 +198,15 @@ impl Measurements {
         }
         let Summary { title, kind, figures } = serde_json::from_str(text)?;
         let is_of_model = kind == summary::KIND;
-        let figures = figures.into_iter().map(|figure| Measured { is_of_model, ..figure });
+        let figures = figures.into_iter().map(|figure| {
+            let systematic = match (is_of_model, figure.systematic.is_finite()) {
+                (_, true) => figure.systematic,
+                // An earlier version wrote it.
+                (true, false) => f64::INFINITY,
+                (false, false) => 0.0,
+            };
+            Measured { is_of_model, systematic, ..figure }
+        });
         Ok(Self::new(title, figures))
     }
 

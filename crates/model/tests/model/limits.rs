@@ -561,7 +561,7 @@ fn few_jobs_do_not_prove_that_their_mean_is_kept() {
 fn the_mean_of_another_model_stays_the_mean() {
     // 3 % of 300 ms and 97 % of 0.1 ms.
     let text = r#"{"title": "other", "kind": "model", "figures": [{"name": "chain.s", "value": 9.097e6, "unit": "ns",
-        "low": 0.1e6, "high": 300e6, "samples": 100000, "circumstances": "the model as it is"}]}"#;
+        "low": 0.1e6, "high": 300e6, "systematic": 0, "samples": 100000, "circumstances": "the model as it is"}]}"#;
     let found = Measurements::of_summary(text).unwrap();
     let source = format!(
         "title = \"t\"\n[figures]\n{}[chains.c]\ncalls = [{{ name = \"m\", cost = \"f\" }}]\ndeadline = \"20 ms\"\n\

@@ -2,6 +2,7 @@
 
 mod calls;
 mod capacity;
+mod handed_on;
 mod inputs;
 mod limits;
 mod margins;
