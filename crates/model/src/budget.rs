@@ -493,9 +493,11 @@ pub(crate) fn doubt(doubt: Doubt, probability: Chance, of_mean: bool) -> String 
             "the mean depends on values so rare that the samples do not tell it; set samples, up to {SAMPLES_MAX}, or \
              narrow the ranges of the figures"
         ),
-        Doubt::OtherModel => "the mean of a figure of another model is not known: its samples there do not tell it; decide \
-                              the limit there, or put both models into one file"
-            .to_owned(),
+        Doubt::OtherModel => {
+            "the mean of a figure of another model is not known: its samples there do not tell it; decide the limit \
+             there, or put both models into one file"
+                .to_owned()
+        }
         Doubt::Mean => format!(
             "the mean of the samples is so near that they do not tell; set samples, up to {SAMPLES_MAX}, or narrow the \
              systematic parts if they are named above"

@@ -72,8 +72,8 @@ pub struct ResultFigure {
     pub low: f64,
     /// Upper end.
     pub high: f64,
-    /// How far its mean may be from its value, for any systematic offset; infinite, which is null in JSON, if that is not
-    /// known.
+    /// How far its mean may be from its value, for any systematic offset; infinite, which is null in JSON, if that is
+    /// not known.
     pub systematic: f64,
     /// Monte Carlo samples or simulated requests.
     pub samples: u64,
@@ -531,8 +531,8 @@ fn doubts(chain: &ChainSummary) -> Vec<String> {
             return doubt(&format!("the {cost_} of {name} keeps its limit"), cost.limit);
         }
         Some(format!(
-            "whether the mean {cost_} of {name} keeps its limit is undecided: {}, and the mean may then be greater; state \
-             what is the same in all calls as systematic, or the cost of all calls as one figure",
+            "whether the mean {cost_} of {name} keeps its limit is undecided: {}, and the mean may then be greater; \
+             state what is the same in all calls as systematic, or the cost of all calls as one figure",
             budget::of_calls(&cost.differ)
         ))
     });

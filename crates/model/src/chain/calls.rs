@@ -234,8 +234,8 @@ pub(super) fn is_mean(Interval { low, high }: Interval) -> bool {
 }
 
 /// A number of calls or a formula of the model with each uncertain number of calls rounded, and each factor of an
-/// operation that is not whole, so that a time which moves with it in the direction `trend` is not less; `None` if there
-/// is none.
+/// operation that is not whole, so that a time which moves with it in the direction `trend` is not less; `None` if
+/// there is none.
 pub(super) fn with_whole_calls(
     network: &Network,
     definition: &Definition,
@@ -407,10 +407,10 @@ fn repeats(
         choices: if is_known { choices * steps } else { f64::INFINITY },
         is_at_most_as_long: is_known && !is_beside,
         is_at_most_as_short: is_known && !is_beside && !is_product,
-        has_same_mean: !is_beside
-            && !is_product
-            && !nested.has_other_mean
-            && !(is_linked && has_counts),
+        has_same_mean: !(is_beside
+            || is_product
+            || nested.has_other_mean
+            || is_linked && has_counts),
     }
 }
 

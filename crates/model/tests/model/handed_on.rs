@@ -14,8 +14,8 @@ fn after(upstream: &str, downstream: &str) -> Summary {
     with(downstream, Some(&found))
 }
 
-/// The verdict on the mean of a chain of this cost within a deadline. Its figures `a` and `b` are chains of a model with
-/// these costs over uniform `u` and a mixture `m`.
+/// The verdict on the mean of a chain of this cost within a deadline. Its figures `a` and `b` are chains of a model
+/// with these costs over uniform `u` and a mixture `m`.
 fn handed_on(costs: [&str; 2], cost: &str, deadline: &str) -> (Verdict, Summary) {
     let figure = |name: &str, keys: &str| {
         format!("{name} = {{ {keys}, source = \"guess\", reason = \"r\" }}\n")

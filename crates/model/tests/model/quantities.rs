@@ -581,7 +581,8 @@ fn costs_of_calls_that_may_differ_are_judged_by_a_mean_that_can_depend_on_that()
         let found = summary(&format!(
             "title = \"t\"\nsamples = 20000\n[costs]\nenergy = \"J\"\n\
              [figures]\nx = {{ low = \"0 J\", high = \"10 J\", source = \"guess\", reason = \"r\" }}\n\
-             [components.c.operations]\na = {{ costs = {{ energy = \"x\" }} }}\nb = {{ costs = {{ energy = \"x\" }} }}\n\
+             [components.c.operations]\na = {{ costs = {{ energy = \"x\" }} }}\n\
+             b = {{ costs = {{ energy = \"x\" }} }}\n\
              [chains.k]\ncalls = [{{ name = \"s\", costs = {{ energy = \"{cost}\" }} }}]\n\
              limits = {{ energy = \"{limit}\" }}\nprobability = \"10 %\"\n"
         ));
