@@ -76,6 +76,10 @@ interface Delay {
 }
 
 interface Job extends JobBrief {
+  /** Its number, from 0, as the figures count. */
+  number: number;
+  /** How many jobs it is: the ends of those that follow each other without a sleep may not be known. */
+  jobs: number;
   /** The task that marked it. */
   task: string | null;
   response: number;
@@ -95,7 +99,10 @@ interface Job extends JobBrief {
 }
 
 interface JobAnswer {
+  /** Those that can be looked at. */
   count: number;
+  /** All jobs of the row. */
+  all: number;
   job: Job | null;
   median: Job | null;
   slowest: number | null;

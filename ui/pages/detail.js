@@ -44,7 +44,7 @@ export function show(place, pane) {
     return;
   }
   place.append(
-    el("h3", { text: `Job ${count(job.job + 1)} of ${count(answer.count)}` }),
+    el("h3", { text: `${which(job)} of ${count(answer.all)}` }),
     ...(job.cycle === null ? [] : [el("p", { class: "soft", text: `${task(job)}${count(job.cycle)}.` })]),
     el("p", { class: job.late ? "lateness" : undefined, text: sentence(job) }),
     buttons(pane, answer),
@@ -118,6 +118,12 @@ export function name(pane, key) {
  */
 function task(job) {
   return job.task ? `Of task ${job.task}; its program's number: ` : "Its program's number: ";
+}
+
+/** @param {Job} job */
+function which(job) {
+  const first = count(job.number + 1);
+  return job.jobs > 1 ? `Jobs ${first} to ${count(job.number + job.jobs)}` : `Job ${first}`;
 }
 
 /** @param {Job} job */

@@ -117,6 +117,8 @@ pub struct Row {
     pub marks: Vec<Mark>,
     /// Jobs the program itself marked, by start.
     pub marked: Vec<jobs::Marked>,
+    /// Where its thread went from one job to the next one without a sleep.
+    pub busy: jobs::Busy,
     /// Until when after its release a job should end, ns, where the user or a reservation states it.
     pub deadline: Option<u64>,
 }

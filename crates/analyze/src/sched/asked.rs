@@ -56,6 +56,8 @@ pub(super) struct Asked {
     doubtful: u64,
     /// How many releases it left out while it woke up for other things.
     left_out: u64,
+    /// The delays of the job until the thread made the request that stands.
+    pub(super) delays: Culprits<DELAYS_MAX>,
     /// The jobs of the open invocation that are over.
     pub(super) over: Vec<Over>,
     /// Whether the sleep under way began with the request of a time that had passed.
@@ -134,13 +136,26 @@ const fn is_off(distance: u64, usual: u64) -> bool {
 }
 
 /// The end of a job that another one follows without a sleep.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Over {
     pub(super) finish: u64,
     /// The thread's processor time then.
     pub(super) running: u64,
     /// The release of the next job.
     pub(super) next: u64,
+    /// The delays of the job.
+    pub(super) delays: Culprits<DELAYS_MAX>,
+}
+
+/// A job of an invocation that consists of several.
+pub(super) struct Each<'a> {
+    pub(super) release: u64,
+    /// When it first ran.
+    pub(super) start: u64,
+    pub(super) finish: u64,
+    pub(super) execution: u64,
+    /// Its delays from its start on; those of the first one, from its release on.
+    pub(super) delays: &'a Culprits<DELAYS_MAX>,
 }
 
 /// A moment at which the job may have ended.
@@ -191,7 +206,8 @@ impl Asked {
         }
         // If the time came after it had asked, it ran until then.
         let (finish, running) = (at.max(until), before + until.saturating_sub(at));
-        self.over.push(Over { finish, running, next: until });
+        let delays = std::mem::take(&mut self.delays);
+        self.over.push(Over { finish, running, next: until, delays });
         self.is_released(until, known);
         Some(until)
     }
@@ -306,6 +322,11 @@ impl Asked {
         Some(last)
     }
 
+    /// Whether it has asked for a time, and nothing has come of that yet.
+    pub(super) const fn is_pending(&self) -> bool {
+        self.pending.is_some()
+    }
+
     /// Whether it has asked to sleep until a later time.
     pub(super) fn sleeps_beyond(&self, at: u64) -> bool {
         self.pending.is_some_and(|pending| pending.until > at)
@@ -354,6 +375,25 @@ impl Asked {
         let ends = over.chain(std::iter::once((invocation.finish, running)));
         begins.zip(ends).map(|((release, before), (finish, after))| {
             (finish.saturating_sub(release), after.saturating_sub(before))
+        })
+    }
+
+    /// Each job of an invocation that has ended, in order. `last` are the delays of the last one, and `running` is the
+    /// thread's processor time at its end.
+    pub(super) fn each<'a>(
+        &'a self,
+        invocation: &Invocation,
+        last: &'a Culprits<DELAYS_MAX>,
+        running: u64,
+    ) -> impl Iterator<Item = Each<'a>> {
+        let next = self.over.iter().map(|over| over.finish.max(over.next));
+        let starts = std::iter::once(invocation.start).chain(next);
+        let over = self.over.iter().map(|over| (over.finish, &over.delays));
+        let ends = over.chain(std::iter::once((invocation.finish, last)));
+        let times = self.times(invocation, running).zip(starts).zip(ends);
+        times.map(|(((response, execution), start), (finish, delays))| {
+            let release = finish.saturating_sub(response);
+            Each { release, start, finish, execution, delays }
         })
     }
 

@@ -248,7 +248,9 @@ fn thread(engine: &Engine<'_>, names: &mut Names, index: usize, seen: f64) -> Th
         utilization: match (&execution_ns, period_ns) {
             // A thread may use fewer periods than it has reserved.
             (Some(execution), Some(period)) if period_from != Some(PeriodFrom::Reservation) => {
-                execution.mean / period as f64
+                let (_, interval) = interval.between(0, u64::MAX);
+                let is_known = state.is_marked && interval > 0.0;
+                execution.mean / if is_known { interval } else { period as f64 }
             }
             _ if seen > 0.0 => (totals.running as f64 / seen).min(1.0),
             _ => 0.0,

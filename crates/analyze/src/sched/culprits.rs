@@ -195,6 +195,11 @@ impl<const MAX: usize> Culprits<MAX> {
         })
     }
 
+    /// Whether there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
     pub(super) fn clear(&mut self) {
         self.entries.clear();
         self.meanwhile.clear();

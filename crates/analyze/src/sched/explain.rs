@@ -59,12 +59,13 @@ impl<'r> Explainer<'r> {
     /// See [`explain()`](super::explain()).
     #[must_use]
     pub fn explain(&self, job: &Job) -> String {
-        self.explain_jobs(job, 1, "")
+        let late = job.lateness_ns().and_then(|late| u64::try_from(late).ok());
+        self.explain_jobs(job, late, 1, "")
     }
 
     /// The same of a missed deadline, which may be that of several jobs.
     pub(super) fn explain_miss(&self, miss: &Miss) -> String {
-        let Miss { jobs, missed, last_late_ns, .. } = *miss;
+        let Miss { jobs, missed, late_ns, last_late_ns, .. } = *miss;
         if jobs == 1 {
             return self.explain(&miss.job);
         }
@@ -74,15 +75,15 @@ impl<'r> Explainer<'r> {
         };
         let several =
             format!(" at most, {missed} of {jobs} jobs without a sleep between them, {last}");
-        self.explain_jobs(&miss.job, missed, &several)
+        self.explain_jobs(&miss.job, Some(late_ns), missed, &several)
     }
 
-    /// `several` is said of jobs that are told as one, `jobs` of which were late: what they compute usually explains
-    /// nothing.
-    fn explain_jobs(&self, job: &Job, jobs: u64, several: &str) -> String {
-        let late = job.lateness_ns().filter(|late| *late > 0);
+    /// `several` is said of jobs that are told as one, `jobs` of which were late, by `late` at most: what they compute
+    /// usually explains nothing.
+    fn explain_jobs(&self, job: &Job, late: Option<u64>, jobs: u64, several: &str) -> String {
+        let late = late.filter(|late| *late > 0);
         let (amount, head) = match late {
-            Some(late) => (late as u64, format!("{} late{several}", duration(late as f64))),
+            Some(late) => (late, format!("{} late{several}", duration(late as f64))),
             None => (
                 job.response_ns(),
                 format!("{} from release to finish", duration(job.response_ns() as f64)),

@@ -25,6 +25,19 @@ pub(crate) enum Doing {
     Unseen,
 }
 
+/// Jobs that follow each other without a sleep, whose ends are not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Several {
+    /// The release of the first, ns.
+    pub(crate) release: u64,
+    /// How many count in the figures.
+    pub(crate) jobs: u64,
+    /// The processor time of these, ns.
+    pub(crate) execution: u64,
+    /// The greatest of them, ns.
+    pub(crate) execution_max: u64,
+}
+
 /// Follows the walk. Threads are indices of the engine; times of one thread or processor never decrease.
 pub(crate) trait Follow {
     /// The walk begins, or begins again with the gaps and periods that it found.
@@ -44,6 +57,13 @@ pub(crate) trait Follow {
 
     /// The job of the thread is over; `complete`: everything since its release was seen.
     fn close(&mut self, thread: usize, complete: bool);
+
+    /// Since the last release of the thread, a job ended at `finish`, and the next one, released at `next`, began
+    /// without a sleep. If the thread has another release at that moment, it begins that next job.
+    fn over(&mut self, _thread: usize, _finish: u64, _next: u64) {}
+
+    /// What the thread did since its last release were several jobs, whose ends are not known.
+    fn several(&mut self, _thread: usize, _several: Several) {}
 
     /// A job that the program marked is over, which its track began at that moment; `complete`: all of it was seen.
     fn marked(&mut self, _track: usize, _start: u64, _complete: bool) {}

@@ -122,7 +122,8 @@ pub struct ThreadReport {
     pub latency_ns: Option<Distribution>,
     /// From release (wake-up) to the end of the invocation.
     pub response_ns: Option<Distribution>,
-    /// U: mean C / T; without a period, the share of the time seen in which it ran.
+    /// U: mean C / T; without a period, the share of the time seen in which it ran. A thread that marks its jobs may do
+    /// those of several periods after one wake-up, so it has the mean interval between its releases in place of T.
     pub utilization: f64,
     /// Processor time altogether, incomplete invocations included, ns.
     pub running_ns: u64,

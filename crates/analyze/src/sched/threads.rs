@@ -234,6 +234,23 @@ impl Jobs {
         })
     }
 
+    /// How many of them have a known execution time, the sum of these, and the greatest. Of very many jobs only the
+    /// mean is known, and not if a reservation bounds them.
+    pub(super) fn executions(
+        self,
+        invocation: &Invocation,
+        execution: u64,
+        usual: [u64; 2],
+        is_reserved: bool,
+    ) -> [u64; 3] {
+        if self.count == 1 {
+            let one = if is_reserved { execution } else { execution / self.released };
+            return [1, one, one];
+        }
+        let each = self.times(invocation, execution, usual).map(|(_, execution)| execution);
+        [self.count, execution, each.max().unwrap_or(0)]
+    }
+
     /// How late they were if each was due so long after its release; nothing if none was.
     pub(super) fn late(self, invocation: &Invocation, deadline: u64) -> Option<Late> {
         let Invocation { release, finish, .. } = *invocation;
@@ -596,18 +613,47 @@ impl State {
             let passed = self.asked.as_mut().and_then(|asked| asked.settle(now, running, known));
             if let Some(release) = passed {
                 self.finder.wake(release, true);
+            } else if self.asked.as_ref().is_some_and(|asked| !asked.is_pending()) {
+                self.rejoin();
             }
         }
+    }
+
+    /// The job under way goes on, or ends here: its delays before its thread asked to sleep are joined to those since.
+    pub(super) fn rejoin(&mut self) {
+        if let Some(asked) = &mut self.asked
+            && !asked.delays.is_empty()
+        {
+            let before = std::mem::take(&mut asked.delays);
+            let since = std::mem::replace(&mut self.invocation.delays, before);
+            self.invocation.delays.add_all(&since);
+        }
+    }
+
+    /// Adds the delays of the jobs that are over to those of the open invocation. Returns those of the last job if
+    /// there are others.
+    pub(super) fn join_delays(&mut self) -> Culprits<DELAYS_MAX> {
+        self.rejoin();
+        let mut all = Culprits::default();
+        let Some(asked) = self.asked.as_ref().filter(|asked| asked.count_over() > 0) else {
+            return all;
+        };
+        asked.over.iter().for_each(|over| all.add_all(&over.delays));
+        let last = std::mem::replace(&mut self.invocation.delays, all);
+        self.invocation.delays.add_all(&last);
+        last
     }
 
     /// What a wake-up means to it.
     #[inline]
     pub(super) fn means(&mut self, at: u64) -> Means {
         let period = self.period();
-        match &mut self.asked {
+        let means = match &mut self.asked {
             Some(asked) => asked.wake(at, period),
             None => Means::Anything,
-        }
+        };
+        self.rejoin();
+        means
     }
 
     /// Whether the open invocation is its start-up: in it, the thread was created, executed a program or named itself.
@@ -680,6 +726,7 @@ impl State {
         self.released = None;
         self.finder.forget();
         self.cuts += 1;
+        self.join_delays();
         if let Some(asked) = &mut self.asked {
             asked.cut();
         }

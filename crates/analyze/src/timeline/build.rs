@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use hemiola_stats::growth::make_room;
+use hemiola_stats::growth::{make_room, push_slowly};
 use hemiola_trace::{Entry, EventKind, Recording, perfetto};
 use hemiola_units::Instant;
 
-use super::jobs::Marked;
+use super::jobs::{Busy, End, Marked};
 use super::track::{State, Track};
 use super::{Counter, INTERRUPT, Mark, NOBODY, RESERVATION, Row, Subject, Timeline};
-use crate::sched::follow::{Doing, Follow};
+use crate::sched::follow::{Doing, Follow, Several};
 use crate::sched::tally::Code;
 use crate::sched::{self, Options, Report, Walk};
 use crate::spill::{Outside, Spill};
@@ -193,6 +193,18 @@ impl Follow for Builder<'_> {
     fn close(&mut self, thread: usize, complete: bool) {
         if !complete {
             self.track(thread).map(Track::in_part);
+        }
+    }
+
+    fn over(&mut self, thread: usize, finish: u64, next: u64) {
+        if let Some(row) = self.row(thread) {
+            push_slowly(&mut row.busy.ends, End { finish, next });
+        }
+    }
+
+    fn several(&mut self, thread: usize, several: Several) {
+        if let Some(row) = self.row(thread) {
+            push_slowly(&mut row.busy.several, several);
         }
     }
 
@@ -394,7 +406,7 @@ impl Row {
     fn of(subject: Subject, outside: Option<&Outside>) -> Self {
         let track = Track::outside(outside.cloned());
         let (marks, marked) = (Vec::new(), Vec::new());
-        Self { subject, track, marks, marked, deadline: None }
+        Self { subject, track, marks, marked, busy: Busy::default(), deadline: None }
     }
 
     fn finish(&mut self, to: u64) {

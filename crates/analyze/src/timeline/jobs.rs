@@ -3,6 +3,7 @@
 //! The walk over the recording decides where jobs begin and which of them were seen as a whole; the rules of blame are
 //! those of [`crate::sched`]. Only the memory differs: the timeline keeps all that was seen.
 
+mod busy;
 mod list;
 
 use hemiola_trace::Entry;
@@ -15,6 +16,9 @@ use crate::sched::culprits::{Culprits, Taken};
 use crate::sched::tally::Code;
 use crate::sched::{self, DELAYS_MAX};
 
+pub use busy::Busy;
+pub(super) use busy::End;
+use busy::Ends;
 pub use list::List;
 
 /// A job that the program marked itself.
@@ -102,17 +106,21 @@ pub fn of(row: &Row) -> List {
         return row.marked.iter().map(of_marks).collect();
     }
     let mut open: Option<Job> = None;
-    let mut end = |job: Job| list.push(&Job { start: job.start.min(job.finish), ..job });
+    let mut ends = Ends::of(&row.busy);
     let mut cursor = row.track.cursor();
     for index in 0..row.track.len() {
         let segment = cursor.segment(index);
         let (is_release, whole) = cursor.releases(index);
         if is_release {
-            let deadline = row.deadline.map(|deadline| segment.from.saturating_add(deadline));
-            let (release, at) = (segment.from, segment.from);
+            let at = segment.from;
+            if let Some(job) = open {
+                ends.divide(job, at, row.deadline, |job| list.push(&job));
+            }
+            let release = ends.release(at);
+            let deadline = row.deadline.map(|deadline| release.saturating_add(deadline));
             let (cycle, track) = (None, None);
-            let next = Job { release, start: u64::MAX, finish: at, deadline, cycle, track, whole };
-            open.replace(next).into_iter().for_each(&mut end);
+            open =
+                Some(Job { release, start: u64::MAX, finish: at, deadline, cycle, track, whole });
         }
         let Some(job) = &mut open else { continue };
         if segment.state == State::Running {
@@ -120,7 +128,9 @@ pub fn of(row: &Row) -> List {
             job.finish = segment.to;
         }
     }
-    open.into_iter().for_each(end);
+    if let Some(job) = open {
+        ends.divide(job, u64::MAX, row.deadline, |job| list.push(&job));
+    }
     list
 }
 
@@ -171,9 +181,11 @@ pub fn account(timeline: &Timeline, row: usize, job: &Job, number: usize) -> Acc
     else {
         return account;
     };
+    let walk = Blame { timeline, row };
     let mut cursor = track.cursor();
     let first = cursor.before(job.release);
     if first < track.len()
+        && !walk.follows(job)
         && let (State::Ready, by) = cursor.what(first)
     {
         account.woken_by = by;
@@ -191,9 +203,11 @@ pub fn account(timeline: &Timeline, row: usize, job: &Job, number: usize) -> Acc
             account.pieces.push(segment);
         }
     }
+    let told = [account.asleep, account.running, account.waiting, account.blocked, account.unknown];
+    // A job may have been released before anything was recorded.
+    account.unknown += job.response().saturating_sub(told.iter().sum());
     account.interrupted = timeline.interrupted(row, job.release, job.finish);
     account.running = account.running.saturating_sub(account.interrupted);
-    let walk = Blame { timeline, row };
     let (delays, interrupted) = walk.delays(job);
     let tid_of = |thread: usize| timeline.thread_of_row(timeline.threads + thread);
     account.job = Some(sched::Job {
@@ -220,6 +234,15 @@ struct Blame<'t> {
 impl Blame<'_> {
     /// The delays of a job, and how long interrupts took of its time from its start on.
     fn delays(&self, job: &Job) -> (Culprits<DELAYS_MAX>, u64) {
+        if self.follows(job) {
+            let (mut delays, interrupted) = self.between(job.start, job.finish, true);
+            if job.start > job.release {
+                let own = Code::thread(self.row - self.timeline.threads);
+                let earlier = job.start - job.release;
+                delays.add(Taken::once(own, sched::DelayKind::Earlier, earlier));
+            }
+            return (delays, interrupted);
+        }
         if job.track.is_none() {
             return self.between(job.release, job.finish, false);
         }
@@ -232,6 +255,18 @@ impl Blame<'_> {
         let (since, interrupted) = self.between(job.start, job.finish, true);
         delays.add_all(&since);
         (delays, interrupted)
+    }
+
+    /// Whether a job that is not marked began without a sleep after the job before.
+    fn follows(&self, job: &Job) -> bool {
+        let track = &self.timeline.rows[self.row].track;
+        let mut cursor = track.cursor();
+        let mut since = cursor.before(job.release)..track.len();
+        let mut is_woken = false;
+        while let Some(index) = since.next().filter(|at| cursor.start_of(*at) == job.release) {
+            is_woken |= cursor.releases(index).0;
+        }
+        job.track.is_none() && !is_woken
     }
 
     /// The delays of a marked job before its start, which is in segment `index`.

@@ -68,9 +68,9 @@ pub fn interrupted(timeline: &Timeline, from: u64, to: u64) -> BTreeMap<usize, u
     found
 }
 
-/// The processor time of a job without that of interrupts, ns. That of a marked job is from its start to its end.
+/// The processor time of a job from its start to its end without that of interrupts, ns.
 fn execution(timeline: &Timeline, row: usize, job: &Job, has_interrupts: bool) -> u64 {
-    let from = if job.track.is_some() { job.start } else { job.release };
+    let from = job.start;
     let running = timeline.rows[row].track.totals_between(from, job.finish).of(State::Running);
     match has_interrupts {
         true => running.saturating_sub(timeline.interrupted(row, from, job.finish)),
@@ -84,8 +84,15 @@ pub fn jobs(timeline: &Timeline, row: usize, all: &List, from: u64, to: u64) -> 
     let first = all.partition_point(|job| job.release < from);
     let released = all.from(first).take_while(|job| job.release < to);
     let has_interrupts = timeline.has_interrupts();
+    let busy = &timeline.rows[row].busy;
     let mut found = JobsInRange::default();
     for job in released.filter(|job| job.whole && job.finish <= to) {
+        if let Some(several) = busy.several(job.release).filter(|_| job.track.is_none()) {
+            found.count += several.jobs;
+            found.execution_ns += several.execution;
+            found.execution_max_ns = found.execution_max_ns.max(several.execution_max);
+            continue;
+        }
         let execution = execution(timeline, row, &job, has_interrupts);
         found.count += 1;
         found.execution_ns += execution;

@@ -168,6 +168,31 @@ fn both(recording: &Recording, options: &Options) -> [Vec<crate::sched::Job>; 2]
     })
 }
 
+/// The range of the whole recording has the jobs and the C of the figures, and the jobs of the page are as late as
+/// those of the figures where their ends are known.
+fn counts_as_in_the_figures(recording: &Recording, options: &Options) {
+    let (timeline, report) = Timeline::with_report(recording, options);
+    for thread in &report.threads {
+        let of = row(&timeline, thread.tid);
+        let list = jobs::of(&timeline.rows[of]);
+        let found = range::jobs(&timeline, of, &list, 0, u64::MAX);
+        let (mean, max) = thread.execution_ns.as_ref().map_or((0.0, 0), |of| (of.mean, of.max));
+        let sum = mean * thread.invocations as f64;
+        assert_eq!((found.count, found.execution_max_ns), (thread.invocations, max), "{thread:?}");
+        assert!((found.execution_ns as f64 - sum).abs() < 1.0 + sum * 1e-9, "{thread:?}");
+        let misses = report.misses.iter().filter(|miss| miss.job.tid == thread.tid);
+        let latest = misses.clone().map(|miss| miss.late_ns).max();
+        assert_eq!(list.iter().filter(|job| job.whole).filter_map(|job| job.late()).max(), latest);
+        for miss in misses {
+            let late = hemiola_report::text::duration(miss.late_ns as f64);
+            assert!(miss.explanation.starts_with(&format!("{late} late")), "{miss:?}");
+            let busy = &timeline.rows[of].busy;
+            let place = list.partition_point(|job| job.release < miss.job.release_ns);
+            assert_eq!(busy.number(place, miss.job.release_ns), miss.job.number, "{miss:?}");
+        }
+    }
+}
+
 #[test]
 fn the_page_has_the_jobs_and_the_blame_of_the_figures() {
     let mut jobs = 0;
@@ -191,6 +216,7 @@ fn the_page_has_the_jobs_and_the_blame_of_the_figures() {
                 execution_min_ns: execution_max_ns / 2,
                 execution_max_ns,
                 section: (random.below(2) == 0).then_some(section),
+                asks: (seed + tid).is_multiple_of(3),
                 ..Task::default()
             }
         };
@@ -205,6 +231,7 @@ fn the_page_has_the_jobs_and_the_blame_of_the_figures() {
         let [figures, page] = both(&recording, &options);
         jobs += figures.len();
         assert_eq!(figures, page, "set {seed}");
+        counts_as_in_the_figures(&recording, &options);
     }
     assert!(jobs > 15_000, "{jobs}");
 }

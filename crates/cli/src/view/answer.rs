@@ -448,6 +448,7 @@ fn job(sources: &Sources, moment: Moment) -> Result<Json<Value>, Refusal> {
         |number: usize| list.get(number).map(|job| describe_job(&loaded, moment.row, &job, number));
     Ok(Json(json!({
         "count": list.len(),
+        "all": loaded.timeline.rows[moment.row].busy.number(list.len(), u64::MAX),
         "job": number.and_then(describe),
         "median": list.median().and_then(describe),
         "slowest": list.slowest(),
@@ -480,9 +481,12 @@ fn describe_job(loaded: &Loaded, row: usize, job: &Job, number: usize) -> Value 
         .collect();
     let task = loaded.report.tasks.iter().find(|task| Some(task.track) == job.track);
     let task = task.map(|task| task.name.as_str());
+    let busy = &timeline.rows[row].busy;
     let mut value = brief(job, number, base);
     if let Some(value) = value.as_object_mut() {
         value.extend([
+            ("number".into(), json!(busy.number(number, job.release))),
+            ("jobs".into(), json!(busy.count(job.release))),
             ("task".into(), json!(task)),
             ("response".into(), json!(job.response())),
             ("running".into(), json!(account.running)),

@@ -5,13 +5,13 @@ use hemiola_trace::sched::{PRIORITY_UNKNOWN, Tid};
 use hemiola_trace::{Entry, EventKind};
 
 use super::{Aim, Engine};
-use crate::sched::asked::Means;
+use crate::sched::asked::{Each, Means};
 use crate::sched::blame::{self, Waited};
 use crate::sched::culprits::Taken;
-use crate::sched::follow::Doing;
+use crate::sched::follow::{Doing, Several};
 use crate::sched::marks::Task;
 use crate::sched::observed::{ManyJobs, Observed, Series};
-use crate::sched::report::{Job, Miss};
+use crate::sched::report::{DelayKind, Job, Miss};
 use crate::sched::tally::{Code, Woken};
 use crate::sched::threads::{Late, Mode, State, Times};
 use crate::sched::{MISSES_MAX, Of, Who};
@@ -137,6 +137,7 @@ impl Engine<'_> {
         }
         self.end_in_doubt(thread);
         let state = &mut self.threads.states[thread];
+        let last_delays = state.join_delays();
         let ended_at = state.asked.as_mut().and_then(|asked| asked.ended_at.take());
         let running = ended_at.unwrap_or(state.totals.running);
         let state = &self.threads.states[thread];
@@ -145,17 +146,32 @@ impl Engine<'_> {
         let is_startup = state.is_startup();
         // If a period turns out later, the start-up is held back until then.
         let complete = seen && !(is_startup && state.period().is_some());
-        if let Some(follower) = &mut self.follower {
-            follower.close(thread, complete);
-        }
         let execution = running.saturating_sub(invocation.running_before);
         let jobs = state.jobs_of_invocation();
         let is_reserved = state.reservation.is_some();
+        let over = state.asked.as_ref().filter(|asked| asked.count_over() > 0);
+        if let Some(follower) = &mut self.follower {
+            follower.close(thread, complete);
+            match over {
+                _ if !complete || is_startup => {}
+                Some(asked) => {
+                    asked.over.iter().for_each(|over| follower.over(thread, over.finish, over.next))
+                }
+                None if jobs.released == 1 => {}
+                None => {
+                    let usual = state.totals.usual;
+                    let [count, execution, execution_max] =
+                        jobs.executions(invocation, execution, usual, is_reserved);
+                    let release = invocation.release;
+                    let several = Several { release, jobs: count, execution, execution_max };
+                    follower.several(thread, several);
+                }
+            }
+        }
         let is_unknown = jobs.period == 0 && !state.is_marked;
         let length = invocation.finish.saturating_sub(invocation.release);
         let deadline = state.deadline().map(|after| invocation.release.saturating_add(after));
         let late = state.deadline().filter(|_| complete && !state.is_marked);
-        let over = state.asked.as_ref().filter(|asked| asked.count_over() > 0);
         let late = late.and_then(|after| match over {
             Some(asked) => asked.late(invocation, after),
             None => jobs.late(invocation, after),
@@ -179,7 +195,18 @@ impl Engine<'_> {
                 delays: invocation.delays.delays(|index| self.threads.states[index].tid),
                 complete,
             };
-            self.keep(job, late, wanted);
+            match over.filter(|_| wanted && complete) {
+                Some(asked) => {
+                    let each = asked.each(invocation, &last_delays, running);
+                    let each: Vec<Job> = each
+                        .enumerate()
+                        .map(|(place, of)| self.one_of(thread, &job, place as u64, &of))
+                        .collect();
+                    self.keep(job, late, false);
+                    each.into_iter().for_each(|job| self.keep(job, None, true));
+                }
+                None => self.keep(job, late, wanted),
+            }
         }
         if is_startup {
             self.start_up(thread, execution, seen);
@@ -194,6 +221,9 @@ impl Engine<'_> {
         let over = state.asked.as_ref().filter(|asked| asked.count_over() > 0);
         totals.culprits.add_all(&invocation.delays);
         if complete {
+            if over.is_none() && jobs.released == 1 {
+                totals.usual = [totals.usual[1], execution];
+            }
             if self.aim == Aim::Figures {
                 let latency = invocation.start.saturating_sub(invocation.release);
                 observed.push(Series::Latency, latency, &mut self.many);
@@ -201,12 +231,11 @@ impl Engine<'_> {
                 if let Some(asked) = over {
                     push_jobs(observed, &mut self.many, asked.times(invocation, running));
                 } else if jobs.released == 1 {
-                    totals.usual = [totals.usual[1], execution];
                     observed.push(Series::Response, length, &mut self.many);
                     observed.push(Series::Execution, execution, &mut self.many);
                 } else if jobs.count == 1 {
-                    // Of very many jobs only the mean is known.
-                    let mean = if is_reserved { execution } else { execution / jobs.released };
+                    let [_, mean, _] =
+                        jobs.executions(invocation, execution, totals.usual, is_reserved);
                     observed.push(Series::Execution, mean, &mut self.many);
                     observed.push(Series::Response, length, &mut self.many);
                 } else {
@@ -235,6 +264,26 @@ impl Engine<'_> {
         }
         totals.missed += late.map_or(0, |late| late.missed);
         state.end_invocation(jobs.count);
+    }
+
+    /// One of the jobs of an invocation, which is told as one in `all`.
+    fn one_of(&self, thread: usize, all: &Job, place: u64, of: &Each<'_>) -> Job {
+        let Each { release, start, finish, execution, delays } = *of;
+        let mut delays = delays.clone();
+        if place > 0 && start > release {
+            delays.add(Taken::once(Code::thread(thread), DelayKind::Earlier, start - release));
+        }
+        let after = all.deadline_ns.map(|deadline| deadline.saturating_sub(all.release_ns));
+        Job {
+            number: all.number + place,
+            release_ns: release,
+            start_ns: start,
+            finish_ns: finish,
+            deadline_ns: after.map(|after| release.saturating_add(after)),
+            execution_ns: execution,
+            delays: delays.delays(|index| self.threads.states[index].tid),
+            ..*all
+        }
     }
 
     /// Ends an invocation in which a thread started up. It is no job of a periodic thread, because no release began it.

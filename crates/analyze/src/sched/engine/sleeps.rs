@@ -2,7 +2,9 @@
 
 use super::Engine;
 use crate::sched::asked::{Doubt, Means};
+use crate::sched::culprits::Taken;
 use crate::sched::follow::Doing;
+use crate::sched::report::DelayKind;
 use crate::sched::tally::Code;
 
 impl Engine<'_> {
@@ -43,7 +45,9 @@ impl Engine<'_> {
             self.becomes(thread, at, Doing::Running(c as u16));
         }
         let state = &mut self.threads.states[thread];
+        state.rejoin();
         let asked = state.asked.get_or_insert_default();
+        asked.delays = std::mem::take(&mut state.invocation.delays);
         asked.ask(at, running, until);
         if until <= at && (begins_anew || asked.is_full()) {
             self.begin_at_once(thread, at, c, until);
@@ -61,6 +65,13 @@ impl Engine<'_> {
         }
         state.finder.wake(release, true);
         self.begin(thread, release, None);
+        if let Some(follower) = &mut self.follower {
+            follower.over(thread, at, release);
+        }
+        if at > release {
+            let own = Code::thread(thread);
+            self.delay(thread, Taken::once(own, DelayKind::Earlier, at - release));
+        }
         let state = &mut self.threads.states[thread];
         (state.invocation.started, state.invocation.start, state.since) = (true, at, at);
         self.becomes(thread, at, Doing::Running(c as u16));
@@ -116,13 +127,20 @@ impl Engine<'_> {
     /// Of an invocation that has not ended at the end of the recording, the jobs that are over count.
     pub(super) fn end_over(&mut self, thread: usize) {
         let state = &mut self.threads.states[thread];
+        state.rejoin();
         let invocation = &mut state.invocation;
         let finish = invocation.finish;
         if let Some(asked) = state.asked.as_mut().filter(|_| invocation.open && invocation.sound)
             && let Some(last) = asked.end_over(invocation)
         {
+            let delays = std::mem::replace(&mut invocation.delays, last.delays);
+            let is_seen = invocation.started;
             self.close(thread);
+            if let Some(follower) = self.follower.as_mut().filter(|_| is_seen) {
+                follower.over(thread, last.finish, last.next);
+            }
             let invocation = &mut self.threads.states[thread].invocation;
+            invocation.delays = delays;
             (invocation.open, invocation.release) = (true, last.next);
             invocation.start = last.finish.max(last.next);
             invocation.finish = finish.max(invocation.start);

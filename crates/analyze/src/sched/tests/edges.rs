@@ -365,3 +365,36 @@ fn a_wait_for_another_thread_between_two_releases_is_told() {
     }
     assert_eq!(of(&story.report(), TID).answered_ns, 7 * MS);
 }
+
+#[test]
+fn a_thread_that_marks_late_jobs_uses_no_more_than_the_time_it_ran() {
+    // Each fifth job takes so long that the next two follow without a sleep.
+    let mut story = Story::default();
+    story.switch(0, UNKNOWN, Left::Preempted, IDLE);
+    let mut entries = Vec::new();
+    let mut ran = 0;
+    for turn in 0..20 {
+        let first = 10_000 + 70_000 * turn;
+        for job in 0..5 {
+            let (at, length) = (first + 10_000 * job, if job == 4 { 29_000 } else { 3_000 });
+            story.wake(at, 7, IDLE).switch(at, IDLE, Left::Preempted, 7);
+            story.switch(at + length, 7, Left::Sleeping, IDLE);
+            let marks: &[u64] = if job == 4 { &[0, 23_000, 26_000, 29_000] } else { &[0, 3_000] };
+            for (number, pair) in marks.windows(2).enumerate() {
+                let release = at + 10_000 * number as u64;
+                entries.push(entry(at + pair[0] + 1, EventKind::Start, release));
+                entries.push(entry(at + pair[1] - 1, EventKind::Finish, 0));
+            }
+            ran += length;
+        }
+    }
+    story.tracks =
+        vec![Track { pid: 7, tid: 7, name: "seven".into(), entries, ..Track::default() }];
+    let periods = vec![(Who::Tid(7), Span::from_nanos(10 * MS as i64))];
+    let report = analyze(&story.recording(), &Options { periods, ..Options::default() });
+    let thread = of(&report, 7);
+    assert_eq!((thread.running_ns, thread.period_ns), (ran * US, Some(10 * MS)));
+    let share = ran as f64 / (20.0 * 70_000.0);
+    assert!((thread.utilization - share).abs() < 0.02, "{} {share}", thread.utilization);
+    assert!((report.tasks[0].utilization - share).abs() < 0.02, "{}", report.tasks[0].utilization);
+}
