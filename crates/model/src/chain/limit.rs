@@ -80,8 +80,8 @@ pub(crate) struct Rest {
 
 /// The effect of a measured time on the verdict on a limit, in base units.
 pub(crate) struct Objection {
-    /// The time: of recorded jobs the one that is kept with the required probability or, if the limit is one of the mean
-    /// and it is longer, their mean.
+    /// The time: of recorded jobs the one that is kept with the required probability or, if the limit is one of the
+    /// mean and it is longer, their mean.
     pub(crate) time: f64,
     /// The rest of the limit after this time.
     pub(crate) margin: f64,
