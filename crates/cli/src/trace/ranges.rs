@@ -1,6 +1,6 @@
 //! The time ranges that are recorded, which a program starts and stops.
 
-use hemiola_trace::sched::{Event, What};
+use hemiola_trace::sched::{Event, Left, Tid, What};
 use hemiola_units::Instant;
 
 /// Changes kept; older ones are discarded.
@@ -17,6 +17,8 @@ pub(super) struct Ranges {
     forgotten: usize,
     /// For each processor with a kept event.
     seen: Vec<Option<Seen>>,
+    /// For each processor the switch, kept or left out, after which its thread runs.
+    running: Vec<Option<What>>,
 }
 
 /// The changes and the last event of a processor.
@@ -31,7 +33,8 @@ struct Seen {
 impl Ranges {
     /// Starts with recording on or off.
     pub(super) fn new(recording: bool) -> Self {
-        Self { before: recording, changes: Vec::new(), forgotten: 0, seen: Vec::new() }
+        let (changes, seen, running) = (Vec::new(), Vec::new(), Vec::new());
+        Self { before: recording, changes, forgotten: 0, seen, running }
     }
 
     /// Switches recording on or off at `at`. Returns whether this is a change.
@@ -60,15 +63,20 @@ impl Ranges {
     }
 
     /// Removes the events that are not recorded. A [`What::Lost`] marks a range left out between two events of a
-    /// processor.
+    /// processor. The thread that runs at the begin of each range follows, so that what it does first is its own.
     pub(super) fn filter(&mut self, cpu: u16, events: &mut Vec<Event>) {
         let index = usize::from(cpu);
         if self.seen.len() <= index {
             self.seen.resize(index + 1, None);
+            self.running.resize(index + 1, None);
         }
         if self.is_everything() {
             if let Some(event) = events.last() {
                 self.seen[index] = Some(Seen { changes: 0, last: event.at });
+            }
+            let running = &mut self.running[index];
+            if let Some(last) = events.iter().rev().find(|event| tells_running(event.what)) {
+                *running = arrival(last.what);
             }
             return;
         }
@@ -76,20 +84,28 @@ impl Ranges {
         for event in events.drain(..) {
             let count = self.count(event.at);
             let now = Seen { changes: self.forgotten + count, last: event.at };
+            let running = self.running[index];
+            if tells_running(event.what) {
+                self.running[index] = arrival(event.what);
+            }
             if !self.state(count) {
                 if let Some(seen) = &mut self.seen[index] {
                     seen.last = event.at;
                 }
                 continue;
             }
-            if let Some(before) = self.seen[index].replace(now)
-                && before.changes != now.changes
-            {
+            let before = self.seen[index].replace(now);
+            if before.is_none_or(|before| before.changes != now.changes) {
                 // The counts differ, so there was a change; the gap ends at the last one, or where a change was known
                 // later than events after it.
                 let change = self.changes.get(count.wrapping_sub(1)).copied().unwrap_or(event.at);
-                let at = change.max(before.last);
-                kept.push(Event { at, cpu, what: What::Lost(0) });
+                let at = before.map_or(change, |before| change.max(before.last));
+                if before.is_some() {
+                    kept.push(Event { at, cpu, what: What::Lost(0) });
+                }
+                if let Some(what) = running.filter(|_| count > 0) {
+                    kept.push(Event { at, cpu, what });
+                }
             }
             kept.push(event);
         }
@@ -104,6 +120,21 @@ impl Ranges {
     /// Whether recording is on after this many changes.
     fn state(&self, changes: usize) -> bool {
         self.before == changes.is_multiple_of(2)
+    }
+}
+
+/// Whether the thread that runs is another one afterwards, or unknown.
+const fn tells_running(what: What) -> bool {
+    matches!(what, What::Switch { .. } | What::Lost(_) | What::Online(_))
+}
+
+/// The begin of a range in which the thread runs that had its processor after this event, if that is known.
+const fn arrival(what: What) -> Option<What> {
+    match what {
+        What::Switch { next, priority, .. } => {
+            Some(What::Switch { prev: Tid::UNKNOWN, left: Left::Unknown, next, priority })
+        }
+        _ => None,
     }
 }
 
@@ -132,6 +163,40 @@ mod tests {
         assert!(ranges.set(at(20), true));
         assert_eq!(filtered(&mut ranges, &[19, 21, 22]), [(20, true), (21, false), (22, false)]);
         assert!(ranges.holds(at(5)) && !ranges.holds(at(15)) && !ranges.is_everything());
+    }
+
+    #[test]
+    fn the_thread_that_runs_at_the_begin_of_a_range_is_told() {
+        let switch = |prev, next| What::Switch { prev, left: Left::Sleeping, next, priority: 40 };
+        let came = |next| arrival(switch(Tid::UNKNOWN, next)).unwrap();
+        let calls = What::CallEntry(1);
+        let filtered = |ranges: &mut Ranges, all: &[(u64, What)]| {
+            let event = |&(nanos, what)| Event { at: at(nanos), cpu: 1, what };
+            let mut events = all.iter().map(event).collect();
+            ranges.filter(1, &mut events);
+            events.iter().map(|event| (event.at.nanos(), event.what)).collect::<Vec<_>>()
+        };
+        let [one, two] = [Tid(1), Tid(2)];
+        let mut ranges = Ranges::new(true);
+        filtered(&mut ranges, &[(1, switch(two, one)), (2, calls)]);
+        ranges.set(at(10), false);
+        ranges.set(at(20), true);
+        // Its thread ran all the time; then another one came meanwhile.
+        let expected = [(20, What::Lost(0)), (20, came(one)), (21, calls)];
+        assert_eq!(filtered(&mut ranges, &[(15, calls), (21, calls)]), expected);
+        ranges.set(at(30), false);
+        ranges.set(at(40), true);
+        let expected = [(40, What::Lost(0)), (40, came(two)), (41, calls)];
+        assert_eq!(filtered(&mut ranges, &[(35, switch(one, two)), (41, calls)]), expected);
+        // Events were lost.
+        ranges.set(at(50), false);
+        ranges.set(at(60), true);
+        let expected = [(60, What::Lost(0)), (61, calls)];
+        assert_eq!(filtered(&mut ranges, &[(55, What::Lost(3)), (61, calls)]), expected);
+        let mut paused = Ranges::new(false);
+        paused.set(at(5), true);
+        let expected = [(5, came(one)), (6, calls)];
+        assert_eq!(filtered(&mut paused, &[(1, switch(two, one)), (6, calls)]), expected);
     }
 
     #[test]
