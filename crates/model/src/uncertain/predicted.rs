@@ -108,19 +108,19 @@ pub(super) struct SampleMean {
 
 /// Standard errors of a mean, and the sample size that they are for.
 #[derive(Clone, Copy, Debug)]
-struct Errors {
+pub(super) struct Errors {
     score: f64,
     count: f64,
 }
 
 impl Errors {
     /// Of independent samples of known distributions.
-    fn of_samples(count: usize) -> Self {
+    pub(super) fn of_samples(count: usize) -> Self {
         Self { score: MEAN_SCORE, count: count as f64 }
     }
 
     /// Of so many independent jobs, whose standard deviation is estimated from them.
-    fn of_jobs(jobs: u64) -> Self {
+    pub(super) fn of_jobs(jobs: u64) -> Self {
         let freedom = jobs.saturating_sub(1) as f64;
         let is_known = freedom > 0.0;
         let score = if is_known {
@@ -129,6 +129,11 @@ impl Errors {
             f64::INFINITY
         };
         Self { score, count: jobs.max(1) as f64 }
+    }
+
+    /// How far the true mean can be below that of values with this standard deviation.
+    pub(super) fn below(self, std: f64) -> f64 {
+        if std == 0.0 { 0.0 } else { self.score * std / self.count.sqrt() }
     }
 }
 
@@ -144,8 +149,8 @@ impl SampleMean {
     }
 
     /// How far the true mean can be below.
-    fn below(&self, Errors { score, count }: Errors) -> f64 {
-        if self.std == 0.0 { 0.0 } else { score * self.std / count.sqrt() }
+    fn below(&self, errors: Errors) -> f64 {
+        errors.below(self.std)
     }
 
     /// How far the true mean can be above. Few samples of a long tail are more often too short than too long (Johnson,
@@ -266,7 +271,7 @@ impl Predicted {
     const SPREAD_MOST: f64 = 1.1;
 
     /// The samples of each rank where it is least, and where it is greatest.
-    fn ends(&self) -> [&Samples; 2] {
+    pub(super) fn ends(&self) -> [&Samples; 2] {
         match &self.extremes {
             Some([least, greatest]) => [least, greatest],
             None => [&self.central, &self.central],
