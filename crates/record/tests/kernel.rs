@@ -32,6 +32,11 @@ fn start(options: &Options) -> Result<Capture, CaptureError> {
     capture
 }
 
+/// The same; where it is not permitted, the test says what it needs.
+fn permitted(options: &Options) -> Option<Capture> {
+    start(options).map_err(|error| println!("skipped: needs {error}")).ok()
+}
+
 fn by(interface: Interface) -> Options {
     Options { interface: Some(interface), buffer: Bytes(4 << 20), ..Options::default() }
 }
@@ -139,10 +144,7 @@ fn ping_pong_by_network(rounds: usize) -> [Tid; 2] {
 #[test]
 fn a_wake_up_over_the_loopback_device_is_by_the_sender() {
     let _alone = alone();
-    let capture = match start(&by(Interface::Bpf)) {
-        Ok(capture) => capture,
-        Err(error) => return println!("skipped: needs {error}"),
-    };
+    let Some(capture) = permitted(&by(Interface::Bpf)) else { return };
     let [one, other] = ping_pong_by_network(1000);
     let (events, ..) = end(capture);
     let (mut by_sender, mut interrupted, mut by_kernel) = (0, 0, 0);
@@ -169,13 +171,7 @@ fn no_switch_and_no_wake_up_is_missing() {
     let _alone = alone();
     const ROUNDS: usize = 2000;
     for interface in [Interface::Bpf, Interface::Perf] {
-        let capture = match start(&by(interface)) {
-            Ok(capture) => capture,
-            Err(error) => {
-                println!("skipped: needs {error}");
-                continue;
-            }
-        };
+        let Some(capture) = permitted(&by(interface)) else { continue };
         assert_eq!(capture.interface(), interface);
         // The interface `Perf` takes the number of the tracepoint for wake-ups from tracefs.
         if interface == Interface::Perf && !Path::new("/sys/kernel/tracing/events").exists() {
@@ -226,9 +222,8 @@ fn no_switch_and_no_wake_up_is_missing() {
 fn what_found_no_room_is_counted_and_marked_where_it_is_missing() {
     let _alone = alone();
     const ROUNDS: usize = 3000;
-    let mut capture = match start(&Options { buffer: Bytes(0), ..by(Interface::Bpf) }) {
-        Ok(capture) => capture,
-        Err(error) => return println!("skipped: needs {error}"),
+    let Some(mut capture) = permitted(&Options { buffer: Bytes(0), ..by(Interface::Bpf) }) else {
+        return;
     };
     let last = cpu::online().iter().last().unwrap();
     let tids = ping_pong(ROUNDS);
@@ -252,10 +247,7 @@ fn what_found_no_room_is_counted_and_marked_where_it_is_missing() {
 fn not_one_event_more_or_less_is_counted_as_lost() {
     let _alone = alone();
     // The same twice: with room for everything, and with next to none.
-    let large = match start(&by(Interface::Bpf)) {
-        Ok(capture) => capture,
-        Err(error) => return println!("skipped: needs {error}"),
-    };
+    let Some(large) = permitted(&by(Interface::Bpf)) else { return };
     let small = start(&Options { buffer: Bytes(0), ..by(Interface::Bpf) }).unwrap();
     ping_pong(2000);
     let before = MonotonicClock.now();
@@ -289,13 +281,7 @@ fn threads_of_first_process() -> BTreeSet<Tid> {
 fn threads_are_told_of_when_they_begin_and_when_they_change_their_name() {
     let _alone = alone();
     for interface in [Interface::Bpf, Interface::Perf] {
-        let mut capture = match start(&by(interface)) {
-            Ok(capture) => capture,
-            Err(error) => {
-                println!("skipped: needs {error}");
-                continue;
-            }
-        };
+        let Some(mut capture) = permitted(&by(interface)) else { continue };
         // Some kernels hide the threads of the first process from the programs; `/proc` has their names.
         let of_first = threads_of_first_process();
         let before = capture.threads().unwrap();
@@ -322,13 +308,7 @@ fn interrupts_page_faults_and_calls_are_there_when_they_are_asked_for() {
     const CALLS: usize = 500;
     for interface in [Interface::Bpf, Interface::Perf] {
         let asked = Options { interrupts: true, page_faults: true, calls: true, ..by(interface) };
-        let capture = match start(&asked) {
-            Ok(capture) => capture,
-            Err(error) => {
-                println!("skipped: needs {error}");
-                continue;
-            }
-        };
+        let Some(capture) = permitted(&asked) else { continue };
         for _ in 0..CALLS {
             let _ = rustix::process::getppid();
         }
@@ -367,13 +347,7 @@ fn what_a_thread_does_before_the_first_switch_is_its_own() {
     const CALLS: usize = 1_000;
     for interface in [Interface::Bpf, Interface::Perf] {
         let asked = Options { page_faults: true, calls: true, ..by(interface) };
-        let capture = match start(&asked) {
-            Ok(capture) => capture,
-            Err(error) => {
-                println!("skipped: needs {error}");
-                continue;
-            }
-        };
+        let Some(capture) = permitted(&asked) else { continue };
         for _ in 0..CALLS {
             let _ = rustix::process::getppid();
         }
@@ -406,10 +380,7 @@ fn the_times_until_which_a_thread_asks_to_sleep_are_recorded() {
     use rustix::thread::{clock_nanosleep_absolute, clock_nanosleep_relative};
     use rustix::time::{ClockId, Timespec, clock_gettime};
     let _alone = alone();
-    let capture = match start(&by(Interface::Bpf)) {
-        Ok(capture) => capture,
-        Err(error) => return println!("skipped: needs {error}"),
-    };
+    let Some(capture) = permitted(&by(Interface::Bpf)) else { return };
     let nanos = |time: Timespec| (time.tv_sec * 1_000_000_000 + time.tv_nsec) as u64;
     let later = move |clock, by: i64| {
         let nanos = nanos(clock_gettime(clock)) as i64 + by;
