@@ -690,19 +690,23 @@ impl State {
     /// priority before, too, because no thread is created with one.
     #[inline]
     pub(super) fn runs_by_reservation(&mut self, priority: i16) {
+        let is_otherwise = priority >= 0 && priority != PRIORITY_UNKNOWN;
         self.ran_reserved |= priority < 0;
-        self.ran_otherwise |= priority >= 0 && priority != PRIORITY_UNKNOWN;
-        let leaves = self.ran_reserved && priority >= 0 && priority != PRIORITY_UNKNOWN;
-        if leaves && self.reservation.is_some() {
-            (self.reservation, self.changed_policy) = (None, true);
+        self.ran_otherwise |= is_otherwise;
+        if is_otherwise && self.ran_reserved {
+            self.leave_reservation();
         }
     }
 
     /// No more follows of a thread that did not run by its reservation, which it had left before.
     pub(super) fn ends_by_reservation(&mut self) {
-        if self.reservation.is_some() && self.ran_otherwise && !self.ran_reserved {
-            (self.reservation, self.changed_policy) = (None, true);
+        if self.ran_otherwise && !self.ran_reserved {
+            self.leave_reservation();
         }
+    }
+
+    fn leave_reservation(&mut self) {
+        self.changed_policy |= self.reservation.take().is_some();
     }
 
     /// It begins to run there.
