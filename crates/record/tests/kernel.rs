@@ -218,6 +218,19 @@ fn no_switch_and_no_wake_up_is_missing() {
     }
 }
 
+/// Some kernels hide that a thread leaves. The program that shows it works before the others and after them; where it
+/// was attached last, or detached first, one start in 500 to one in 300 had a gap.
+#[test]
+fn no_switch_is_missing_where_a_recording_begins_and_ends() {
+    let _alone = alone();
+    for _ in 0..30 {
+        let Some(capture) = permitted(&by(Interface::Bpf)) else { return };
+        thread::sleep(Span::from_millis(5).to_duration());
+        let (events, _, tally) = end(capture);
+        assert_eq!(tally.gaps, 0, "{events:?}");
+    }
+}
+
 #[test]
 fn what_found_no_room_is_counted_and_marked_where_it_is_missing() {
     let _alone = alone();

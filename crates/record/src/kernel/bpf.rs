@@ -46,9 +46,9 @@ pub(super) struct Session {
     /// The program that lists all threads.
     iterator: OwnedFd,
     programs: Vec<OwnedFd>,
-    /// The attached programs, until the recording is stopped.
+    /// The attached programs, until the recording is stopped; they are detached in this order.
     links: Vec<OwnedFd>,
-    /// The program that reports arrivals, until it is attached.
+    /// The program that reports arrivals, until it is attached or the recording is stopped.
     arrivals: Option<OwnedFd>,
     /// Events that the programs could not record.
     misses: u64,
@@ -148,23 +148,22 @@ impl Session {
             names: map(&names, NAMES.bytes() as usize)?,
             names_reader: Reader::new(NAMES, 0),
             iterator,
-            links: programs
-                .iter()
-                .zip(&tracepoints)
-                .map(|(fd, program)| {
-                    let step = format!("attaching to {}", program.name.to_string_lossy());
-                    bpf::attach(fd.as_fd()).map_err(refused(&step))
-                })
-                .collect::<Result<_, _>>()?,
-            programs,
+            links: Vec::new(),
+            programs: Vec::new(),
             arrivals,
             misses: 0,
             ask: true,
             hides: false,
         };
         session.hides = session.is_first_process_hidden();
+        // It works before the others and after them: no departure is reported where the next could stay unreported.
         if session.hides {
             session.watch_arrivals();
+        }
+        for (at, (fd, program)) in programs.into_iter().zip(&tracepoints).enumerate() {
+            let step = format!("attaching to {}", program.name.to_string_lossy());
+            session.links.insert(at, bpf::attach(fd.as_fd()).map_err(refused(&step))?);
+            session.programs.push(fd);
         }
         Ok(session)
     }
@@ -183,7 +182,6 @@ impl Session {
     /// little to every switch, so it is used only on kernels where such switches are missing.
     fn watch_arrivals(&mut self) {
         if let Some(program) = self.arrivals.take()
-            && !self.links.is_empty()
             && let Ok(link) = bpf::attach(program.as_fd())
         {
             self.links.push(link);
@@ -229,6 +227,7 @@ impl Session {
     /// Stops recording. The contents of the rings remain for a last [`Self::drain`].
     pub(super) fn stop(&mut self) {
         self.links.clear();
+        self.arrivals = None;
     }
 
     /// Delivers the losses that no later event reported.
