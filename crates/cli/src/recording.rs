@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hemiola_analyze::sched::{Gap, Report};
+use hemiola_analyze::sched::Report;
 use hemiola_report::text::{count, counted, were};
 use hemiola_trace::source::OpenFile;
 use hemiola_trace::{EventKind, ReadError, Recording};
@@ -42,24 +42,10 @@ impl Opened {
 pub(crate) const NOTHING: &str = "is a recording without any event\n\
     hint: with `--paused`, recording begins when somebody starts it";
 
-/// Whether `hemiola` wrote the recording with these conditions.
-pub(crate) fn is_ours(conditions: &[(String, String)]) -> bool {
-    conditions.iter().any(|(name, _)| name == "hemiola")
-}
-
-/// Whether events were lost in a gap. Without a number of them, a gap in a recording of Hemiola may be a pause or a
-/// processor that was offline.
-pub(crate) const fn is_loss(gap: &Gap, own: bool) -> bool {
-    gap.lost > 0 || (!own && gap.from_ns < gap.to_ns)
-}
-
 /// The losses while the recording was made, as problems. Empty if it is complete.
-///
-/// A gap without a number of lost events is a loss only in files of other tools. In those of Hemiola it may be a pause
-/// or a processor that was offline, and the recorder states the others ([`Missing::Gaps`](hemiola_trace::Missing)).
 pub(crate) fn losses(recording: &Recording, report: &Report) -> Vec<String> {
-    let own = is_ours(&recording.conditions);
-    let gaps = match report.gaps.iter().filter(|gap| is_loss(gap, own)).count() {
+    let is_ours = recording.is_ours();
+    let gaps = match report.gaps.iter().filter(|gap| gap.is_loss(is_ours)).count() {
         0 => None,
         1 => Some("in one gap".to_owned()),
         more => Some(format!("in {} gaps", count(more as u64))),
@@ -146,8 +132,7 @@ pub(crate) fn open(path: &Path) -> Result<Opened, Failure> {
     };
     let (recording, errors, _) = read(path).map_err(unread)?;
     let is_empty = recording.tracks.is_empty() && recording.track_events.tracks.is_empty();
-    if recording.cpus.is_empty() && is_empty && errors.is_empty() && is_ours(&recording.conditions)
-    {
+    if recording.cpus.is_empty() && is_empty && errors.is_empty() && recording.is_ours() {
         return Err(Failure::bad_input(format!("error: {} {NOTHING}", path.display())));
     }
     if recording.cpus.is_empty() && is_empty {

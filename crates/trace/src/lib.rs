@@ -39,4 +39,4 @@ pub use call::call_name;
 pub use error::{ERRORS_MAX, ReadError};
 pub use event::{Entry, EventKind};
 pub use missing::Missing;
-pub use recording::Recording;
+pub use recording::{Recording, is_ours};

@@ -90,6 +90,12 @@ impl Scanned {
     }
 }
 
+/// Whether `hemiola` made the recording with these conditions.
+#[must_use]
+pub fn is_ours(conditions: &[(String, String)]) -> bool {
+    conditions.iter().any(|(name, _)| name == "hemiola")
+}
+
 impl Default for Kept {
     fn default() -> Self {
         Self::Here(Arc::new([]))
@@ -229,6 +235,12 @@ impl Recording {
     #[must_use]
     pub fn has_gaps(&self) -> bool {
         matches!(&self.kept, Kept::File(index) if index.has_gaps)
+    }
+
+    /// Whether `hemiola` made it.
+    #[must_use]
+    pub fn is_ours(&self) -> bool {
+        is_ours(&self.conditions)
     }
 
     /// The name of a system call, or its number where the recorded machine has other numbers than x86-64.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use hemiola_trace::perfetto::Track;
 use hemiola_trace::sched::{PRIORITY_UNKNOWN, Reservation, Tid};
+use hemiola_trace::{Missing, Recording};
 
 use super::accounting;
 use super::culprits::{Meanwhile, Taken};
@@ -17,7 +18,7 @@ use super::name::Name;
 use super::observed::{ManyJobs, Series};
 use super::period::{about, near};
 use super::report::{
-    Blocking, CpuReport, Culprit, DelayKind, Distribution, HeldUp, Interference, MarkKind,
+    Blocking, CpuReport, Culprit, DelayKind, Distribution, Gap, HeldUp, Interference, MarkKind,
     MarkReport, PeriodFrom, Report, TaskReport, ThreadReport, Waker,
 };
 use super::tally::{Code, Tally, Woken};
@@ -373,7 +374,7 @@ fn task(engine: &Engine<'_>, names: &mut Names, track: usize, task: &Task<'_>) -
         period_from: period_ns
             .map(|_| if task.given.is_some() { PeriodFrom::Given } else { PeriodFrom::Found }),
         deadline_ns: median(&task.deadline),
-        release_jitter_ns: latency_ns.as_ref().map(|latency| latency.max - latency.min),
+        release_jitter_ns: period_ns.and_then(|period| jitter(&task.interval, period)),
         latency_ns,
         response_ns: distribution(engine, &task.response),
         lateness_max_ns: task.lateness_max,
@@ -456,17 +457,27 @@ fn woken_by<const MAX: usize>(
 fn notes(engine: &Engine<'_>, report: &Report) -> Vec<String> {
     let mut notes = Vec::new();
     let incomplete: u64 = report.threads.iter().map(|thread| thread.incomplete).sum();
-    let lossy = report.gaps.iter().filter(|gap| gap.lost > 0 || gap.from_ns < gap.to_ns).count();
-    if lossy == 0 && report.lost_events > 0 {
+    let are_stated = states_all_gaps(engine.recording);
+    let real = report.gaps.iter().filter(|gap| gap.lost > 0 || gap.from_ns < gap.to_ns);
+    let (losses, pauses): (Vec<&Gap>, Vec<&Gap>) = real.partition(|gap| gap.is_loss(are_stated));
+    let some = |number, noun| match number {
+        1 => format!("a {noun}"),
+        _ => counted(number, noun),
+    };
+    let effect = format!(
+        "what happened there is in no figure, and greatest values are those of the rest; {} seen in part only",
+        were(incomplete, "invocation"),
+    );
+    if losses.is_empty() && report.lost_events > 0 {
         let are = if report.lost_events == 1 { "is" } else { "are" };
         notes.push(format!(
             "{} of programs {are} lost: the jobs around them were seen in part only",
             counted(report.lost_events, "mark")
         ));
     }
-    if lossy > 0 {
+    if !losses.is_empty() {
         let length = total(
-            report.gaps.iter().map(|gap| gap.to_ns.saturating_sub(gap.from_ns.max(report.from_ns))),
+            losses.iter().map(|gap| gap.to_ns.saturating_sub(gap.from_ns.max(report.from_ns))),
         );
         let lost = match report.lost_events {
             0 => "an unknown number of events is lost in".to_owned(),
@@ -474,14 +485,34 @@ fn notes(engine: &Engine<'_>, report: &Report) -> Vec<String> {
             lost => format!("{} events are lost, in", count(lost)),
         };
         notes.push(format!(
-            "{lost} {} of {} together: what happened there is in no figure, and greatest values are those of the \
-             rest; {} seen in part only",
-            if lossy == 1 { "a gap".to_owned() } else { format!("{} gaps", count(lossy as u64)) },
+            "{lost} {} of {} together: {effect}",
+            some(losses.len() as u64, "gap"),
             duration(length as f64),
-            were(incomplete, "invocation"),
         ));
     }
-    notes.extend(in_part(report, lossy == 0));
+    if !pauses.is_empty() {
+        let (stretches, length) = Gap::stretches(pauses.iter().copied());
+        notes.push(format!(
+            "nothing was recorded in {} of {} together, because recording was stopped or a processor was offline: \
+             {effect}",
+            some(stretches as u64, "stretch"),
+            duration(length as f64),
+        ));
+    }
+    let blind: Vec<String> = report
+        .cpus
+        .iter()
+        .filter(|cpu| cpu.switches == 0 && report.gaps.iter().all(|gap| gap.cpu != cpu.cpu))
+        .map(|cpu| cpu.cpu.to_string())
+        .collect();
+    if !blind.is_empty() && report.switches > 0 {
+        notes.push(format!(
+            "{} {} did not switch threads: one thread had it all the time, or none, and no figure includes it",
+            if blind.len() == 1 { "processor" } else { "processors" },
+            blind.join(", "),
+        ));
+    }
+    notes.extend(in_part(report, losses.is_empty() && pauses.is_empty()));
     if report.switches > 0 && report.wake_ups == 0 {
         notes.push(
             "no wake-ups recorded: an invocation counts from when it first runs, so response times lack the wait \
@@ -539,6 +570,12 @@ fn notes(engine: &Engine<'_>, report: &Report) -> Vec<String> {
         ));
     }
     notes
+}
+
+/// Whether a gap of unknown size is a pause or a processor that was offline: the recording has no others.
+fn states_all_gaps(recording: &Recording) -> bool {
+    let is_unknown = |(name, _): &(String, String)| name == Missing::Gaps.condition();
+    recording.is_ours() && !recording.conditions.iter().any(is_unknown)
 }
 
 /// Jobs of one task or thread that a recording cuts although nothing is missing: at its beginning, and at its end.

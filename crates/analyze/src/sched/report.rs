@@ -64,6 +64,29 @@ pub struct Gap {
     pub lost: u64,
 }
 
+impl Gap {
+    /// Whether events are missing in it. Without a number of them, a gap in a recording of Hemiola (`is_ours`) may be a
+    /// pause or a processor that was offline, and the recorder states the others
+    /// ([`Missing::Gaps`](hemiola_trace::Missing)).
+    #[must_use]
+    pub const fn is_loss(&self, is_ours: bool) -> bool {
+        self.lost > 0 || (!is_ours && self.from_ns < self.to_ns)
+    }
+
+    /// How many stretches of time gaps are together, and how long these are, ns. Gaps stand in the order of their
+    /// beginnings; a pause is a gap of each processor.
+    #[must_use]
+    pub fn stretches<'g>(gaps: impl IntoIterator<Item = &'g Self>) -> (usize, u64) {
+        let (mut count, mut length, mut end) = (0, 0_u64, 0);
+        for gap in gaps {
+            count += usize::from(count == 0 || gap.from_ns > end);
+            length = length.saturating_add(gap.to_ns.saturating_sub(gap.from_ns.max(end)));
+            end = end.max(gap.to_ns);
+        }
+        (count, length)
+    }
+}
+
 /// The figures of a processor.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct CpuReport {
@@ -79,7 +102,7 @@ pub struct CpuReport {
     pub idle_ns: u64,
     /// Of the busy and idle time, interrupts were served, ns; 0 where they are not recorded.
     pub interrupts_ns: u64,
-    /// `busy_ns` / `seen_ns`.
+    /// `busy_ns` / `seen_ns`; 0 where nothing was seen.
     pub utilization: f64,
 }
 
@@ -449,7 +472,7 @@ pub struct TaskReport {
     pub deadline_ns: Option<u64>,
     /// Start − release.
     pub latency_ns: Option<Distribution>,
-    /// Spread (greatest − least) of start − release.
+    /// Spread (greatest − least) of the distances of neighbouring releases that last one period, that is less than 1.5 T.
     pub release_jitter_ns: Option<u64>,
     /// Finish − release.
     pub response_ns: Option<Distribution>,

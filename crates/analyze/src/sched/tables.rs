@@ -389,7 +389,7 @@ fn processors(report: &Report) -> Table {
             duration(cpu.busy_ns as f64),
             duration(cpu.idle_ns as f64),
             duration(cpu.interrupts_ns as f64),
-            percent(cpu.utilization),
+            if cpu.seen_ns > 0 { percent(cpu.utilization) } else { "–".into() },
         ]
     });
     let heads = ["Processor", "Switches", "Seen", "Busy", "Idle", "Interrupts", "Busy share"];

@@ -512,6 +512,29 @@ fn two_processors() -> Story {
 }
 
 #[test]
+fn the_release_jitter_of_a_marked_task_is_that_of_its_releases() {
+    let mut entries = Vec::new();
+    for cycle in 0..100_u64 {
+        // Each third release is 0.2 ms late, and each second start 0.5 ms.
+        let release = 10_000 * (cycle + 1) + 200 * u64::from(cycle % 3 == 0);
+        let start = release + 500 * u64::from(cycle % 2 == 0);
+        for (at, kind, value) in [
+            (start, EventKind::Start, release),
+            (start + 1_000, EventKind::Finish, release + 5_000),
+        ] {
+            entries.push(Entry { cycle: cycle as u32, ..entry(at, kind, value) });
+        }
+    }
+    let track = Track { name: "loop".into(), pid: 10, tid: 10, entries, ..Track::default() };
+    let recording = Recording::new(Vec::new(), Vec::new(), vec![track]);
+    let report = analyze(&recording, &Options::default());
+    let task = &report.tasks[0];
+    assert_eq!(task.release_jitter_ns, Some(400 * US));
+    let latency = task.latency_ns.as_ref().unwrap();
+    assert_eq!((latency.min, latency.max), (0, 500 * US));
+}
+
+#[test]
 fn nothing_is_said_of_a_gap() {
     let whole = two_processors().report();
     assert_eq!((of(&whole, 10).invocations, of(&whole, 11).invocations), (100, 100));
@@ -543,6 +566,40 @@ fn nothing_is_said_of_a_gap() {
     let wanted = Wanted { of: Of::Thread(10), ..EVERYTHING };
     let jobs = jobs(&story.recording(), &Options::default(), &wanted);
     assert_eq!(jobs.iter().filter(|job| !job.complete).count(), 2);
+}
+
+#[test]
+fn a_pause_of_a_recording_is_no_loss() {
+    let mut story = two_processors();
+    let hole = 20_100 * US..23_100 * US;
+    story.events.retain(|event| !hole.contains(&event.at.nanos()));
+    for cpu in [0, 1] {
+        story.on(cpu).push(23_100, What::Lost(0));
+    }
+    let mut recording = story.recording();
+    let first = |recording: &Recording| analyze(recording, &Options::default()).notes.remove(0);
+    let foreign = first(&recording);
+    assert!(foreign.starts_with("an unknown number of events is lost in 2 gaps of"), "{foreign}");
+    recording.conditions.push(("hemiola".into(), "0.1.0".into()));
+    let own = first(&recording);
+    let expected =
+        "nothing was recorded in a stretch of 3.10 ms together, because recording was stopped or";
+    assert!(own.starts_with(expected), "{own}");
+    // The recorder states that there are gaps whose size it does not know.
+    recording.conditions.push(("missing.gaps".into(), "1".into()));
+    assert_eq!(first(&recording), foreign);
+}
+
+#[test]
+fn a_processor_without_a_switch_is_neither_idle_nor_busy() {
+    let mut story = two_processors();
+    story.on(2).wake(5_000, 10, IDLE);
+    let report = story.report();
+    assert_eq!((report.cpus[2].cpu, report.cpus[2].seen_ns), (2, 0));
+    let note = "processor 2 did not switch threads: one thread had it all the time, or none, and no figure includes it";
+    assert!(report.notes.iter().any(|said| said == note), "{:?}", report.notes);
+    let table = tables::tables(&report).into_iter().find(|table| table.title == "Processors");
+    assert_eq!(table.unwrap().rows[2].last().unwrap(), "–");
 }
 
 #[test]

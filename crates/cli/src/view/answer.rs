@@ -33,8 +33,6 @@ use hemiola_analyze::timeline::{
 };
 use hemiola_model::schedulability::verdict;
 
-use crate::recording::{is_loss, is_ours};
-
 use super::plots;
 use super::source::{Loaded, Source, SourceError, Sources};
 
@@ -270,9 +268,9 @@ fn overview<'r>(source: &Source, loaded: &'r Loaded) -> Overview<'r> {
         let [begin, end] = [gap.from_ns, gap.to_ns].map(|at| at.saturating_sub(from));
         (gap.cpu, begin, end, gap.lost)
     });
-    let (own, grows) = (is_ours(&loaded.conditions), source.grows());
+    let (own, grows) = (hemiola_trace::is_ours(&loaded.conditions), source.grows());
     let real = timeline.gaps.iter().filter(|gap| gap.lost > 0 || gap.from_ns < gap.to_ns);
-    let (losses, pauses): (Vec<&Gap>, Vec<&Gap>) = real.partition(|gap| is_loss(gap, own));
+    let (losses, pauses): (Vec<&Gap>, Vec<&Gap>) = real.partition(|gap| gap.is_loss(own));
     Overview {
         version: loaded.version,
         from_ns: from,
@@ -287,25 +285,13 @@ fn overview<'r>(source: &Source, loaded: &'r Loaded) -> Overview<'r> {
         gaps: gaps.collect(),
         gaps_all: timeline.gaps.len(),
         gaps_lost: losses.len(),
-        pauses: stretches(&pauses),
+        pauses: Gap::stretches(pauses).0,
         names: &timeline.names,
         conditions: &loaded.conditions,
         problems: loaded.problems(grows),
         in_progress: loaded.is_in_progress(grows),
         rows: rows.map(|(index, row)| ShownRow::of(loaded, index, row)).collect(),
     }
-}
-
-/// How many stretches of time gaps are together, which stand in the order of their beginnings: a pause is a gap of each
-/// processor.
-fn stretches(gaps: &[&Gap]) -> usize {
-    let mut end = None;
-    let mut count = 0;
-    for gap in gaps {
-        count += usize::from(end.is_none_or(|end| gap.from_ns > end));
-        end = end.max(Some(gap.to_ns));
-    }
-    count
 }
 
 /// Whether a row has anything to show.

@@ -276,7 +276,7 @@ impl Source {
         problems.extend(recording::losses(&recording, &report));
         problems.extend(spill.problem());
         if timeline.rows.is_empty() && timeline.counters.is_empty() {
-            if errors.is_empty() && recording::is_ours(&recording.conditions) {
+            if errors.is_empty() && recording.is_ours() {
                 return Err(SourceError::Nothing { path: path.into() });
             }
             let reason = problems.into_iter().next();
