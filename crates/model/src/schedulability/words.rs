@@ -207,7 +207,7 @@ fn late_wake_up(measured: &Measured) -> String {
         "Wake-ups of {} are up to {} off, and most are not: a late one may have ended a sleep within a job. Mark its \
          jobs.",
         measured.name,
-        time(measured.jitter_ns)
+        time(measured.jitter_ns.max(measured.usual_late_ns))
     )
 }
 
