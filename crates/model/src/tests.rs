@@ -53,6 +53,22 @@ fn a_context_switch_is_expected_to_take_1640_ns() {
 }
 
 #[test]
+fn the_same_explanations_hold_after_a_cache_flush_and_without_a_cache() {
+    let summary = summary(SWITCH);
+    let found = |name: &str| {
+        let variant = summary.chains[0].what_ifs.iter().find(|variant| variant.name == name);
+        &variant.unwrap().cost
+    };
+    for (name, expected_ns, measured_ns) in
+        [("layers", 9_755.0, 10e3), ("no_cache_layers", 48_620.0, 50e3)]
+    {
+        let cost = found(name);
+        assert!((cost.nominal_ns - expected_ns).abs() < 1.0, "{name}: {cost:?}");
+        assert!(cost.low_ns < measured_ns && measured_ns < cost.high_ns, "{name}: {cost:?}");
+    }
+}
+
+#[test]
 fn the_errors_of_two_time_stamps_add_in_their_difference() {
     let summary = summary(DURATION);
     for (chain, std_ns, systematic_ns) in
