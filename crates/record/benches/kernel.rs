@@ -1,6 +1,7 @@
 //! What does it cost to record every switch, how large is the recording, and what is lost, compared with other tools?
 //!
-//! Two threads on one processor pass a byte to and fro through pipes; no load switches more often. Each recorder is
+//! Two threads on one processor pass a byte to and fro through pipes; no load switches more often. In another load, a
+//! thread asks again and again to sleep until a time that has passed, which is recorded too. Each recorder is
 //! measured in pairs against no recording, in the order A B B A, all in one run. The output is the median of the
 //! paired ratios and their range. `cargo bench -p hemiola-record --bench kernel -- [PAIRS] [NAME…]`; with names, only
 //! recorders whose name contains one of them.
@@ -19,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use hemiola_record::kernel::{Capture, Interface, Options};
 use hemiola_rt::clock::{Clock, MonotonicClock};
-use hemiola_rt::sys::{cpu, process, sched};
+use hemiola_rt::sys::{cpu, process, sched, timer};
 use hemiola_trace::perfetto::TraceWriter;
 use hemiola_trace::sched::{Tid, What};
 use hemiola_units::{CpuSet, Policy, Priority};
@@ -82,13 +83,33 @@ struct Load {
     /// Two threads run on each of them.
     cpus: Vec<u16>,
     fifo: bool,
-    /// One round trip is two switches.
     rounds: u32,
+    work: Work,
+}
+
+/// What the threads of a load do in a round.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Work {
+    /// They pass a byte to and fro: two switches.
+    PingPong,
+    /// One asks to sleep until a time that has passed.
+    Sleep,
 }
 
 impl Load {
     fn switches(&self) -> u64 {
-        2 * u64::from(self.rounds) * self.cpus.len() as u64
+        match self.work {
+            Work::PingPong => 2 * u64::from(self.rounds) * self.cpus.len() as u64,
+            Work::Sleep => 0,
+        }
+    }
+
+    /// What a processor does, of which the cost is stated.
+    fn steps_of_processor(&self) -> u64 {
+        match self.work {
+            Work::PingPong => 2 * u64::from(self.rounds),
+            Work::Sleep => self.rounds.into(),
+        }
     }
 }
 
@@ -106,16 +127,44 @@ fn main() {
             cpus: last.clone(),
             fifo: false,
             rounds: 100_000,
+            work: Work::PingPong,
         },
-        Load { name: "one processor, SCHED_FIFO 10", cpus: last, fifo: true, rounds: 100_000 },
+        Load {
+            name: "one processor, SCHED_FIFO 10",
+            cpus: last.clone(),
+            fifo: true,
+            rounds: 100_000,
+            work: Work::PingPong,
+        },
         // Almost nothing else runs meanwhile, including readers: only what the kernel reserves for ordinary threads.
-        Load { name: "every processor, SCHED_FIFO 10", cpus, fifo: true, rounds: 300_000 },
+        Load {
+            name: "every processor, SCHED_FIFO 10",
+            cpus,
+            fifo: true,
+            rounds: 300_000,
+            work: Work::PingPong,
+        },
+        Load {
+            name: "one processor, SCHED_FIFO 10, sleeps until times that have passed",
+            cpus: last,
+            fifo: true,
+            rounds: 200_000,
+            work: Work::Sleep,
+        },
     ];
     for load in loads {
-        println!("\n{}, {} switches, {pairs} pairs:", load.name, load.switches());
+        let (all, one) = match load.work {
+            Work::PingPong => (format!("{} switches", load.switches()), "switch"),
+            Work::Sleep => (format!("{} of them", load.rounds), "sleep"),
+        };
+        println!("\n{}, {all}, {pairs} pairs:", load.name);
         println!(
             "{:36} {:>20}  {:>9}  {:>8}  {:>8}  missing",
-            "", "time with/without", "ns/switch", "B/switch", "lost"
+            "",
+            "time with/without",
+            format!("ns/{one}"),
+            "B/switch",
+            "lost"
         );
         for recorder in RECORDERS {
             if !wanted.is_empty() && !wanted.iter().any(|wanted| recorder.name().contains(*wanted))
@@ -161,13 +210,12 @@ fn measure(recorder: Recorder, load: &Load, pairs: usize) -> Result<String, Stri
         figures
     };
     let ratios = sorted(&|before, with| with / before);
-    let per_processor = load.switches() as f64 / load.cpus.len() as f64;
-    let added = sorted(&|before, with| (with - before) * 1e9 / per_processor);
+    let added = sorted(&|before, with| (with - before) * 1e9 / load.steps_of_processor() as f64);
     let sum = |field: fn(&Outcome) -> u64| {
         measured.iter().map(|(_, _, outcome)| field(outcome)).sum::<u64>()
     };
     let missing: Option<u64> = measured.iter().map(|(_, _, outcome)| outcome.missing).sum();
-    let share = |count: u64| 100.0 * count as f64 / (pairs as f64 * load.switches() as f64);
+    let share = |count: u64| 100.0 * count as f64 / (pairs as f64 * load.switches().max(1) as f64);
     Ok(format!(
         "{:5.3} [{:5.3}..{:5.3}]  {:9.0}  {:8.1}  {:8}  {}",
         ratios[pairs / 2],
@@ -183,7 +231,7 @@ fn measure(recorder: Recorder, load: &Load, pairs: usize) -> Result<String, Stri
 /// Runs the load on all its processors at once; returns how long the slowest took, and the threads that did it.
 fn run(load: &Load) -> io::Result<(Duration, Vec<Tid>)> {
     let all = Arc::new(Barrier::new(2 * load.cpus.len()));
-    let start = |cpu: &u16| ping_pong(*cpu, load, &all);
+    let start = |cpu: &u16| pair(*cpu, load, &all);
     let threads = load.cpus.iter().map(start).collect::<io::Result<Vec<_>>>()?;
     let (mut slowest, mut tids) = (Duration::ZERO, Vec::new());
     for (one, other) in threads {
@@ -194,10 +242,11 @@ fn run(load: &Load) -> io::Result<(Duration, Vec<Tid>)> {
     Ok((slowest, tids))
 }
 
-type PingPong = (JoinHandle<io::Result<(Duration, Tid)>>, JoinHandle<io::Result<Tid>>);
+type Pair = (JoinHandle<io::Result<(Duration, Tid)>>, JoinHandle<io::Result<Tid>>);
 
-/// Starts two threads that pass a byte to and fro on one processor, as soon as all are ready.
-fn ping_pong(cpu: u16, load: &Load, all: &Arc<Barrier>) -> io::Result<PingPong> {
+/// Starts two threads that do the work of the load on one processor, as soon as all are ready.
+fn pair(cpu: u16, load: &Load, all: &Arc<Barrier>) -> io::Result<Pair> {
+    let work = load.work;
     let (fifo, rounds, ready) = (load.fifo, load.rounds, Arc::clone(all));
     let settle = move || -> io::Result<Tid> {
         sched::set_affinity(None, &CpuSet::one(cpu).expect("it is online"))?;
@@ -223,8 +272,13 @@ fn ping_pong(cpu: u16, load: &Load, all: &Arc<Barrier>) -> io::Result<PingPong> 
         let (tid, mut byte) = (settle()?, [7]);
         let begin = Instant::now();
         for _ in 0..rounds {
-            say_there.write_all(&byte)?;
-            hear_back.read_exact(&mut byte)?;
+            match work {
+                Work::PingPong => {
+                    say_there.write_all(&byte)?;
+                    hear_back.read_exact(&mut byte)?;
+                }
+                Work::Sleep => timer::sleep_until(hemiola_units::Instant::from_nanos(1)),
+            }
         }
         Ok((begin.elapsed(), tid))
     });
