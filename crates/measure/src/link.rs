@@ -6,7 +6,7 @@
 //! * `frame`: requests, answers and datagrams as bytes.
 //! * `serving`: what the answering host grants, as a pure value.
 //! * `server`: its sockets and threads.
-//! * `client`: the measuring host.
+//! * `client`: the measuring host; `error`: why it gives up.
 //! * [`Train`]: datagrams at a steady rate, and what became of them.
 //!
 //! Neither side trusts the other. The answering host bounds memory, time and bytes of each request, and sends datagrams
@@ -14,6 +14,7 @@
 //! if it proves that everything arrived, and gives up when an answer does not come in time.
 
 mod client;
+mod error;
 mod frame;
 mod server;
 mod serving;
@@ -24,7 +25,8 @@ mod train;
 use hemiola_probe::{FigureOfMerit, Unit};
 use hemiola_quantity::Units;
 
-pub use client::{Link, LinkError, WithLink, resolve};
+pub use client::{Link, WithLink, resolve};
+pub use error::LinkError;
 pub use server::{Server, ServerError};
 pub use train::{Counts, Losses, Share, Train};
 

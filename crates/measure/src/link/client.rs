@@ -10,8 +10,8 @@ use hemiola_rt::clock::{Clock, MonotonicClock};
 use hemiola_rt::sys::epoll::{Epoll, EventFlags, Events};
 use hemiola_rt::sys::random::secret;
 use hemiola_units::{Instant, Span};
-use thiserror::Error;
 
+use super::error::LinkError;
 use super::frame::{
     DATAGRAM_MAX, DATAGRAM_MIN, Datagram, ECHO_MAX, MAGIC, Request, Sequence, Sum, TRANSFER_MAX,
     WELCOME, Welcome,
@@ -32,10 +32,10 @@ const STALL: Duration = Duration::from_secs(5);
 const ANSWER_MAX: Span = Span::from_millis(20_000);
 
 /// A datagram that does not return within this time counts as lost.
-const LOST_AFTER: Span = Span::from_millis(1_000);
+pub(super) const LOST_AFTER: Span = Span::from_millis(1_000);
 
 /// So many lost datagrams in turn mean that none gets through.
-const LOST_MAX: u32 = 5;
+pub(super) const LOST_MAX: u32 = 5;
 
 /// The least time of a transfer, and the least number of round trips that it takes: one of them belongs to the answer.
 const TRANSFER: Span = Span::from_millis(20);
@@ -54,75 +54,6 @@ const PROOFS: usize = 64;
 
 /// The most datagrams that are looked at while one is awaited: a host that sends more floods us.
 const OTHERS_MAX: u32 = 10_000;
-
-/// Why a link cannot be measured.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum LinkError {
-    /// No connection.
-    #[error("{address} cannot be reached: {source}\nhint: start `hemiola measure link --serve {}` there", address.ip())]
-    Unreachable {
-        /// The address of the other host.
-        address: SocketAddr,
-        /// The system's error.
-        source: io::Error,
-    },
-    /// The other host measures with somebody else.
-    #[error("{address} is measuring with another host; try again when it is done")]
-    Busy {
-        /// The address of the other host.
-        address: SocketAddr,
-    },
-    /// The connection failed.
-    #[error("the connection to the other host failed while {doing}: {source}")]
-    Failed {
-        /// The attempted action.
-        doing: &'static str,
-        /// The system's error.
-        source: io::Error,
-    },
-    /// The other host does not follow the protocol.
-    #[error("the other host {0}; its figures cannot be trusted")]
-    Wrong(String),
-    /// There is no such port.
-    #[error(
-        "the port `{port}` is not a number from 1 to 65535\nhint: give HOST or HOST:PORT, such as 10.0.0.1:{PORT}"
-    )]
-    Port {
-        /// The port as written.
-        port: String,
-    },
-    /// The name of the other host is unknown.
-    #[error(
-        "no host is called {name}: {source}\nhint: give HOST or HOST:PORT, an IPv6 address with a port as [::1]:15168"
-    )]
-    Name {
-        /// The name.
-        name: String,
-        /// The system's error.
-        source: io::Error,
-    },
-    /// A figure of a link without another host.
-    #[error(
-        "`{figure}` needs another host\nhint: write peer = \"HOST\" in [circumstances], and start `hemiola measure link \
-         --serve` there"
-    )]
-    NoPeer {
-        /// The figure.
-        figure: String,
-    },
-    /// It failed at an earlier figure.
-    #[error("the link failed before: {0}")]
-    Cut(String),
-    /// Nothing comes back.
-    #[error(
-        "none of {LOST_MAX} datagrams of {bytes} bytes came back within {LOST_AFTER} each; does a firewall refuse UDP?"
-    )]
-    Silent {
-        /// Their length.
-        bytes: usize,
-    },
-}
 
 /// A link to a host that answers, as a source of readings of [`catalogue`](super::catalogue).
 #[derive(Debug)]
