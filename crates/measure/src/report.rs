@@ -238,26 +238,30 @@ fn losses(survey: &Survey) -> Table {
     let Some(LinkSummary { with, losses, cut, .. }) = &survey.link else {
         return Table::new("Losses", heads, Vec::new());
     };
-    let row = |direction: &str, all: u64, left: u64, share: Share| {
+    let row = |direction: &str, all: u64, left: u64, share: Option<Share>| {
         let lost = format!("{} of {}", count(all - left), count(all));
-        let [lost, share, repeat] = match cut {
-            Some(_) => [format!("{lost} before the link failed"), "not known".into(), NONE.into()],
-            None if all == 0 => [lost, "not known".into(), NONE.into()],
-            None => {
+        let [lost, share, repeat] = match (cut, share) {
+            (Some(_), _) => {
+                [format!("{lost} before the link failed"), "not known".into(), NONE.into()]
+            }
+            (None, None) => [lost, "not known".into(), NONE.into()],
+            (None, Some(share)) => {
                 let repeat = format!("{} … {}", percent(share.low), percent(share.high));
                 [lost, percent(share.value), repeat]
             }
         };
         vec![format!("{direction} {with}"), lost, share, repeat]
     };
+    let losses = losses.clone().unwrap_or_default();
     let Counts { sent, arrived, returned, late, repeated } = losses.all;
     let rows = match (sent, cut) {
         (0, None) => Vec::new(),
         _ => vec![row("to", sent, arrived, losses.to), row("from", arrived, returned, losses.from)],
     };
     Table::new("Losses of datagrams, of 200 B each, one in each ms", heads, rows).with_note(format!(
-        "The other host says how many arrived. {} came back late, {} twice. Repeat: from the differences between blocks; \
-         if none was lost, the share that would have shown itself in 95 of 100 cases.",
+        "The other host says how many arrived. {} came back late. {} came back as copies that the network made. Repeat: \
+         from the differences between blocks; if none was lost, the share that would have shown itself in 95 of 100 \
+         cases.",
         count(late),
         count(repeated)
     ))

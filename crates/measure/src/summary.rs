@@ -54,8 +54,9 @@ pub struct LinkSummary {
     /// The length of the link in metres, if it was given: nothing measures it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub distance_m: Option<f64>,
-    /// Datagrams that were lost.
-    pub losses: Losses,
+    /// Datagrams that were lost; absent if none was sent for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub losses: Option<Losses>,
     /// Why the link failed during the measurement, if it did: the losses are those before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut: Option<String>,

@@ -248,7 +248,8 @@ mod tests {
         let tables = report::tables(&survey);
         let losses = tables.iter().find(|table| table.title.starts_with("Losses")).unwrap();
         assert_eq!(losses.rows[0][..3], ["to 10.0.0.2", "60 of 3\u{a0}000", "2.0 %"]);
-        assert!(losses.note.contains("18 came back late, 6 twice"), "{}", losses.note);
+        let note = "18 came back late. 6 came back as copies that the network made.";
+        assert!(losses.note.contains(note), "{}", losses.note);
         // No figure of a link is in this survey, but the distance is known: light takes 100.07 µs.
         let merit = tables.iter().find(|table| table.title.starts_with("Latency, freq")).unwrap();
         assert_eq!(merit.rows[0], ["10.0.0.2", "–", "–", "30.0 km", "100 µs", "–"]);
@@ -263,6 +264,15 @@ mod tests {
         assert_eq!(with(Counts::default()), None);
         let none_arrived = Counts { sent: 500, ..Counts::default() };
         assert_eq!(with(none_arrived).unwrap(), ["0 of 0", "not known", "–"]);
+        // Nor in the file: 0 would be a link that loses nothing.
+        let link = |other: &Survey| serde_json::to_value(other.summary()).unwrap()["link"].clone();
+        let mut other = survey.clone();
+        other.link.as_mut().unwrap().losses = Losses::of(&[none_arrived]);
+        assert!(
+            link(&other)["losses"]["from"].is_null() && link(&other)["losses"]["to"].is_object()
+        );
+        other.link.as_mut().unwrap().losses = Losses::of(&[]);
+        assert_eq!(link(&other).get("losses"), None);
         // The share of a link that failed is not known.
         let mut cut = survey;
         cut.link.as_mut().unwrap().cut = Some("nothing came back".into());

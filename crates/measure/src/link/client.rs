@@ -35,7 +35,7 @@ const ANSWER_MAX: Span = Span::from_millis(20_000);
 pub(super) const LOST_AFTER: Span = Span::from_millis(1_000);
 
 /// So many lost datagrams in turn mean that none gets through.
-pub(super) const LOST_MAX: u32 = 5;
+const LOST_MAX: u32 = 5;
 
 /// The least time of a transfer, and the least number of round trips that it takes: one of them belongs to the answer.
 const TRANSFER: Span = Span::from_millis(20);
@@ -200,9 +200,9 @@ impl Link {
         }
     }
 
-    /// The losses so far.
+    /// The losses so far; `None` if none were measured.
     #[must_use]
-    pub fn losses(&self) -> Losses {
+    pub fn losses(&self) -> Option<Losses> {
         Losses::of(&self.losses)
     }
 
@@ -227,7 +227,7 @@ impl Link {
         match name {
             BANDWIDTH_TO => self.transfer(BANDWIDTH_TO, Self::take).map(Some),
             BANDWIDTH_FROM => self.transfer(BANDWIDTH_FROM, Self::give).map(Some),
-            JITTER => self.train(counts).map(Some),
+            JITTER => self.train(counts),
             _ => Err(LinkError::Wrong(format!("has no figure `{name}`"))),
         }
     }
@@ -397,8 +397,8 @@ impl Link {
         Ok(MonotonicClock.now().since(began))
     }
 
-    /// Sends a train, and returns the jitter of its round trips.
-    fn train(&mut self, counts: &mut Counts) -> Result<f64, LinkError> {
+    /// Sends a train, and returns the jitter of its round trips; `None` if no two neighbours came back.
+    fn train(&mut self, counts: &mut Counts) -> Result<Option<f64>, LinkError> {
         let before = self.count()?;
         let first = self.number + 1;
         let mut train = Train::new();
@@ -410,20 +410,15 @@ impl Link {
             due += APART;
         }
         self.collect(&mut train, first, MonotonicClock.now() + LOST_AFTER, &mut others)?;
-        let arrived = self.count()?.checked_sub(before).and_then(|arrived| train.counts(arrived));
-        let Some(found) = arrived else {
+        let arrived = self.count()?.checked_sub(before);
+        self.collect_copies(&mut train, first, &mut others)?;
+        let Some(found) = arrived.and_then(|arrived| train.counts(arrived)) else {
             let text =
                 "says that it received fewer datagrams than it returned, or more than were sent";
             return Err(LinkError::Wrong(text.into()));
         };
-        *counts = Counts {
-            sent: counts.sent + found.sent,
-            arrived: counts.arrived + found.arrived,
-            returned: counts.returned + found.returned,
-            late: counts.late + found.late,
-            repeated: counts.repeated + found.repeated,
-        };
-        Ok(train.jitter_ns())
+        *counts = counts.and(&found);
+        Ok(Some(train.jitter_ns()).filter(|jitter| jitter.is_finite()))
     }
 
     /// Receives the datagrams of a train until the given time, or until all that were sent are back at the end.
@@ -437,16 +432,26 @@ impl Link {
         let is_last = self.number + 1 == first + TRAIN;
         while !(is_last && train.is_whole()) {
             match self.receive(until)? {
-                Some((number, at)) => {
-                    train.returned(number.wrapping_sub(first), at);
-                    *others += 1;
-                    if *others > OTHERS_MAX {
-                        return Err(LinkError::Wrong("floods this one with datagrams".into()));
-                    }
-                }
+                Some((number, at)) => note(train, number.wrapping_sub(first), at, others)?,
                 None if MonotonicClock.now() >= until => return Ok(()),
                 None => {}
             }
+        }
+        Ok(())
+    }
+
+    /// Takes the datagrams that are there already: of a whole train, the copies behind its last datagram.
+    fn collect_copies(
+        &mut self,
+        train: &mut Train,
+        first: u64,
+        others: &mut u32,
+    ) -> Result<(), LinkError> {
+        let now = MonotonicClock.now();
+        while train.is_whole()
+            && let Some((number, at)) = self.receive(now)?
+        {
+            note(train, number.wrapping_sub(first), at, others)?;
         }
         Ok(())
     }
@@ -491,6 +496,29 @@ impl Link {
     }
 }
 
+/// Notes a datagram of a train. A host may send a limited number of them.
+fn note(train: &mut Train, number: u64, at: Instant, others: &mut u32) -> Result<(), LinkError> {
+    train.returned(number, at);
+    *others += 1;
+    if *others > OTHERS_MAX {
+        return Err(LinkError::Wrong("floods this one with datagrams".into()));
+    }
+    Ok(())
+}
+
+/// Why a figure has no reading after [`LOST_MAX`] attempts in turn. `counts` are the datagrams of trains among them.
+fn nothing_read(name: &str, counts: Counts) -> LinkError {
+    let Counts { sent, arrived, returned, .. } = counts;
+    let length = DATAGRAMS.into_iter().find(|length| round_trip("udp", *length) == name);
+    match length {
+        Some(length) => {
+            LinkError::Silent { sent: LOST_MAX.into(), bytes: length as usize, arrived: None }
+        }
+        None if returned > 0 => LinkError::Sparse { sent, returned },
+        None => LinkError::Silent { sent, bytes: TRAIN_BYTES, arrived: Some(arrived) },
+    }
+}
+
 fn is_pause(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
 }
@@ -501,26 +529,29 @@ fn random() -> io::Result<u64> {
 
 impl Link {
     fn readings(&mut self, name: &str, count: u32) -> Result<Readings, LinkError> {
-        let (mut values, mut counts, mut lost) =
-            (Vec::with_capacity(count as usize), Counts::default(), 0);
+        let mut values = Vec::with_capacity(count as usize);
+        // The datagrams of trains: of this block, and of the attempts in turn that gave no reading.
+        let (mut counts, mut in_vain, mut lost) = (Counts::default(), Counts::default(), 0);
         for _ in 0..count {
-            match self.reading(name, &mut counts)? {
-                Some(value) => {
-                    values.push(value);
-                    lost = 0;
-                }
-                None => lost += 1,
+            let mut found = Counts::default();
+            let value = self.reading(name, &mut found)?;
+            counts = counts.and(&found);
+            if let Some(value) = value {
+                values.push(value);
+                (in_vain, lost) = (Counts::default(), 0);
+                continue;
             }
+            (in_vain, lost) = (in_vain.and(&found), lost + 1);
             if lost == LOST_MAX {
-                let length =
-                    DATAGRAMS.into_iter().find(|length| round_trip("udp", *length) == name);
-                let bytes = length.map_or(0, |length| length as usize);
-                return Err(LinkError::Silent { bytes });
+                let error = nothing_read(name, in_vain);
+                // The losses of a link that fails later are those before.
+                if !self.is_cut_by(&error, name) {
+                    self.count_losses(counts);
+                }
+                return Err(error);
             }
         }
-        if counts.sent > 0 {
-            self.losses.push(counts);
-        }
+        self.count_losses(counts);
         let (unit, batch, how) = match name {
             BANDWIDTH_TO | BANDWIDTH_FROM => {
                 (Unit::BytesPerSecond, 1, "one connection, and one round trip at the end")
@@ -535,6 +566,13 @@ impl Link {
             ("taken".to_owned(), how.to_owned()),
         ];
         Ok(Readings { batch, circumstances, ..ordinary(name, unit, values) })
+    }
+
+    /// Keeps the counts of a block that sent trains.
+    fn count_losses(&mut self, counts: Counts) {
+        if counts.sent > 0 {
+            self.losses.push(counts);
+        }
     }
 }
 

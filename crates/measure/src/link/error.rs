@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use thiserror::Error;
 
 use super::PORT;
-use super::client::{LOST_AFTER, LOST_MAX};
+use super::client::LOST_AFTER;
 
 /// Why a link cannot be measured.
 #[derive(Debug, Error)]
@@ -69,10 +69,34 @@ pub enum LinkError {
     Cut(String),
     /// Nothing comes back.
     #[error(
-        "none of {LOST_MAX} datagrams of {bytes} bytes came back within {LOST_AFTER} each; does a firewall refuse UDP?"
+        "none of {sent} datagrams of {bytes} bytes came back within {LOST_AFTER} each{}; does a firewall refuse UDP?",
+        received(*arrived)
     )]
     Silent {
+        /// How many were sent in turn.
+        sent: u64,
         /// Their length.
         bytes: usize,
+        /// How many the other host received according to it, if it was asked.
+        arrived: Option<u64>,
     },
+    /// Too little comes back for a jitter.
+    #[error(
+        "{returned} of {sent} datagrams came back, but no two that were sent in turn: there is no jitter to measure"
+    )]
+    Sparse {
+        /// How many were sent in turn.
+        sent: u64,
+        /// How many of them came back.
+        returned: u64,
+    },
+}
+
+/// How many datagrams the other host received, as part of a sentence.
+fn received(arrived: Option<u64>) -> String {
+    match arrived {
+        None => String::new(),
+        Some(0) => ", and the other host received none of them".into(),
+        Some(arrived) => format!(", although the other host received {arrived} of them"),
+    }
 }

@@ -5,7 +5,7 @@
 //!           ← "hemiola link 1\0\0" · 0 granted, 1 busy · token · port of the datagrams
 //! request   → kind · length · seed, 8 bytes each; then `length` bytes for ECHO and TAKE
 //!           ← ECHO: these bytes   TAKE: their sum   GIVE: `length` bytes of the sequence `seed`
-//!             COUNT: how many datagrams were returned
+//!             COUNT: how many datagrams were returned, copies of them not counted
 //! datagram  ⇄ token · number · any bytes
 //! ```
 
@@ -39,7 +39,7 @@ pub(super) enum Request {
     Take { length: u64 },
     /// Send bytes.
     Give { length: u64, seed: u64 },
-    /// Say how many datagrams were returned in this session.
+    /// Say how many different datagrams were returned in this session.
     Count,
 }
 

@@ -31,8 +31,9 @@ struct Session {
     request: Option<Instant>,
     /// Between requests, something must arrive before this time.
     silent: Instant,
-    /// Datagrams that were returned.
+    /// Datagrams that were returned; one that arrived several times counts once.
     returned: u64,
+    seen: Seen,
 }
 
 impl Serving {
@@ -42,7 +43,8 @@ impl Serving {
             return false;
         }
         let (end, silent) = (now + SESSION_MAX, now + SILENT_MAX);
-        self.session = Some(Session { peer, token, end, request: None, silent, returned: 0 });
+        let seen = Seen::default();
+        self.session = Some(Session { peer, token, end, request: None, silent, returned: 0, seen });
         true
     }
 
@@ -75,16 +77,14 @@ impl Serving {
     pub(super) fn datagram(&mut self, from: IpAddr, bytes: &[u8], now: Instant) -> bool {
         let Some(session) = &mut self.session else { return false };
         let is_sized = (DATAGRAM_MIN..=DATAGRAM_MAX).contains(&bytes.len());
-        let is_own = Datagram::read(bytes).is_some_and(|head| head.token == session.token);
-        let is_granted = is_sized && is_own && from == session.peer;
-        if is_granted {
-            session.returned += 1;
-            session.silent = now + SILENT_MAX;
-        }
-        is_granted
+        let own = Datagram::read(bytes).filter(|head| head.token == session.token);
+        let Some(head) = own.filter(|_| is_sized && from == session.peer) else { return false };
+        session.returned += u64::from(session.seen.is_first(head.number));
+        session.silent = now + SILENT_MAX;
+        true
     }
 
-    /// How many datagrams of the session were returned.
+    /// How many different datagrams of the session were returned.
     pub(super) fn returned(&self) -> u64 {
         self.session.map_or(0, |session| session.returned)
     }
@@ -92,6 +92,33 @@ impl Serving {
     /// The session is over.
     pub(super) fn end(&mut self) {
         self.session = None;
+    }
+}
+
+/// Which of the last datagrams have arrived, so that the copies that a network makes of them count once.
+///
+/// The measuring host knows its last 64 datagrams, so a number that is older than the last 128 does not matter to it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    /// The highest number so far.
+    highest: u64,
+    /// Bit `n`: the number `highest - n` has arrived.
+    last: u128,
+}
+
+impl Seen {
+    /// A datagram has arrived. Returns whether it is the first one with this number.
+    fn is_first(&mut self, number: u64) -> bool {
+        let bit = |age: u64| u32::try_from(age).ok().and_then(|age| 1_u128.checked_shl(age));
+        if number > self.highest {
+            let age = u32::try_from(number - self.highest).ok();
+            self.last = age.and_then(|age| self.last.checked_shl(age)).unwrap_or(0);
+            self.highest = number;
+        }
+        let Some(bit) = bit(self.highest - number) else { return false };
+        let is_first = self.last & bit == 0;
+        self.last |= bit;
+        is_first
     }
 }
 
@@ -127,6 +154,21 @@ mod tests {
             !serving.datagram(PEER, &datagram(77, 64), Instant::ZERO) && serving.returned() == 0
         );
         assert!(serving.admit(OTHER, 79, Instant::ZERO));
+    }
+
+    #[test]
+    fn a_datagram_that_the_network_copies_is_returned_each_time_and_counted_once() {
+        let mut serving = Serving::default();
+        assert!(serving.admit(PEER, 77, Instant::ZERO));
+        let mut arrives = |number| {
+            let mut bytes = [0; 64];
+            Datagram { token: 77, number }.write(&mut bytes);
+            assert!(serving.datagram(PEER, &bytes, Instant::ZERO));
+            serving.returned()
+        };
+        // Copies, one that was overtaken, and one that is too old to be told from a copy.
+        let counts = [1, 1, 3, 2, 2, 3, 200, 73, 72, u64::MAX, 200].map(&mut arrives);
+        assert_eq!(counts, [1, 1, 2, 3, 3, 3, 4, 5, 5, 6, 6]);
     }
 
     /// No request of a peer moves more than its limit, and its session has an end.

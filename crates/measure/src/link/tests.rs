@@ -2,16 +2,18 @@
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
 use super::frame::{
     DATAGRAM_MAX, Datagram, MAGIC, REQUEST, Request, TRANSFER_MAX, WELCOME, Welcome,
 };
+use super::serving::Serving;
 use super::*;
 use crate::source::ReadingSource;
+use hemiola_units::Instant;
 
 const ANY: (Ipv4Addr, u16) = (Ipv4Addr::LOCALHOST, 0);
 
@@ -85,7 +87,7 @@ fn every_figure_of_a_link_can_be_read() {
             assert_eq!((readings.values.len(), readings.unit), (2, figure.unit), "{}", figure.name);
             assert!(readings.values.iter().all(|value| *value > 0.0), "{readings:?}");
         }
-        let all = link.losses().all;
+        let all = link.losses().unwrap().all;
         assert!(all.sent == 100 && all.arrived >= all.returned, "{all:?}");
     });
 }
@@ -166,10 +168,61 @@ fn losses_are_counted_by_direction() {
     for _ in 0..2 {
         assert_eq!(link.read(JITTER, 1).unwrap().values.len(), 1);
     }
-    let losses = link.losses();
+    let losses = link.losses().unwrap();
     let Counts { sent, arrived, returned, .. } = losses.all;
     assert_eq!((sent, arrived, returned), (100, 80, 70));
-    assert!((losses.to.value - 0.2).abs() < 1e-9 && (losses.from.value - 0.125).abs() < 1e-9);
+    let [to, from] = [losses.to, losses.from].map(|share| share.unwrap().value);
+    assert!((to - 0.2).abs() < 1e-9 && (from - 0.125).abs() < 1e-9, "{to} {from}");
+}
+
+#[test]
+fn copies_that_the_network_makes_of_datagrams_are_counted_and_are_no_error() {
+    let address = host(|mut stream, datagrams| {
+        let serving = Arc::new(Mutex::new(Serving::default()));
+        assert!(serving.lock().unwrap().admit(Ipv4Addr::LOCALHOST.into(), 7, Instant::ZERO));
+        let returning = Arc::clone(&serving);
+        thread::spawn(move || {
+            let mut bytes = [0; DATAGRAM_MAX];
+            while let Ok((length, from)) = datagrams.recv_from(&mut bytes) {
+                for _copy in 0..2 {
+                    let mut serving = returning.lock().unwrap();
+                    assert!(serving.datagram(from.ip(), &bytes[..length], Instant::ZERO));
+                    datagrams.send_to(&bytes[..length], from).unwrap();
+                }
+            }
+        });
+        while request(&mut stream).is_some() {
+            let returned = serving.lock().unwrap().returned();
+            stream.write_all(&returned.to_le_bytes()).unwrap();
+        }
+    });
+    let mut link = Link::connect(address).unwrap();
+    for _ in 0..2 {
+        assert_eq!(link.read(JITTER, 1).unwrap().values.len(), 1);
+    }
+    let all = link.losses().unwrap().all;
+    assert_eq!((all.sent, all.arrived, all.returned, all.repeated), (100, 100, 100, 100));
+}
+
+#[test]
+fn a_train_without_an_answer_is_named_and_counted() {
+    let no_datagram_arrives = host(|mut stream, _datagrams| {
+        while request(&mut stream).is_some() {
+            stream.write_all(&0_u64.to_le_bytes()).unwrap();
+        }
+    });
+    let mut link = Link::connect(no_datagram_arrives).unwrap();
+    assert_eq!(link.losses(), None);
+    let said = link.read(JITTER, 10).unwrap_err().to_string();
+    let expected = "none of 250 datagrams of 200 bytes came back within 1s each, and the other host received none of \
+                    them; does a firewall refuse UDP?";
+    assert_eq!(said, expected);
+    let losses = link.losses().unwrap();
+    assert_eq!((losses.all.sent, losses.all.arrived, losses.all.returned), (250, 0, 0));
+    assert_eq!(losses.to.map(|share| share.value), Some(1.0));
+    assert_eq!(losses.from, None);
+    // Round trips over the connection are not concerned.
+    assert_eq!(link.cut(), None);
 }
 
 #[test]

@@ -25,8 +25,22 @@ pub struct Counts {
     pub returned: u64,
     /// Those that came back after one that had been sent later.
     pub late: u64,
-    /// Further copies of those that had come back.
+    /// Copies that came back besides: the network made them, on either way.
     pub repeated: u64,
+}
+
+impl Counts {
+    /// The counts of both.
+    #[must_use]
+    pub const fn and(&self, other: &Self) -> Self {
+        Self {
+            sent: self.sent + other.sent,
+            arrived: self.arrived + other.arrived,
+            returned: self.returned + other.returned,
+            late: self.late + other.late,
+            repeated: self.repeated + other.repeated,
+        }
+    }
 }
 
 impl Train {
@@ -95,10 +109,10 @@ impl Default for Train {
 pub struct Losses {
     /// What became of all datagrams.
     pub all: Counts,
-    /// The share that did not reach the other host.
-    pub to: Share,
-    /// The share of those that reached it that did not come back.
-    pub from: Share,
+    /// The share that did not reach the other host; `None` if none was sent.
+    pub to: Option<Share>,
+    /// The share of those that reached it that did not come back; `None` if none reached it.
+    pub from: Option<Share>,
 }
 
 /// A share with the interval in which a repeat falls in 95 of 100 cases, from the differences between blocks; where
@@ -115,38 +129,32 @@ pub struct Share {
 }
 
 impl Losses {
-    /// The losses of all blocks.
+    /// The losses of all blocks; `None` if they sent nothing.
     #[must_use]
-    pub fn of(blocks: &[Counts]) -> Self {
-        let sum = |of: fn(&Counts) -> u64| blocks.iter().map(of).sum();
-        let all = Counts {
-            sent: sum(|block| block.sent),
-            arrived: sum(|block| block.arrived),
-            returned: sum(|block| block.returned),
-            late: sum(|block| block.late),
-            repeated: sum(|block| block.repeated),
-        };
-        Self {
+    pub fn of(blocks: &[Counts]) -> Option<Self> {
+        let all = blocks.iter().fold(Counts::default(), |sum, block| sum.and(block));
+        (all.sent > 0).then(|| Self {
             all,
             to: share(blocks, |block| (block.sent - block.arrived, block.sent)),
             from: share(blocks, |block| (block.arrived - block.returned, block.arrived)),
-        }
+        })
     }
 }
 
-fn share(blocks: &[Counts], of: impl Fn(&Counts) -> (u64, u64)) -> Share {
+/// The share of lost datagrams; `None` if there were none that could be lost.
+fn share(blocks: &[Counts], of: impl Fn(&Counts) -> (u64, u64)) -> Option<Share> {
     let parts: Vec<(u64, u64)> = blocks.iter().map(of).filter(|(_, all)| *all > 0).collect();
     let (lost, all) = parts.iter().fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
-    let Some(bound) = bound_of_none(all) else { return Share { value: 0.0, low: 0.0, high: 1.0 } };
+    let bound = bound_of_none(all)?;
     if lost == 0 {
-        return Share { value: 0.0, low: 0.0, high: bound };
+        return Some(Share { value: 0.0, low: 0.0, high: bound });
     }
     let value = lost as f64 / all as f64;
     let shares: Vec<f64> = parts.iter().map(|(lost, all)| *lost as f64 / *all as f64).collect();
     // The mean of a repeat differs from this one by the deviations of both.
     let half = Estimate::of_mean(&shares)
         .map_or(1.0, |mean| std::f64::consts::SQRT_2 * (mean.high - mean.low) / 2.0);
-    Share { value, low: (value - half).max(0.0), high: (value + half).min(1.0) }
+    Some(Share { value, low: (value - half).max(0.0), high: (value + half).min(1.0) })
 }
 
 #[cfg(test)]
@@ -195,7 +203,7 @@ mod tests {
                 let arrived = (0..400).filter(|_| random.uniform() > share).count() as u64;
                 Counts { sent: 400, arrived, returned: arrived, ..Counts::default() }
             };
-            Losses::of(&(0..10).map(block).collect::<Vec<_>>()).to
+            Losses::of(&(0..10).map(block).collect::<Vec<_>>()).unwrap().to.unwrap()
         };
         (0..2_000)
             .filter(|_| {
@@ -217,8 +225,10 @@ mod tests {
     #[test]
     fn without_a_loss_the_number_of_datagrams_bounds_it() {
         let block = Counts { sent: 500, arrived: 500, returned: 500, ..Counts::default() };
-        let losses = Losses::of(&[block; 6]);
-        assert!(losses.to.value == 0.0 && (losses.to.high - 1e-3).abs() < 2e-5, "{losses:?}");
-        assert_eq!(Losses::of(&[]).to, Share { value: 0.0, low: 0.0, high: 1.0 });
+        let to = Losses::of(&[block; 6]).unwrap().to.unwrap();
+        assert!(to.value == 0.0 && (to.high - 1e-3).abs() < 2e-5, "{to:?}");
+        assert_eq!(Losses::of(&[]), None);
+        let none_arrived = Counts { sent: 500, ..Counts::default() };
+        assert_eq!(Losses::of(&[none_arrived]).unwrap().from, None);
     }
 }
