@@ -51,9 +51,10 @@ pub struct BudgetLine {
 impl BudgetLine {
     /// Whether the prediction does not tell because only a mean is known.
     pub(crate) fn is_undecided_by_mean(&self) -> bool {
+        let has_other_reason = self.doubt.is_some() || !self.differ.is_empty();
         let is_of_mean =
             |margin: Margin| margin.mean.is_some() && margin.verdict == Verdict::Undecided;
-        self.expected_margin.is_some_and(is_of_mean)
+        !has_other_reason && self.expected_margin.is_some_and(is_of_mean)
     }
 }
 

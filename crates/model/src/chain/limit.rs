@@ -340,7 +340,9 @@ impl<'n> Limit<'n> {
         } else {
             equal.1.worse(on_mean_of_equal(found, rounded, jobs))
         };
-        if !is_of_mean && rest.verdict == Verdict::Undecided {
+        // A limit of each run is open because only the mean is known.
+        let is_explained = is_of_mean && self.of_each;
+        if !is_explained && rest.verdict == Verdict::Undecided {
             if decided != Verdict::Undecided {
                 rest.equal = Some(decided);
                 rest.differ.clone_from(&self.calls.figures);

@@ -91,3 +91,27 @@ fn a_bound_is_asked_for_only_where_there_is_none() {
         assert!(remarks.iter().any(|text| text.contains(reason)), "{cost}: {remarks:?}");
     }
 }
+
+#[test]
+fn a_mean_number_of_calls_does_not_hide_why_a_mean_is_open() {
+    for times in ["2", "2.5"] {
+        for (cost, limit, unit) in [
+            (
+                "costs = { energy = \"1 J * exp(4 * n)\" }",
+                "limits = { energy = \"1e9 J\" }",
+                "energy = \"J\"\n",
+            ),
+            ("cost = \"1 ms * exp(4 * n)\"", "deadline = \"1e6 s\"\nof_mean = true", ""),
+        ] {
+            let summary = model(&format!(
+                "title = \"t\"\nsamples = 10000\n[costs]\n{unit}[figures]\n\
+                 n = {{ value = 0, stochastic = 1, source = \"guess\", reason = \"r\" }}\n\
+                 [components.c.operations]\na = {{ {cost} }}\n\
+                 [chains.k]\ncalls = [{{ to = \"c.a\", times = {times} }}]\nprobability = \"20 %\"\n{limit}\n"
+            ));
+            let text = summary.problems.join("\n");
+            assert!(text.contains("lack the end of a tail"), "{times}, {cost}: {text}");
+            assert!(!text.contains("set samples") && !text.contains("set of_mean"), "{text}");
+        }
+    }
+}
