@@ -7,9 +7,10 @@ use crate::chain::limit::{Doubt, Limit, Rest};
 use crate::chain::tree::Node;
 use crate::chain::{self, Expected, Margin, ROUNDING, TreeNode, ns};
 use crate::file::{Chain, Model, Observation};
-use crate::summary::{percent, undecided};
+use crate::summary::undecided;
+use crate::text::{percent, shown};
 use crate::uncertain::{Chance, Network, Predicted, SAMPLES_MAX, Verdict};
-use hemiola_quantity::{Dimension, Quantity};
+use hemiola_quantity::{Dimension, Quantity, Units};
 
 /// A line of the budget: the chain, a call in it, or all calls of an operation that is called at several places.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -524,8 +525,6 @@ pub(crate) fn of_calls(differ: &[String]) -> String {
 
 /// Nanoseconds as text with a unit.
 pub(crate) fn time(nanos: f64) -> String {
-    if !nanos.is_finite() {
-        return "not determined".to_owned();
-    }
-    Quantity { value: nanos / 1e9, dimension: Dimension::TIME }.to_string()
+    let time = Quantity { value: nanos / 1e9, dimension: Dimension::TIME };
+    shown(Units::built_in(), time)
 }

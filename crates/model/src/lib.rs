@@ -51,6 +51,7 @@ pub mod overhead;
 pub mod response_time;
 pub mod schedulability;
 pub mod summary;
+mod text;
 
 #[cfg(test)]
 mod tests;

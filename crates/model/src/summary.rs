@@ -12,6 +12,7 @@ use crate::chain::{
 };
 use crate::file::{Model, Sweep, WhatIf};
 use crate::overhead::{self, OverheadTable};
+use crate::text::{percent, shown};
 use crate::uncertain::{Chance, Input, Network, SAMPLES_MAX, Verdict};
 use hemiola_quantity::{Dimension, KnownUnit, Quantity, Units};
 
@@ -394,7 +395,7 @@ fn failures(chain: &ChainSummary, model: &Model) -> Vec<String> {
     let outside = outside.map(|held| {
         format!("{}: {}, {}: {}", chain.name, held.name, held.circumstances, held.verdict)
     });
-    let show = |value, dimension| model.units.show(Quantity { value, dimension }).to_string();
+    let show = |value, dimension| shown(&model.units, Quantity { value, dimension });
     let exceeded = chain.costs.iter().filter_map(|cost| {
         let limit = cost.limit?;
         let shown = show(limit.limit, cost.dimension);
@@ -682,7 +683,7 @@ pub fn inputs(model: &Model) -> Vec<InputFigure> {
         InputFigure {
             name: figure.input.name.clone(),
             title: figure.title.clone(),
-            value: model.units.show(nominal).to_string(),
+            value: shown(&model.units, nominal),
             range: measured_range(figure, &model.units),
             source: figure.source.word(),
             reason,
@@ -699,7 +700,7 @@ fn measured_range(figure: &crate::file::ModelFigure, units: &Units) -> String {
         Some(taken) if taken.is_of_model => {
             let [low, high] = [taken.low, taken.high].map(|end| {
                 let value = end * taken.one;
-                units.show(Quantity { value, ..figure.input.nominal }).to_string()
+                shown(units, Quantity { value, ..figure.input.nominal })
             });
             let systematic =
                 Quantity { value: taken.systematic * taken.one, ..figure.input.nominal };
@@ -707,7 +708,7 @@ fn measured_range(figure: &crate::file::ModelFigure, units: &Units) -> String {
                 (true, _) => ", whose mean is open".to_owned(),
                 (false, true) => String::new(),
                 (false, false) => {
-                    format!(", whose mean is known within {}", units.show(systematic))
+                    format!(", whose mean is known within {}", shown(units, systematic))
                 }
             };
             format!("{low} to {high}, of the samples of a model{mean}")
@@ -721,7 +722,7 @@ fn measured_range(figure: &crate::file::ModelFigure, units: &Units) -> String {
 fn range(input: &Input, units: &Units) -> String {
     use crate::uncertain::Distribution;
     let dimension = input.nominal.dimension;
-    let show = |value: f64| units.show(Quantity { value, dimension }).to_string();
+    let show = |value: f64| shown(units, Quantity { value, dimension });
     let stochastic = match &input.distribution {
         Distribution::Exact => String::new(),
         Distribution::Normal { std } => format!("± {} (1 σ)", show(*std)),
@@ -869,24 +870,6 @@ impl ChainSummary {
 impl Summary {
     /// A value in base units of a dimension as text.
     pub(crate) fn show(&self, value: f64, dimension: Dimension) -> String {
-        if value.is_finite() {
-            self.units.show(Quantity { value, dimension }).to_string()
-        } else {
-            "not determined".to_owned()
-        }
+        shown(&self.units, Quantity { value, dimension })
     }
-}
-
-/// A share as a percentage in the format of `Quantity`, with so many digits that only the whole is 100 %.
-pub(crate) fn percent(share: f64) -> String {
-    if !share.is_finite() {
-        return "not determined".to_owned();
-    }
-    if share > 0.999 && share < 1.0 {
-        let digits = -((1.0 - share) * 100.0).log10();
-        let text = format!("{:.*}", digits.ceil().max(1.0) as usize, share * 100.0);
-        return format!("{} %", text.trim_end_matches('0').trim_end_matches('.'));
-    }
-    let number = Quantity { value: share * 100.0, dimension: Dimension::NONE }.to_string();
-    format!("{number} %")
 }

@@ -12,8 +12,9 @@ use crate::file::Model;
 use crate::overhead::OverheadTable;
 use crate::summary::{
     CacheSummary, CacheVariant, ChainSummary, InputFigure, ListedUnit, Summary, SweepCost,
-    SweepStep, WhatIfCost, listed_units, percent, words,
+    SweepStep, WhatIfCost, listed_units, words,
 };
+use crate::text::percent;
 use crate::uncertain::{Chance, Verdict};
 
 /// The text for a missing figure.

@@ -19,6 +19,7 @@ use crate::cache::{Cache, Geometry, Requests};
 use crate::chain::definitions::{Definitions, HitRatio, Piece, chain_name, definitions, physical};
 use crate::chain::tree;
 use crate::expression::{Expression, ExpressionError, SERVERS_MAX};
+use crate::text::load as load_text;
 use crate::uncertain::{Correlation, Definition, Network, NetworkError};
 use hemiola_quantity::{DeclarationError, Dimension, Quantity, Unit, Units};
 
@@ -979,8 +980,8 @@ fn overload(piece: &Piece, steps: &[f64]) -> Option<Problem> {
     let mut queues = expression.queues().into_iter();
     let queue = queues.find(|queue| steps[queue.load] >= steps[queue.servers])?;
     let load = steps[queue.load] / steps[queue.servers];
-    let text = &expression.text()[queue.at.clone()];
-    let message = format!("the queue `{text}` is overloaded: its load is ρ = {load:.3}");
+    let (text, load) = (&expression.text()[queue.at.clone()], load_text(load));
+    let message = format!("the queue `{text}` is overloaded: its load is {load}");
     Some(
         Problem::new(within(&piece.at, &queue.at), message).hint(
             "a queue that gets more work than it can do never empties; its load must be below 1",

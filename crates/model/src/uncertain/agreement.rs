@@ -8,6 +8,7 @@ use super::predicted::Search;
 use super::program::Program;
 use super::{Predicted, Propagation};
 use crate::expression::{Function, Interval};
+use crate::text::load as load_text;
 use hemiola_quantity::{Dimension, Quantity};
 
 /// Relative difference of the standard deviations that causes a warning.
@@ -31,8 +32,7 @@ const PIECES: u32 = 16;
 /// The warnings about the methods; those about the samples themselves are apart.
 pub(super) fn warnings(network: &Network, program: &Program, found: &Propagation) -> Vec<String> {
     let samples = found.predicted.central.count();
-    let shown =
-        |value: f64| network.show(Quantity { value, dimension: found.dimension }).to_string();
+    let shown = |value: f64| network.show(Quantity { value, dimension: found.dimension });
     // The part of a difference that chance alone explains.
     let chance = 4.0 / (samples as f64).sqrt();
     // Smaller differences are rounding.
@@ -61,7 +61,7 @@ pub(super) fn about_samples(
     warnings.extend(
         sampling.worst.as_ref().map(|worst| undefined_at(network, program, worst, samples)),
     );
-    let shown = |value: f64| network.show(Quantity { value, dimension }).to_string();
+    let shown = |value: f64| network.show(Quantity { value, dimension });
     let width = predicted.high() - predicted.low();
     let is_small = |search: &Search| search.slack <= SLACK * width;
     warnings.extend(
@@ -85,8 +85,16 @@ fn spread(
     shown: impl Fn(f64) -> String,
 ) -> Option<String> {
     let (first, sampled) = (found.first_order.std, found.monte_carlo.std);
-    if first.is_infinite() {
-        let text = "to first order its standard deviation is infinite, so there is no such range; use Monte Carlo";
+    if !first.is_finite() {
+        // An input whose variance has no bound, times a slope of 0, is not a number.
+        let is = if first.is_nan() { "does not exist" } else { "is infinite" };
+        return Some(format!(
+            "to first order its standard deviation {is}, so there is no such range; use Monte Carlo"
+        ));
+    }
+    if !sampled.is_finite() {
+        let text = "the samples lie so far apart that they have no standard deviation, so the first-order range does \
+                    not describe them; use Monte Carlo";
         return Some(text.to_owned());
     }
     let varies = format!("samples vary by {} (standard deviation)", shown(sampled));
@@ -98,6 +106,7 @@ fn spread(
     }
     let ratio = sampled / first;
     let differs = match ratio {
+        1e3.. => format!("{} times the first-order value", Quantity::number(ratio)),
         2.0.. => format!("{ratio:.1} times the first-order value"),
         1.0.. => format!("{:.0} % more than the first-order value", (ratio - 1.0) * 100.0),
         _ => format!("{:.0} % less than the first-order value", (1.0 - ratio) * 100.0),
@@ -133,7 +142,8 @@ fn shift(found: &Propagation, chance: f64, shown: impl Fn(f64) -> String) -> Opt
 /// Warns if one side of the range is much longer than the other.
 fn ends(found: &Propagation, chance: f64, shown: impl Fn(f64) -> String) -> Option<String> {
     let (first, sampled) = (&found.first_order, &found.monte_carlo);
-    if first.std.is_infinite() {
+    // There is no such range, as another warning says.
+    if !first.std.is_finite() {
         return None;
     }
     // Without the systematic part, which is symmetric where the model is linear.
@@ -210,10 +220,9 @@ fn undefined_at(network: &Network, program: &Program, worst: &Worst, samples: us
     let overloaded = program.instructions.iter().find_map(|instruction| {
         let (load, servers) = (registers[instruction.a], registers[instruction.b]);
         let is_overloaded = instruction.function == Function::Wait && load >= servers;
-        let (queue, load) = (text(&instruction.at), load / servers);
-        is_overloaded.then(|| {
-            format!(": the queue `{queue}` is overloaded there, with a load of ρ = {load:.3}")
-        })
+        let (queue, load) = (text(&instruction.at), load_text(load / servers));
+        is_overloaded
+            .then(|| format!(": the queue `{queue}` is overloaded there, with a load of {load}"))
     });
     let negative = || {
         let found = program.guards.iter().find(|guard| registers[guard.register] < 0.0)?;

@@ -8,6 +8,7 @@ use statrs::function::erf::{erfc, erfc_inv};
 use statrs::function::gamma::gamma;
 
 use crate::expression::Interval;
+use crate::text::shown;
 use hemiola_quantity::{Dimension, Quantity, Units};
 
 /// The score that bounds the worst case of an unbounded distribution: 99.7 % of a normal one lie within.
@@ -394,7 +395,7 @@ impl Input {
 
     /// A contradiction between the bounds and the rest, if there is one.
     fn contradiction(&self, units: &Units) -> Option<String> {
-        let show = |value: f64| units.show(Quantity { value, ..self.nominal }).to_string();
+        let show = |value: f64| shown(units, Quantity { value, ..self.nominal });
         let Interval { low, high } = self.bounds;
         let nominal = self.nominal.value;
         if !self.bounds.holds(nominal) {
@@ -730,7 +731,10 @@ impl Distribution {
             })
         };
         let negative = |what: &str, value: f64| {
-            not_positive(value).then(|| format!("{what} is {value}; it must be at least 0"))
+            not_positive(value).then(|| match value.is_finite() {
+                true => format!("{what} is {value}; it must be at least 0"),
+                false => format!("{what} is not a finite number; the range is too wide"),
+            })
         };
         let least = |shape: f64, bound: f64| {
             (!(shape.is_finite() && shape > bound))

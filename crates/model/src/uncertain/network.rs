@@ -13,7 +13,8 @@ use super::program::Program;
 use super::{Correlation, CorrelationError, Distribution, Estimate, Input, Predicted, Propagation};
 use super::{agreement, first_order, monte_carlo};
 use crate::expression::{Expression, ExpressionError, Interval, MEAN_PHASE};
-use hemiola_quantity::{Dimension, Quantity, ShownQuantity, Units, did_you_mean};
+use crate::text::shown;
+use hemiola_quantity::{Dimension, Quantity, Units, did_you_mean};
 
 /// The fewest samples that estimate the ends of a 95 % range.
 pub const SAMPLES_MIN: usize = 100;
@@ -472,8 +473,8 @@ impl Network {
     }
 
     /// A value as text.
-    pub(super) fn show(&self, quantity: Quantity) -> ShownQuantity<'_> {
-        self.units.show(quantity)
+    pub(super) fn show(&self, quantity: Quantity) -> String {
+        shown(&self.units, quantity)
     }
 
     pub(super) fn correlated(&self) -> &Correlated {

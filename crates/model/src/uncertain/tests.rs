@@ -220,6 +220,20 @@ fn warned(x: Input, text: &str) -> String {
 }
 
 #[test]
+fn a_spread_without_a_bound_is_named_in_words() {
+    let long = exact("x", "1").varying(Distribution::Pareto { shape: 1.5 });
+    let network = network(vec![long, normal("s", "0", 0.1)], &[("y", "x * s")]);
+    let product = network.propagate("y", 20_000, 1).unwrap().warnings.join("\n");
+    assert!(product.contains("to first order its standard deviation does not exist"), "{product}");
+    let huge = exact("x", "1").varying(Distribution::Weibull { shape: 0.01 });
+    let cube = warned(huge, "x * x * x");
+    assert!(cube.contains("so far apart that they have no standard deviation"), "{cube}");
+    for text in [product, cube] {
+        assert!(!text.contains("NaN") && !text.contains("inf "), "{text}");
+    }
+}
+
+#[test]
 fn a_linear_model_has_no_warnings() {
     for x in [
         normal("x", "10", 3.0),

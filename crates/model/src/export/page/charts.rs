@@ -13,7 +13,8 @@ use hemiola_scenario::document::Word;
 use crate::budget::{BudgetLine, time};
 use crate::chain::{Amount, Capacity, Carrier, Expected, OtherCost, OwnCost, OwnTime, Swing, UpTo};
 use crate::export::tables::SWINGS_MAX;
-use crate::summary::{CacheSummary, ChainSummary, Summary, SweepCost, SweepStep, percent, words};
+use crate::summary::{CacheSummary, ChainSummary, Summary, SweepCost, SweepStep, words};
+use crate::text::percent;
 
 pub(super) fn figures(summary: &Summary) -> Vec<Figure> {
     let of_chain: [fn(&ChainSummary) -> Option<Figure>; 5] =
