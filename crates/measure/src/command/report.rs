@@ -1,7 +1,7 @@
 //! The results of commands as tables.
 
 use hemiola_report::table::Table;
-use hemiola_report::text::{NONE, duration, ratio, size};
+use hemiola_report::text::{NONE, counted, duration, ratio, size};
 use hemiola_stats::median;
 
 use super::result::{CommandResult, Compared, Results};
@@ -142,11 +142,23 @@ fn remarks(result: &CommandResult, may_warm_up: bool) -> Vec<String> {
             )
         ));
     }
-    let failed = result.exit_codes.iter().filter(|code| **code != Some(0)).count();
-    if failed > 0 {
-        remarks.push(format!("`{name}` failed in {failed} of {} runs", result.exit_codes.len()));
-    }
+    remarks.extend(failures(result));
     remarks
+}
+
+/// How many runs failed. A file may have fewer or more exit statuses than times.
+fn failures(result: &CommandResult) -> Option<String> {
+    let CommandResult { command, times, exit_codes, .. } = result;
+    let failed = exit_codes.iter().filter(|code| **code != Some(0)).count();
+    let (stated, runs) = (exit_codes.len(), times.len());
+    match failed {
+        0 => None,
+        _ if stated == runs => Some(format!("`{command}` failed in {failed} of {runs} runs")),
+        _ => Some(format!(
+            "`{command}` failed in {failed} of the {} of which the file has the exit status; it has {runs} times",
+            counted(stated as u64, "run")
+        )),
+    }
 }
 
 /// How far these times are from the median.
@@ -281,6 +293,12 @@ mod tests {
         let note = shown(vec![failing], 1, 0)[0].note.clone();
         assert!(note.starts_with("`rough`: runs 1, 8 stand apart from the 10 others"), "{note}");
         assert!(note.ends_with("`rough` failed in 1 of 12 runs."), "{note}");
+        // A file with the exit status of two runs only.
+        let mut failing = result("rough", &around(0.1));
+        failing.exit_codes = vec![Some(0), Some(1)];
+        let note = shown(vec![failing], 0, 0)[0].note.clone();
+        let expected = "`rough` failed in 1 of the 2 runs of which the file has the exit status; it has 12 times.";
+        assert!(note.ends_with(expected), "{note}");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use hemiola_model::machine::Figure;
 use hemiola_stats::Covers;
+use hemiola_units::Span;
 use serde::{Deserialize, Serialize};
 
 use super::propagated::{Propagated, factor};
@@ -96,7 +97,7 @@ pub enum Reach {
         needed: f64,
         /// The estimated number of blocks needed at the same noise.
         blocks: u64,
-        /// Their estimated time, s.
+        /// The estimated time of the whole experiment if each case gets the blocks that it needs, s.
         seconds: f64,
     },
 }
@@ -146,7 +147,8 @@ pub(super) enum More {
     Never,
 }
 
-/// The accuracy reached; `None` while more blocks may help and can be taken.
+/// The accuracy reached; `None` while more blocks may help and can be taken. The seconds of a time limit are those of
+/// the further blocks of this case; [`with_all_cases`] makes them those of the experiment.
 pub(super) fn judge(series: &Series, accuracy: Accuracy, unit: &str, more: More) -> Option<Reach> {
     let Some(measured) = measured(series) else {
         // Fewer than two blocks have a finite reading, which `outcome` reports.
@@ -169,11 +171,27 @@ pub(super) fn judge(series: &Series, accuracy: Accuracy, unit: &str, more: More)
         More::TimeUp => {
             let blocks = (measured.blocks as f64 * times).ceil();
             let each = series.took.secs_f64() / measured.blocks as f64;
-            Some(Reach::TimeLimit { needed, blocks: blocks as u64, seconds: blocks * each })
+            let seconds = (blocks - measured.blocks as f64) * each;
+            Some(Reach::TimeLimit { needed, blocks: blocks as u64, seconds })
         }
         More::Never => {
             let readings = (measured.samples as f64 * times).ceil();
             Some(Reach::TooFew { needed, readings: readings as u64 })
+        }
+    }
+}
+
+/// Makes the seconds of each time limit those of the whole experiment, which took `took` so far: all cases share its
+/// time.
+pub(super) fn with_all_cases(reached: &mut [Reach], took: Span) {
+    let further = |reach: &Reach| match reach {
+        Reach::TimeLimit { seconds, .. } => *seconds,
+        _ => 0.0,
+    };
+    let whole = took.secs_f64() + reached.iter().map(further).sum::<f64>();
+    for reach in reached {
+        if let Reach::TimeLimit { seconds, .. } = reach {
+            *seconds = whole;
         }
     }
 }

@@ -381,8 +381,8 @@ fn accuracy_words(case: &Case, outcome: &CaseOutcome) -> String {
             show(needed)
         ),
         Reach::TimeLimit { needed, blocks, seconds } => format!(
-            "{parts}. The ± {} needed was not reached in the time limit. At this noise it takes about {} blocks, {}: \
-             allow that under \"within\", or reduce the noise",
+            "{parts}. The ± {} needed was not reached in the time limit. At this noise it takes about {} blocks, and the \
+             whole experiment {}: allow that under \"within\", or reduce the noise",
             show(needed),
             count(blocks),
             wait(seconds)

@@ -11,7 +11,7 @@ use hemiola_units::Span;
 use thiserror::Error;
 
 use super::file::Known;
-use super::outcome::{More, Outcome, Reach, judge, outcome};
+use super::outcome::{More, Outcome, Reach, judge, outcome, with_all_cases};
 use super::{Case, Experiment};
 use crate::measurement::{Progress, take};
 use crate::series::{Series, notes, unit_named, unit_text};
@@ -134,11 +134,12 @@ pub fn run(
             break;
         }
     }
+    let mut reached: Vec<Reach> = reached.into_iter().flatten().collect();
+    with_all_cases(&mut reached, clock.now().since(start));
     let figures = figures(&cases, &others, machine)?;
     let outcomes = experiment.cases.iter().zip(&cases).zip(reached);
-    let cases_done = outcomes.map(|((case, series), reach)| {
-        outcome(experiment, case, series, reach.expect("the loop ends when all are set"), &figures)
-    });
+    let cases_done =
+        outcomes.map(|((case, series), reach)| outcome(experiment, case, series, reach, &figures));
     let cases_done = cases_done.collect::<Result<_, _>>()?;
     let notes = notes(cases.iter().chain(&others));
     Ok(Outcome { cases: cases_done, figures, notes })

@@ -371,6 +371,31 @@ fn an_accuracy_out_of_reach_ends_at_the_time_limit_with_an_estimate() {
     assert!(took < Span::from_millis(300), "{took}");
 }
 
+#[test]
+fn the_time_that_an_accuracy_takes_is_that_of_all_cases() {
+    let accuracy = "absolute = \"5 ns\"\nwithin = \"100ms\"";
+    let one = text(EXPECTATION, accuracy, "");
+    let (head, case) = one.split_at(one.find("[[case]]").unwrap());
+    let other =
+        case.replace("switch.warm", "idle.switch").replace("name = \"warm\"", "name = \"idle\"");
+    let seconds = |text: &str| -> Vec<f64> {
+        let mut source = machine(1100.0, 0.2);
+        source.rules.insert("idle.switch".into(), source.rules["switch.warm"]);
+        let experiment = read_text(text).unwrap();
+        let (catalogue, clock) = (source.catalogue(), source.clock.clone());
+        let never = AtomicBool::new(false);
+        let found = run(&experiment, &catalogue, None, &mut source, &clock, &mut Silent, &never);
+        let of = |case: CaseOutcome| match case.accuracy {
+            Reach::TimeLimit { seconds, .. } => seconds,
+            other => panic!("{other:?}"),
+        };
+        found.unwrap().cases.into_iter().map(of).collect()
+    };
+    let (alone, both) = (seconds(&one)[0], seconds(&format!("{head}{case}{other}")));
+    assert_eq!(both[0], both[1]);
+    assert!((1.5..2.5).contains(&(both[0] / alone)), "{both:?}, {alone}");
+}
+
 fn second(near: &str) -> String {
     format!(
         "[case.second]\nvalue = \"idle.switch\"\nnear = \"{near}\"\nbecause = \"seen from outside\""
