@@ -545,8 +545,13 @@ impl Link {
             if lost == LOST_MAX {
                 let error = nothing_read(name, in_vain);
                 // The losses of a link that fails later are those before.
-                if !self.is_cut_by(&error, name) {
-                    self.count_losses(counts);
+                if self.is_cut_by(&error, name) {
+                    return Err(error);
+                }
+                self.count_losses(counts);
+                // The other host ends a session in which nothing arrives, and other figures need it.
+                if let Err(failed) = self.count() {
+                    self.cut = Some(failed.to_string());
                 }
                 return Err(error);
             }

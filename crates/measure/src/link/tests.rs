@@ -205,6 +205,21 @@ fn copies_that_the_network_makes_of_datagrams_are_counted_and_are_no_error() {
 }
 
 #[test]
+fn the_session_goes_on_where_no_datagram_arrives() {
+    let (ask, asked) = std::sync::mpsc::channel();
+    let no_datagram_arrives = host(move |mut stream, _datagrams| {
+        while let Some(request) = request(&mut stream) {
+            ask.send(request).unwrap();
+            stream.write_all(&0_u64.to_le_bytes()).unwrap();
+        }
+    });
+    let mut link = Link::connect(no_datagram_arrives).unwrap();
+    let said = link.read("link.udp.round_trip.64B", 10).unwrap_err().to_string();
+    assert!(said.contains("none of 5 datagrams of 64 bytes came back"), "{said}");
+    assert_eq!((link.cut(), asked.try_recv()), (None, Ok(Request::Count)));
+}
+
+#[test]
 fn a_train_without_an_answer_is_named_and_counted() {
     let no_datagram_arrives = host(|mut stream, _datagrams| {
         while request(&mut stream).is_some() {
