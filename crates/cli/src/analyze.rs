@@ -10,7 +10,7 @@ use hemiola_analyze::sched::{
 };
 use hemiola_diagnostic::did_you_mean;
 use hemiola_model::machine::{Figure, Machine};
-use hemiola_model::schedulability::{SchedulabilityVerdict, verdict};
+use hemiola_model::schedulability::{SchedulabilityVerdict, doubts_of_jobs, verdict};
 use hemiola_report::json::InPieces;
 use hemiola_report::table::Table;
 use hemiola_report::terminal;
@@ -96,8 +96,9 @@ pub(crate) fn analyze(args: &Analyze) -> Result<ExitCode, Failure> {
     Ok(gate(true, &not_kept(&report, &judged, &args.period)))
 }
 
-/// What does not let `--gate` pass. A stated period is also a deadline, and without a job nobody knows that it is kept.
-/// Nor does anybody know it of a task of whose marked jobs none was seen to its end, where a job states its deadline.
+/// What does not let `--gate` pass. A stated period is also a deadline, and without a job nobody knows that it is kept,
+/// nor where the wake-ups leave it open. Nor does anybody know it of a task of whose marked jobs none was seen to its
+/// end, where a job states its deadline.
 fn not_kept(
     report: &Report,
     schedulability: &SchedulabilityVerdict,
@@ -106,6 +107,14 @@ fn not_kept(
     let unjudged = periods.iter().filter(|Period { of, .. }| jobs_of(report, of) == 0);
     let unjudged = unjudged.map(|Period { of, period }| {
         format!("no job of {of} was seen to its end, so nothing shows that it keeps {period}")
+    });
+    let doubtful = periods.iter().flat_map(|Period { of, period }| {
+        let threads = report.threads.iter().filter(|thread| is_called(thread, of));
+        let unmarked = threads.filter(|thread| {
+            thread.has_foreign_marks || report.tasks.iter().all(|task| task.tid != thread.tid)
+        });
+        let doubts = unmarked.flat_map(doubts_of_jobs);
+        doubts.map(move |doubt| format!("it is not known that {of} keeps {period}: {doubt}"))
     });
     let is_stated = |task: &&TaskReport| periods.iter().any(|Period { of, .. }| is_task(task, of));
     let unseen = report.tasks.iter().filter(|task| task.jobs == 0 && task.incomplete > 0);
@@ -125,7 +134,7 @@ fn not_kept(
         more => Some(format!("{} deadlines were missed", count(more))),
     };
     let not_kept = schedulability.not_kept().map(str::to_owned);
-    missed.into_iter().chain(not_kept).chain(unjudged).chain(unseen).collect()
+    missed.into_iter().chain(not_kept).chain(unjudged).chain(doubtful).chain(unseen).collect()
 }
 
 /// The complete jobs of the threads and tasks of this name or number.

@@ -6,9 +6,9 @@ use std::process::Command;
 
 use hemiola_analyze::sched::synthetic::{Task, run};
 use hemiola_trace::perfetto::{Names, TraceWriter};
-use hemiola_trace::sched::{Context, Event, Left, Tid, What};
+use hemiola_trace::sched::{Context, Event, Left, Thread, Tid, What};
 use hemiola_trace::{Entry, EventKind};
-use hemiola_units::{Instant, Random};
+use hemiola_units::{Instant, Random, Span};
 use hemiola_wire::{put_message, put_number};
 
 use crate::command::{PROGRAM, Running};
@@ -178,18 +178,62 @@ fn a_gate_fails_for_a_stated_period_of_which_no_job_was_seen() {
         ..Task::default()
     };
     let (recording, _) = run(&[endless], 1_000_000_000, 7);
-    let mut file = Vec::new();
-    let mut writer = TraceWriter::new(&mut file, Instant::ZERO, 0, &[]).unwrap();
-    writer.threads(&recording.threads).unwrap();
-    writer.kernel(0, &recording.events().collect::<Vec<Event>>()).unwrap();
-    writer.close().unwrap();
-    drop(writer);
-    fs::write(machine.folder().join("endless.trace"), file).unwrap();
+    write(&machine, "endless.trace", &recording.threads, &recording.events().collect::<Vec<_>>());
     machine.hemiola(&["analyze", "endless.trace", "--gate"]).with_code(0);
     let stated = ["analyze", "endless.trace", "--gate", "--period", "endless=20s"];
     let ended = machine.hemiola(&stated).with_code(1);
     let text = "gate: no job of endless was seen to its end, so nothing shows that it keeps 20s\n";
     assert_eq!(ended.stderr, text);
+}
+
+#[test]
+fn a_gate_fails_where_it_is_not_known_that_a_stated_period_is_kept() {
+    let machine = Machine::take("analyze-gate-doubt");
+    let task = Task {
+        name: "loop".into(),
+        tid: 11,
+        period_ns: 10_000_000,
+        offset_ns: 1_000_000,
+        execution_min_ns: 2_000_000,
+        execution_max_ns: 2_000_000,
+        ..Task::default()
+    };
+    let (recording, _) = run(&[task], 505_000_000, 7);
+    // It asks for the release of each job, and hangs in its last one.
+    let asks = |event: Event| match event.what {
+        What::Switch { prev: Tid(11), .. } if event.at.nanos() < 500_000_000 => {
+            let until = event.at + Span::from_millis(8);
+            [Some(Event { what: What::SleepUntil(until.into()), ..event }), Some(event)]
+        }
+        _ => [None, Some(event)],
+    };
+    let mut events: Vec<Event> = recording.events().flat_map(asks).flatten().collect();
+    let other = |at, prev, left, next| Event {
+        at: Instant::from_nanos(at),
+        cpu: 0,
+        what: What::Switch { prev: Tid(prev), left, next: Tid(next), priority: 120 },
+    };
+    // Another thread runs later, so the loop has not been seen for half a second when the recording ends.
+    events.push(other(1_000_000_000, 0, Left::Yielded, 12));
+    events.push(other(1_000_100_000, 12, Left::Sleeping, 0));
+    write(&machine, "hangs.trace", &recording.threads, &events);
+    // Nobody has stated a requirement.
+    machine.hemiola(&["analyze", "hangs.trace", "--gate"]).with_code(0);
+    let stated = ["analyze", "hangs.trace", "--gate", "--period", "loop=10ms"];
+    let ended = machine.hemiola(&stated).with_code(1);
+    let text = "gate: it is not known that loop keeps 10ms: loop had slept for";
+    assert!(ended.stderr.starts_with(text), "{}", ended.stderr);
+}
+
+/// Writes a recording of one processor.
+fn write(machine: &Machine, name: &str, threads: &[Thread], events: &[Event]) {
+    let mut file = Vec::new();
+    let mut writer = TraceWriter::new(&mut file, Instant::ZERO, 0, &[]).unwrap();
+    writer.threads(threads).unwrap();
+    writer.kernel(0, events).unwrap();
+    writer.close().unwrap();
+    drop(writer);
+    fs::write(machine.folder().join(name), file).unwrap();
 }
 
 #[test]

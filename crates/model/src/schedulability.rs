@@ -42,7 +42,7 @@ use serde::Serialize;
 
 use crate::response_time::{PriorityOrder, Response, TaskSet};
 
-pub use measured::{LeftOut, LeftOutReason, Measured};
+pub use measured::{LeftOut, LeftOutReason, Measured, doubts_of_jobs};
 pub use reserved::{ReservationsVerdict, ReservedTask};
 pub use tolerance::{Tolerance, tolerance};
 pub use verdict::{

@@ -4,6 +4,7 @@ use hemiola_analyze::sched::{PeriodFrom, Report, TaskReport, ThreadReport};
 use serde::Serialize;
 
 use super::reserved::ReservedTask;
+use super::words;
 use crate::response_time::Task;
 
 /// The first kernel priority that is not real time.
@@ -433,6 +434,17 @@ pub(super) fn tasks_of(thread: &ThreadReport, report: &Report) -> Vec<Measured> 
     }
     let alone = marked.len() == 1;
     marked.into_iter().filter_map(|task| of_task(task, thread, alone)).collect()
+}
+
+/// Why it is not known whether a thread without marks kept its deadline in the recording although no miss was seen, one
+/// sentence each. Empty if it is known, and for a thread without a period or a complete job.
+#[must_use]
+pub fn doubts_of_jobs(thread: &ThreadReport) -> Vec<String> {
+    let Some(measured) = of_thread(thread).filter(|measured| measured.missed == 0) else {
+        return Vec::new();
+    };
+    let late = measured.was_late().then(|| words::late_job(&measured));
+    late.into_iter().chain(words::doubts_of_jobs(&measured)).collect()
 }
 
 fn of_thread(thread: &ThreadReport) -> Option<Measured> {

@@ -171,11 +171,7 @@ pub(super) fn doubts(tasks: &[TaskVerdict], others: &Others, as_it_ran: bool) ->
         ));
     }
     let measured = || tasks.iter().map(|task| &task.measured);
-    doubts.extend(measured().filter(|of| of.has_other_releases()).map(other_releases));
-    doubts.extend(measured().filter(|of| of.has_doubtful_jobs()).map(doubtful_jobs));
-    doubts.extend(measured().filter(|of| of.has_late_wake_up()).map(late_wake_up));
-    doubts.extend(measured().filter(|of| of.has_doubtful_startup()).map(doubtful_startup));
-    doubts.extend(measured().flat_map(unseen_jobs));
+    doubts.extend(measured().flat_map(doubts_of_jobs));
     doubts.extend(measured().filter(|of| of.is_period_doubtful).map(doubtful_period));
     for task in tasks.iter().filter(|task| task.was_late()) {
         doubts.push(late_job(&task.measured));
@@ -187,6 +183,18 @@ pub(super) fn doubts(tasks: &[TaskVerdict], others: &Others, as_it_ran: bool) ->
         doubts.extend(contradictions(tasks.iter().filter(is_in_time)));
     }
     doubts
+}
+
+/// Why it is not known whether the recorded jobs of a task kept its deadline, one sentence each.
+pub(super) fn doubts_of_jobs(measured: &Measured) -> impl Iterator<Item = String> {
+    let doubt = |is_there: bool, text: fn(&Measured) -> String| is_there.then(|| text(measured));
+    let by_wake_ups = [
+        doubt(measured.has_other_releases(), other_releases),
+        doubt(measured.has_doubtful_jobs(), doubtful_jobs),
+        doubt(measured.has_late_wake_up(), late_wake_up),
+        doubt(measured.has_doubtful_startup(), doubtful_startup),
+    ];
+    by_wake_ups.into_iter().flatten().chain(unseen_jobs(measured))
 }
 
 fn other_releases(measured: &Measured) -> String {
@@ -520,7 +528,7 @@ fn unserved(task: &ReservedTask) -> String {
 }
 
 /// That a job was late.
-fn late_job(measured: &Measured) -> String {
+pub(super) fn late_job(measured: &Measured) -> String {
     let took = measured.response_ns.filter(|response| *response > measured.deadline_ns);
     match took {
         Some(response) => format!(
