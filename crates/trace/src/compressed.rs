@@ -2,7 +2,8 @@
 
 use std::io::{self, Read};
 
-use flate2::read::{MultiGzDecoder, ZlibDecoder};
+use flate2::bufread::GzDecoder;
+use flate2::read::ZlibDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
@@ -31,7 +32,7 @@ impl Method {
     pub(crate) fn decompress(self, bytes: &[u8], max: usize, out: &mut Vec<u8>) -> io::Result<()> {
         match self {
             Self::Zstd => zstd(bytes, max, out),
-            Self::Gzip => bounded(MultiGzDecoder::new(bytes), max, out),
+            Self::Gzip => gzip(bytes, max, out),
             Self::Zlib => bounded(ZlibDecoder::new(bytes), max, out),
         }
     }
@@ -48,6 +49,19 @@ fn bounded(reader: impl Read, max: usize, out: &mut Vec<u8>) -> io::Result<()> {
     Err(io::Error::other(format!(
         "it becomes larger than {max} bytes; decompress it to a file first"
     )))
+}
+
+/// Decompresses members, one after the other. Zeros after the last one are padding, which gzip(1) ignores too: a tape
+/// or a disk image fills its last block with them.
+fn gzip(mut bytes: &[u8], max: usize, out: &mut Vec<u8>) -> io::Result<()> {
+    loop {
+        let mut member = GzDecoder::new(bytes);
+        bounded(&mut member, max, out)?;
+        bytes = member.into_inner();
+        if bytes.iter().all(|byte| *byte == 0) {
+            return Ok(());
+        }
+    }
 }
 
 /// An empty block that ends a Zstandard frame (RFC 8878, section 3.1.1.2).
@@ -130,6 +144,22 @@ mod tests {
             // The part before a cut is kept.
             out.clear();
             assert!(method.decompress(&packed[..packed.len() - 1], 600_000, &mut out).is_err());
+        }
+    }
+
+    #[test]
+    fn zeros_after_the_last_member_are_padding_and_anything_else_is_damage() {
+        let packed = gzip(b"text");
+        for (after, is_padding) in [
+            (&[0][..], true),
+            (&[0; 10_240], true),
+            (b"text", false),
+            (&[0, 0, 0, 7], false),
+            (&[&[0; 9], &packed[..]].concat(), false),
+        ] {
+            let mut out = Vec::new();
+            let done = Method::Gzip.decompress(&[&packed, &packed, after].concat(), 100, &mut out);
+            assert_eq!((done.is_ok(), &out[..]), (is_padding, &b"texttext"[..]), "{after:?}");
         }
     }
 
