@@ -50,7 +50,8 @@ export function show(place, pane) {
     buttons(pane, answer),
   );
   if (!job.whole) {
-    place.append(el("p", { text: "Part of it was not recorded: every figure of it is a lower bound." }));
+    const why = "a part of it was not recorded, so its times are lower bounds, or its thread started up or ended in it";
+    place.append(el("p", { text: `It is in no figure: ${why}.` }));
   }
   place.append(sequence(pane, job, median && median.job !== job.job ? median : null));
   place.append(table(job, median && median.job !== job.job ? median : null));

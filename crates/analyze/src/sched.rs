@@ -181,6 +181,8 @@ pub(crate) struct Seen {
     pub(crate) name: String,
     /// D, where the caller or a reservation states it.
     pub(crate) deadline_ns: Option<u64>,
+    /// The release of its start-up, if that is a job.
+    pub(crate) startup_ns: Option<u64>,
 }
 
 /// With more threads, the counts for their figures (5 KB of each) and the segments that a follower keeps are not in

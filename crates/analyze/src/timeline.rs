@@ -121,6 +121,8 @@ pub struct Row {
     pub busy: jobs::Busy,
     /// Until when after its release a job should end, ns, where the user or a reservation states it.
     pub deadline: Option<u64>,
+    /// The release of its thread's start-up, ns, if that is a job: the thread has no period.
+    pub startup: Option<u64>,
 }
 
 /// The subject of a row.

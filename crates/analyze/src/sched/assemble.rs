@@ -146,6 +146,7 @@ pub(super) fn walk(mut engine: Engine<'_>) -> Walk {
             pid: if pid == 0 { marked.map_or(0, |task| task.pid) } else { pid },
             name: name.unwrap_or_else(|| format!("thread {}", state.tid)),
             deadline_ns: state.deadline(),
+            startup_ns: state.totals.startup.as_ref().map(|times| times.release),
         }
     };
     let threads = engine.threads.states.iter().map(seen).collect();

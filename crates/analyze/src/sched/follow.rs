@@ -55,12 +55,15 @@ pub(crate) trait Follow {
     /// The next change of the thread is the release of a job.
     fn release(&mut self, thread: usize);
 
-    /// The job of the thread is over; `complete`: everything since its release was seen.
+    /// The job of the thread is over; `complete`: everything since its release was seen, and it is no start-up.
     fn close(&mut self, thread: usize, complete: bool);
 
     /// Since the last release of the thread, a job ended at `finish`, and the next one, released at `next`, began
     /// without a sleep. If the thread has another release at that moment, it begins that next job.
     fn over(&mut self, _thread: usize, _finish: u64, _next: u64) {}
+
+    /// The job of the thread that is about to be closed ended at `finish`: the thread went on to something else.
+    fn left(&mut self, _thread: usize, _finish: u64) {}
 
     /// What the thread did since its last release were several jobs, whose ends are not known.
     fn several(&mut self, _thread: usize, _several: Several) {}

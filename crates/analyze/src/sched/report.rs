@@ -544,7 +544,8 @@ pub struct Job {
     /// All other time between release and finish, longest first. Delays beyond [`DELAYS_MAX`](super::DELAYS_MAX) are
     /// one [`Culprit::Others`] for each kind.
     pub delays: Vec<Delay>,
-    /// Whether everything from release to finish was seen. The figures of one that was not are lower bounds.
+    /// Whether it counts in the figures: everything from release to finish was seen, and it is no start-up and no end
+    /// of a thread with a period. The figures of one that was not seen whole are lower bounds.
     pub complete: bool,
 }
 

@@ -298,7 +298,7 @@ pub(super) struct Totals {
     pub(super) migrations: u64,
     /// The execution times of its last two invocations of one job.
     pub(super) usual: [u64; 2],
-    /// Its longest start-up, which is a job if the thread turns out to have no period.
+    /// Its longest start-up, which is a job if the thread turns out to have no period; at the end only if it is one.
     pub(super) startup: Option<Box<Times>>,
     /// The longest start-up of a further thread of its process.
     pub(super) startup_length: u64,
@@ -334,6 +334,7 @@ pub(super) struct Totals {
 /// The times of an invocation, ns.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Times {
+    pub(super) release: u64,
     pub(super) latency: u64,
     pub(super) response: u64,
     pub(super) execution: u64,

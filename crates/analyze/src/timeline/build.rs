@@ -202,6 +202,12 @@ impl Follow for Builder<'_> {
         }
     }
 
+    fn left(&mut self, thread: usize, finish: u64) {
+        if let Some(row) = self.row(thread) {
+            push_slowly(&mut row.busy.left, finish);
+        }
+    }
+
     fn several(&mut self, thread: usize, several: Several) {
         if let Some(row) = self.row(thread) {
             push_slowly(&mut row.busy.several, several);
@@ -272,7 +278,7 @@ impl Builder<'_> {
         let to = self.to;
         for (thread, seen) in threads.into_iter().enumerate() {
             let Some(row) = self.row(thread) else { break };
-            row.deadline = seen.deadline_ns;
+            (row.deadline, row.startup) = (seen.deadline_ns, seen.startup_ns);
             row.subject = Subject::Thread { tid: seen.tid, pid: seen.pid, name: seen.name };
         }
         for (number, (thread, given)) in tasks.into_iter().enumerate() {
@@ -406,7 +412,8 @@ impl Row {
     fn of(subject: Subject, outside: Option<&Outside>) -> Self {
         let track = Track::outside(outside.cloned());
         let (marks, marked) = (Vec::new(), Vec::new());
-        Self { subject, track, marks, marked, busy: Busy::default(), deadline: None }
+        let (busy, deadline, startup) = (Busy::default(), None, None);
+        Self { subject, track, marks, marked, busy, deadline, startup }
     }
 
     fn finish(&mut self, to: u64) {

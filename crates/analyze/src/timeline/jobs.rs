@@ -74,7 +74,8 @@ pub struct Job {
     pub cycle: Option<u32>,
     /// Index of the track that marked it.
     pub track: Option<usize>,
-    /// Whether all of it was recorded: without this, its figures are lower bounds.
+    /// Whether it counts in the figures: all of it was recorded, and it is no start-up and no end of a thread with a
+    /// period. The figures of one that was recorded in part are lower bounds.
     pub whole: bool,
 }
 
@@ -117,6 +118,7 @@ pub fn of(row: &Row) -> List {
                 ends.divide(job, at, row.deadline, |job| list.push(&job));
             }
             let release = ends.release(at);
+            let whole = whole || row.startup == Some(release);
             let deadline = row.deadline.map(|deadline| release.saturating_add(deadline));
             let (cycle, track) = (None, None);
             open =

@@ -235,15 +235,14 @@ impl Track {
     /// From `at` on, another state. Time does not go back: an earlier moment counts as that of the last change.
     pub(super) fn push(&mut self, at: u64, state: State, key: u32) {
         let at = self.last().map_or(at, |last| at.max(last.0));
-        let mut is_release = std::mem::take(&mut self.is_release);
-        let mut in_part = false;
+        let is_new = std::mem::take(&mut self.is_release);
+        let (mut is_release, mut in_part) = (is_new, false);
         if self.last().is_some_and(|last| last.0 == at) && !self.tells_something(state) {
             // A segment of no length is not kept.
             is_release |= self.open.pop().is_some_and(|last| last.start().1.is_release());
-            in_part = self
-                .in_part
-                .pop_if(|index| *index == self.groups.segments() + self.open.len())
-                .is_some();
+            let place = self.groups.segments() + self.open.len();
+            // Whether a job of no length is whole says nothing about the one that begins there.
+            in_part = self.in_part.pop_if(|index| *index == place).is_some() && !is_new;
             self.reopen();
         }
         let word = Word::new(state, key, is_release);

@@ -144,8 +144,8 @@ impl Engine<'_> {
         let invocation = &state.invocation;
         let seen = invocation.sound && invocation.started;
         let is_startup = state.is_startup();
-        // If a period turns out later, the start-up is held back until then.
-        let complete = seen && !(is_startup && state.period().is_some());
+        // Whether a start-up is a job turns out at the end.
+        let complete = seen && !is_startup;
         let execution = running.saturating_sub(invocation.running_before);
         let jobs = state.jobs_of_invocation();
         let is_reserved = state.reservation.is_some();
@@ -153,7 +153,7 @@ impl Engine<'_> {
         if let Some(follower) = &mut self.follower {
             follower.close(thread, complete);
             match over {
-                _ if !complete || is_startup => {}
+                _ if !complete => {}
                 Some(asked) => {
                     asked.over.iter().for_each(|over| follower.over(thread, over.finish, over.next))
                 }
@@ -296,6 +296,7 @@ impl Engine<'_> {
         let invocation = &state.invocation;
         state.totals.culprits.add_all(&invocation.delays);
         let times = Times {
+            release: invocation.release,
             latency: invocation.start.saturating_sub(invocation.release),
             response: invocation.finish.saturating_sub(invocation.release),
             execution,
@@ -311,13 +312,17 @@ impl Engine<'_> {
     /// The start-up of a thread that has no period so far is a job like any other.
     pub(super) fn push_startup(&mut self, thread: usize) {
         let state = &mut self.threads.states[thread];
-        let Some(times) = state.totals.startup.take() else { return };
         if state.period().is_some() || self.aim != Aim::Figures {
-            return;
+            state.totals.startup = None;
         }
-        let Times { latency, response, execution } = *times;
+        let Some(times) = &state.totals.startup else { return };
+        let Times { release, latency, response, execution } = **times;
         state.observed.push(Series::Latency, latency, &mut self.many);
         push_jobs(&mut state.observed, &mut self.many, [(response, execution)].into_iter());
+        let is_it = |job: &&mut Job| job.tid == state.tid && job.release_ns == release;
+        if let Some(job) = self.jobs.iter_mut().find(is_it) {
+            job.complete = true;
+        }
     }
 
     /// The next entry of a track is due.

@@ -102,6 +102,9 @@ impl Engine<'_> {
         if let Some(asked) = &mut state.asked {
             asked.ended_at = Some(running);
         }
+        if let Some(follower) = &mut self.follower {
+            follower.left(thread, finish);
+        }
     }
 
     /// The thread ends: what it did last may have been more than a job.
@@ -135,11 +138,17 @@ impl Engine<'_> {
         {
             let delays = std::mem::replace(&mut invocation.delays, last.delays);
             let is_seen = invocation.started;
+            // The job that is in doubt is the one that follows.
+            let doubt = asked.doubt.take();
             self.close(thread);
             if let Some(follower) = self.follower.as_mut().filter(|_| is_seen) {
                 follower.over(thread, last.finish, last.next);
             }
-            let invocation = &mut self.threads.states[thread].invocation;
+            let state = &mut self.threads.states[thread];
+            if let Some(asked) = &mut state.asked {
+                asked.doubt = doubt;
+            }
+            let invocation = &mut state.invocation;
             invocation.delays = delays;
             (invocation.open, invocation.release) = (true, last.next);
             invocation.start = last.finish.max(last.next);

@@ -1,4 +1,4 @@
-//! Jobs of a row that follow each other without a sleep.
+//! Where jobs of a row end without a sleep, or before their thread ran for the last time.
 
 use std::iter::Peekable;
 use std::slice::Iter;
@@ -11,6 +11,8 @@ use crate::sched::follow::Several;
 pub struct Busy {
     /// Where the end of a job is known, by time.
     pub(in crate::timeline) ends: Vec<End>,
+    /// When a job ended that its thread left for something that is no job, by time.
+    pub(in crate::timeline) left: Vec<u64>,
     /// Jobs of the list that are several, whose ends are not known, by release.
     pub(in crate::timeline) several: Vec<Several>,
 }
@@ -46,16 +48,19 @@ impl Busy {
 }
 
 /// Takes the ends of jobs in order.
-pub(super) struct Ends<'b>(Peekable<Iter<'b, End>>);
+pub(super) struct Ends<'b> {
+    ends: Peekable<Iter<'b, End>>,
+    left: Peekable<Iter<'b, u64>>,
+}
 
 impl<'b> Ends<'b> {
     pub(super) fn of(busy: &'b Busy) -> Self {
-        Self(busy.ends.iter().peekable())
+        Self { ends: busy.ends.iter().peekable(), left: busy.left.iter().peekable() }
     }
 
     /// The release of a job that begins to run at a moment: an earlier one, if its thread was busy until then.
     pub(super) fn release(&mut self, at: u64) -> u64 {
-        self.0.next_if(|end| end.finish == at).map_or(at, |end| end.next)
+        self.ends.next_if(|end| end.finish == at).map_or(at, |end| end.next)
     }
 
     /// Divides what a thread did from a release on until before `until` into jobs. All but the last were seen whole.
@@ -67,9 +72,12 @@ impl<'b> Ends<'b> {
         deadline: Option<u64>,
         mut add: impl FnMut(Job),
     ) {
+        while let Some(left) = self.left.next_if(|left| **left <= until) {
+            job.finish = job.finish.min(*left).max(job.release);
+        }
         job.start = job.start.min(job.finish);
         let last = job.finish;
-        while let Some(end) = self.0.next_if(|end| end.finish < until) {
+        while let Some(end) = self.ends.next_if(|end| end.finish < until) {
             let finish = end.finish.max(job.start);
             add(Job { finish, whole: true, ..job });
             job.release = end.next;

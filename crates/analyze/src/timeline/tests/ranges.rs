@@ -86,3 +86,137 @@ fn a_long_job_is_listed_wherever_it_is_open() {
     assert_eq!(numbers(list.foremost(90_000, 90_200, 9)), [0, 901, 902]);
     assert_eq!(numbers(list.foremost(90_000, 100_001, 4)), [0, 901, 902, 903]);
 }
+
+const US: u64 = 1_000;
+
+/// What thread 7 does, which timers wake, alone on a processor.
+#[derive(Default)]
+struct Life {
+    events: Vec<Event>,
+    names: Vec<Thread>,
+}
+
+impl Life {
+    fn named(&mut self, at_us: u64, name: &str, new: bool) {
+        let since = Instant::from_nanos(at_us * US);
+        self.names.push(Thread { tid: Tid(7), since, pid: 7, name: name.into(), new });
+    }
+
+    fn begins(&mut self, at_us: u64) {
+        let (tid, waker, context) = (Tid(7), Tid(0), Context::Interrupt);
+        let what = What::Wake { tid, waker, context, target: 0 };
+        self.events.push(event(at_us * US, 0, what));
+        self.events.push(switch((at_us + 5) * US, 0, 0, Left::Preempted, 7));
+    }
+
+    fn asks(&mut self, at_us: u64, until_us: u64) {
+        let until = Instant::from_nanos(until_us * US);
+        self.events.push(event(at_us * US, 0, What::SleepUntil(until.into())));
+    }
+
+    fn sleeps(&mut self, at_us: u64) {
+        self.events.push(switch(at_us * US, 0, 7, Left::Sleeping, 0));
+    }
+
+    fn recording(self) -> Recording {
+        Recording::new(self.events, self.names, Vec::new())
+    }
+
+    /// The page has the jobs and the blame of the figures. Returns how many jobs there are.
+    fn check(self) -> u64 {
+        let (recording, options) = (self.recording(), Options::default());
+        counts_as_in_the_figures(&recording, &options);
+        let [figures, page] = both(&recording, &options);
+        assert_eq!(figures, page);
+        let report = crate::sched::analyze(&recording, &options);
+        report.threads.iter().find(|of| of.tid == 7).map_or(0, |of| of.invocations)
+    }
+}
+
+#[test]
+fn a_start_up_is_no_job_if_a_period_is_found_later() {
+    let mut life = Life::default();
+    life.named(1_000, "main", true);
+    life.begins(1_000);
+    life.named(2_000, "control", false);
+    life.sleeps(4_000);
+    for n in 1..=30 {
+        life.begins(10_000 * n);
+        life.sleeps(10_000 * n + 500);
+    }
+    assert_eq!(life.check(), 30);
+}
+
+#[test]
+fn of_several_start_ups_without_a_period_the_longest_is_a_job() {
+    let mut life = Life::default();
+    life.named(1_000, "sh", true);
+    life.begins(1_000);
+    life.sleeps(1_300);
+    life.begins(2_000);
+    life.named(2_100, "program", false);
+    life.sleeps(4_000);
+    life.begins(9_000);
+    life.sleeps(9_500);
+    assert_eq!(life.check(), 2);
+}
+
+#[test]
+fn a_job_ends_where_its_thread_went_on_to_something_else() {
+    let mut life = Life::default();
+    for n in 1..=20 {
+        life.begins(10_000 * n);
+        life.asks(10_000 * n + 1_000, 10_000 * (n + 1));
+        life.sleeps(10_000 * n + 1_000);
+    }
+    // It does not ask again in time.
+    for at in [210_000, 214_000, 217_000] {
+        life.begins(at);
+        life.sleeps(at + 2_000);
+    }
+    life.begins(900_000);
+    life.asks(901_000, 910_000);
+    life.sleeps(901_000);
+    life.begins(910_000);
+    life.sleeps(911_000);
+    assert!(life.check() > 20);
+}
+
+#[test]
+fn whatever_a_thread_asks_for_the_page_counts_as_the_figures_do() {
+    for seed in 0..1000 {
+        let mut random = Random::from_seed(seed);
+        let mut life = Life::default();
+        let mut at = 1_000;
+        life.named(at, "first", true);
+        let asks_often = 1 + random.below(6);
+        for n in 0..10 + random.below(80) {
+            life.begins(at);
+            if random.below(20) == 0 {
+                life.named(at + 50, &format!("name {n}"), false);
+            }
+            let mut finish = at + 100 + random.below(2_000);
+            let mut next = at.next_multiple_of(10_000) + 10_000;
+            if random.below(asks_often) == 0 {
+                let until = match random.below(8) {
+                    0 => finish.saturating_sub(random.below(20_000)),
+                    1 => finish + random.below(20_000),
+                    _ => next,
+                };
+                life.asks(finish, until);
+                next = until.max(finish + 10);
+            } else if random.below(4) == 0 {
+                next = finish + 10 + random.below(9_000);
+            }
+            if random.below(12) == 0 {
+                finish += random.below(30_000);
+            }
+            life.sleeps(finish);
+            at = next.max(finish + 1);
+        }
+        if random.below(2) == 0 {
+            life.begins(at);
+        }
+        counts_as_in_the_figures(&life.recording(), &Options::default());
+    }
+}
