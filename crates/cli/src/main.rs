@@ -42,6 +42,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
+use hemiola_report::text::printable_lines;
 
 use args::{Args, Command, Hidden};
 use diagnostics::Failure;
@@ -60,10 +61,10 @@ fn write_stdout(text: std::fmt::Arguments<'_>) {
     }
 }
 
-/// Writes to standard error. If the reader has closed the pipe, the command goes on, and its exit status says how it
-/// ended.
+/// Writes to standard error. What could control a terminal, such as the name of a file, is escaped. If the reader has
+/// closed the pipe, the command goes on, and its exit status says how it ended.
 fn write_stderr(text: std::fmt::Arguments<'_>) {
-    let _ = std::io::stderr().write_fmt(text);
+    let _ = std::io::stderr().write_all(printable_lines(&text.to_string()).as_bytes());
 }
 
 fn main() -> ExitCode {

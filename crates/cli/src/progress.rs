@@ -3,6 +3,7 @@
 use std::io::{IsTerminal, stderr};
 use std::time::Duration;
 
+use hemiola_report::text::printable_lines;
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// Progress on standard error.
@@ -29,7 +30,7 @@ impl Progress {
     /// Prints a line that stays.
     pub(crate) fn print(&self, line: &str) {
         match self {
-            Self::Moving(bar) => bar.println(line),
+            Self::Moving(bar) => bar.println(printable_lines(line)),
             Self::Lines => eprintln!("{line}"),
         }
     }

@@ -423,6 +423,28 @@ fn invalid_input_is_refused_with_the_reason() {
 }
 
 #[test]
+fn the_name_of_a_file_cannot_control_the_terminal() {
+    let machine = Machine::take("analyze-names");
+    recorded(&machine);
+    let trace = fs::read(machine.folder().join("two.trace")).unwrap();
+    let [cut, none] = ["cut\u{1b}[31m.trace", "none\u{1b}]0;title\u{7}.trace"];
+    fs::write(machine.folder().join(cut), &trace[..trace.len() - 3]).unwrap();
+    for (arguments, code) in [
+        (&["analyze", cut][..], 0),
+        (&["analyze", "--json", cut], 0),
+        (&["analyze", none], 2),
+        (&["compare", cut, "two.trace"], 0),
+        (&["compare", "two.trace", none], 2),
+        (&["view", "--no-open", none], 2),
+    ] {
+        let ended = machine.hemiola(arguments).with_code(code);
+        assert!(ended.stderr.contains(r"\u{1b}"), "{arguments:?}: {:?}", ended.stderr);
+        let text = ended.stdout + &ended.stderr;
+        assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{arguments:?}: {text:?}");
+    }
+}
+
+#[test]
 fn standard_input_and_compressed_files_are_read_like_the_file_itself() {
     let machine = Machine::take("analyze-input");
     recorded(&machine);

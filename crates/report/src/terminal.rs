@@ -3,7 +3,7 @@
 use comfy_table::{CellAlignment, ColumnConstraint, LineStyle, TableStyle, Width};
 
 use crate::table::{Alignment, Table};
-use crate::text::printable;
+use crate::text::{printable, printable_lines};
 
 /// The maximum width of a column of prose.
 const PROSE_WIDTH_MAX: u16 = 76;
@@ -26,8 +26,6 @@ pub fn document(
     conditions: &[(String, String)],
 ) -> String {
     // Some titles and problems have several lines.
-    let printable_lines =
-        |text: &str| text.lines().map(printable).collect::<Vec<String>>().join("\n");
     let mut parts = vec![printable_lines(title)];
     parts.extend(tables.iter().map(table));
     let section = |name: &str, lines: Vec<String>| {

@@ -164,6 +164,17 @@ pub fn printable(text: &str) -> String {
     safe
 }
 
+/// A text of several lines, each of them [`printable`].
+///
+/// ```
+/// use hemiola_report::text::printable_lines;
+/// assert_eq!(printable_lines("a\x1b[2J\nb\n"), "a\\u{1b}[2J\nb\n");
+/// ```
+#[must_use]
+pub fn printable_lines(text: &str) -> String {
+    text.split('\n').map(printable).collect::<Vec<String>>().join("\n")
+}
+
 /// Control characters, the line and paragraph separators, and the characters of the bidirectional algorithm (Unicode
 /// Standard Annex 9, section 2) with other invisible ones.
 const fn is_unsafe(c: char) -> bool {

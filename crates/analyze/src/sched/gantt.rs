@@ -138,10 +138,9 @@ pub fn gantt(recording: &Recording, report: &Report, stretch: Stretch) -> String
             ? not seen  ! misses its deadline\n"
 }
 
-/// Printable, in the width of a name.
+/// In the width of a name.
 fn fitted(name: &str) -> String {
-    let printable = name.chars().map(|c| if c.is_control() { '?' } else { c });
-    format!("{:NAME_WIDTH$}", printable.take(NAME_WIDTH).collect::<String>())
+    format!("{:NAME_WIDTH$}", name.chars().take(NAME_WIDTH).collect::<String>())
 }
 
 /// Which column a moment is in.
