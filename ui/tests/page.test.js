@@ -288,6 +288,22 @@ await test("threads are grouped by process, the traced program first", exact, {}
   await page.waitForFunction(() => document.querySelectorAll("#panel tbody tr").length === 3);
 });
 
+await test("a thread that is alone in its process stands apart from the process above it", exact, {}, async (page) => {
+  const place = (name) =>
+    page.locator(`.label:text-is("${name}")`).evaluate((label) => {
+      const { paddingLeft, borderTopWidth } = getComputedStyle(label);
+      return { indent: Number.parseFloat(paddingLeft), rule: Number.parseFloat(borderTopWidth) };
+    });
+  await labelled(page, [...CPUS, ...CLIENT, ...SERVER, "alone"]);
+  const [inside, alone] = [await place("worker a"), await place("alone")];
+  assert.ok(inside.indent > alone.indent + 8, JSON.stringify([inside, alone]));
+  assert.ok(inside.rule === 0 && alone.rule > 0, JSON.stringify([inside, alone]));
+  // So does one that follows a process whose threads are hidden.
+  await page.locator(".label.process", { hasText: "server" }).click();
+  await labelled(page, [...CPUS, ...CLIENT, SERVER[0], "alone"]);
+  assert.deepEqual(await place("alone"), alone);
+});
+
 await test("arrows lead from the thread that wakes to the one that is woken", exact, {}, async (page) => {
   const rows = await page.evaluate(async () => {
     const { rows, duration_ns } = await (await fetch("api/recording?r=0")).json();

@@ -6,7 +6,8 @@ import { span as length } from "../base/time.js";
 const WORDS_MAX = 300;
 
 /**
- * @typedef {{ row: number, kind: RowInfo["kind"] | "process", y: number, height: number, name: string }} Line a row on the screen, or the head of a process
+ * @typedef {{ row: number, kind: RowInfo["kind"] | "process", y: number, height: number, name: string, place: Place }} Line a row on the screen, or the head of a process
+ * @typedef {"" | "inside" | "after"} Place among the rows below the head of its process, or the first row after those
  * @typedef {{
  *   from: number, to: number, width: number, height: number, ratio: number, lines: Line[],
  *   tiles: Map<number, import("./tiles.js").Tile>, details: Map<number, RowDetails>,

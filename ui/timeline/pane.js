@@ -21,6 +21,7 @@ const GLIDE = 110;
 
 /**
  * @typedef {import("./paint.js").Line} Line
+ * @typedef {import("./paint.js").Place} Place
  * @typedef {{ from: number, to: number, answer: RangeAnswer | null }} Measured
  * @typedef {{ window: (pane: Pane) => void, chosen: (pane: Pane) => void, job: (pane: Pane) => void, measured: (pane: Pane) => void, search: (text: string) => void, failed: (error: Error) => void }} Events
  */
@@ -175,8 +176,10 @@ export class Pane {
     for (const row of rows) {
       if (typeof row.below === "number") below.set(row.below, [...(below.get(row.below) ?? []), row]);
     }
-    const append = (/** @type {RowInfo} */ row) => {
-      for (const line of [row, ...(below.get(row.row) ?? [])]) this.append(line.row, line.kind, name(line));
+    const append = (/** @type {RowInfo} */ row, /** @type {Place} */ place = "") => {
+      const [first, ...others] = [row, ...(below.get(row.row) ?? [])];
+      this.append(first.row, first.kind, name(first), place);
+      for (const line of others) this.append(line.row, line.kind, name(line), place === "inside" ? place : "");
     };
     // A search for marks, events and times hides no thread.
     const found = all.filter((row) => this.matches(row));
@@ -197,10 +200,15 @@ export class Pane {
     this.tall = 0;
     this.all = [];
     for (const row of [...processors, ...pinned]) append(row);
+    /** @type {Place} */
+    let alone = "";
     for (const [key, group] of ordered) {
-      if (group.length > 1) this.append(key, "process", this.title(key, group));
-      if (group.length > 1 && this.folded.has(key)) continue;
-      for (const row of group) append(row);
+      const has_head = group.length > 1;
+      if (has_head) this.append(key, "process", this.title(key, group));
+      const place = has_head ? "inside" : alone;
+      alone = has_head ? "after" : "";
+      if (has_head && this.folded.has(key)) continue;
+      for (const row of group) append(row, place);
     }
     this.layout();
   }
@@ -210,10 +218,11 @@ export class Pane {
    * @param {number} row
    * @param {Line["kind"]} kind
    * @param {string} name
+   * @param {Place} place
    */
-  append(row, kind, name) {
+  append(row, kind, name, place = "") {
     const height = HEIGHTS[kind];
-    this.all.push({ row, kind, y: this.tall, height, name });
+    this.all.push({ row, kind, y: this.tall, height, name, place });
     this.tall += height;
   }
 
@@ -390,6 +399,8 @@ export class Pane {
       label.textContent = line.name;
       label.classList.toggle("chosen", line.row === this.chosen);
       label.classList.toggle("folded", this.folded.has(line.row));
+      label.classList.toggle("inside", line.place === "inside");
+      label.classList.toggle("after", line.place === "after");
     }
     for (const label of old.values()) label.remove();
   }

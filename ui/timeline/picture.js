@@ -34,7 +34,8 @@ export async function save(pane) {
   context.fillRect(0, HEAD, NAMES, height - HEAD);
   for (const line of pane.lines) {
     context.fillStyle = line.row === pane.chosen ? theme.ink : theme.soft;
-    context.fillText(fit(context, line.name, NAMES - 24), 12, HEAD + line.y + line.height / 2);
+    const left = line.place === "inside" ? 26 : 12;
+    context.fillText(fit(context, line.name, NAMES - 12 - left), left, HEAD + line.y + line.height / 2);
   }
   const blob = await new Promise((done) => canvas.toBlob(done, "image/png"));
   if (!(blob instanceof Blob)) return;
