@@ -11,17 +11,9 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { browser, colours, end, test as tested } from "./browser.js";
+import { labelled, settled } from "./timelines.js";
 
 const [two, large, exact, foreign, calls, misses, damaged] = process.argv.slice(2);
-
-/** Waits until every timeline shows what was last asked for. */
-async function settled(page) {
-  await page.waitForFunction(() =>
-    [...document.querySelectorAll(".pane")].every(
-      (pane) => pane.dataset.idle === "true" && Number(pane.dataset.painted) > 1,
-    ),
-  );
-}
 
 /** The window in the address, once it has stood still. */
 async function place(page) {
@@ -244,21 +236,6 @@ await test("search narrows rows and table", two, {}, async (page) => {
   await page.waitForSelector("#detail h2");
   assert.equal(await page.locator("#detail h2").innerText(), "video");
 });
-
-/** The names beside the rows of the first timeline, from top to bottom. */
-const labels = (page) =>
-  page.evaluate(() => {
-    const all = [...document.querySelector(".pane").querySelectorAll(".label")];
-    const top = (label) => new DOMMatrix(label.style.transform).m42;
-    return all.sort((a, b) => top(a) - top(b)).map((label) => label.textContent);
-  });
-
-/** Waits until these names are beside the rows. */
-async function labelled(page, expected) {
-  const same = async () => JSON.stringify(await labels(page)) === JSON.stringify(expected);
-  for (let n = 0; n < 50 && !(await same()); n++) await page.waitForTimeout(50);
-  assert.deepEqual(await labels(page), expected);
-}
 
 const CPUS = ["CPU 0", "CPU 1"];
 const CLIENT = ["client 200: 2 threads", "client", "sender"];

@@ -784,7 +784,9 @@ fn the_page_works_in_a_browser() {
     ];
     let pages = pages
         .map(|paths| Page::serve(&paths.iter().map(|path| path.as_path()).collect::<Vec<_>>()));
-    in_browser("page.test.js", &pages.each_ref().map(|page| page.address.as_str()));
+    let addresses = pages.each_ref().map(|page| page.address.as_str());
+    in_browser("page.test.js", &addresses);
+    in_browser("layout.test.js", &addresses[..1]);
 }
 
 #[test]
