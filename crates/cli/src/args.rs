@@ -161,7 +161,7 @@ pub(crate) struct Analyze {
     /// Exit with status 1 if the recording lacks something: damage, lost events, no end, limits of the recorder
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Exit with status 1 if a deadline was missed, a verdict is no, or it is not known whether a stated deadline was kept
+    /// Exit with status 1 if a deadline was missed, a verdict is no, or a stated deadline is not known to be kept
     #[arg(long)]
     pub(crate) gate: bool,
 }

@@ -472,7 +472,8 @@ pub struct TaskReport {
     pub deadline_ns: Option<u64>,
     /// Start − release.
     pub latency_ns: Option<Distribution>,
-    /// Spread (greatest − least) of the distances of neighbouring releases that last one period, that is less than 1.5 T.
+    /// Spread (greatest − least) of the distances of neighbouring releases that last one period, that is less than
+    /// 1.5 T.
     pub release_jitter_ns: Option<u64>,
     /// Finish − release.
     pub response_ns: Option<Distribution>,
