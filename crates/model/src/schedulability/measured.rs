@@ -142,6 +142,12 @@ impl Measured {
             && (self.jitter_ns > few.max(usual) || self.usual_late_ns > few)
     }
 
+    /// Whether a job may have been late from its release on, although not from its wake-up on, because that came late.
+    fn may_be_late_by_wake_up(&self) -> bool {
+        let seen = self.response_ns.filter(|seen| *seen <= self.deadline_ns);
+        seen.is_some_and(|seen| seen.saturating_add(self.jitter_ns) > self.deadline_ns)
+    }
+
     /// Whether a job that was seen in part had lasted longer than its deadline.
     #[must_use]
     pub fn has_doubtful_part(&self) -> bool {
@@ -444,7 +450,8 @@ pub fn doubts_of_jobs(thread: &ThreadReport) -> Vec<String> {
         return Vec::new();
     };
     let late = measured.was_late().then(|| words::late_job(&measured));
-    late.into_iter().chain(words::doubts_of_jobs(&measured)).collect()
+    let woken_late = measured.may_be_late_by_wake_up().then(|| words::woken_late(&measured));
+    late.into_iter().chain(words::doubts_of_jobs(&measured)).chain(woken_late).collect()
 }
 
 fn of_thread(thread: &ThreadReport) -> Option<Measured> {

@@ -219,6 +219,15 @@ fn late_wake_up(measured: &Measured) -> String {
     )
 }
 
+pub(super) fn woken_late(measured: &Measured) -> String {
+    format!(
+        "{} woke up as late as {} after a release, and a job took up to {} from its wake-up.",
+        measured.name,
+        time(measured.jitter_ns),
+        time(measured.response_ns.unwrap_or(0))
+    )
+}
+
 /// The doubt that releases may come as close to each other as the closest two did.
 pub(super) fn closer(tasks: &[TaskVerdict]) -> String {
     let shorter = |task: &&TaskVerdict| {

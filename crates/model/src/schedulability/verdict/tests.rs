@@ -10,7 +10,7 @@ use hemiola_report::terminal;
 use proptest::prelude::*;
 
 use super::*;
-use crate::schedulability::LeftOutReason;
+use crate::schedulability::{LeftOutReason, doubts_of_jobs};
 
 const MS: u64 = 1_000_000;
 
@@ -261,6 +261,18 @@ fn a_marked_task_has_its_deadline_and_the_overhead_of_its_thread() {
         (3 * MS, 20 * MS, Some(7 * MS))
     );
     assert!(!task.is_contradicted());
+}
+
+#[test]
+fn a_deadline_from_the_release_on_is_in_doubt_where_the_wake_up_was_late() {
+    // Woken up to 3 ms after the time it had asked for.
+    let mut loops = thread("loop", 1, fifo(9), 2, 10);
+    loops.timer_late_ns = Some(3 * MS);
+    loops.response_ns = distribution(7 * MS);
+    assert_eq!(doubts_of_jobs(&loops), Vec::<String>::new());
+    loops.response_ns = distribution(8 * MS);
+    let expected = "loop woke up as late as 3.00 ms after a release, and a job took up to 8.00 ms from its wake-up.";
+    assert_eq!(doubts_of_jobs(&loops), [expected]);
 }
 
 #[test]
