@@ -95,8 +95,8 @@ impl Job {
     }
 }
 
-/// The jobs of a row, by release: those its program marked, else those of the figures. Empty for rows that are no
-/// thread's.
+/// The jobs of a row in the order in which they started: those its program marked, else those of the figures. Empty for
+/// rows that are no thread's.
 #[must_use]
 pub fn of(row: &Row) -> List {
     let mut list = List::default();

@@ -78,11 +78,10 @@ fn execution(timeline: &Timeline, row: usize, job: &Job, has_interrupts: bool) -
     }
 }
 
-/// The jobs of a row between two moments, ns. `all` are the jobs of the row, by release.
+/// The jobs of a row between two moments, ns. `all` are the jobs of the row.
 #[must_use]
 pub fn jobs(timeline: &Timeline, row: usize, all: &List, from: u64, to: u64) -> JobsInRange {
-    let first = all.partition_point(|job| job.release < from);
-    let released = all.from(first).take_while(|job| job.release < to);
+    let released = all.between(from, to).map(|(_, job)| job).filter(|job| job.release >= from);
     let has_interrupts = timeline.has_interrupts();
     let busy = &timeline.rows[row].busy;
     let mut found = JobsInRange::default();

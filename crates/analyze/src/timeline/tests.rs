@@ -187,7 +187,8 @@ fn counts_as_in_the_figures(recording: &Recording, options: &Options) {
             let late = hemiola_report::text::duration(miss.late_ns as f64);
             assert!(miss.explanation.starts_with(&format!("{late} late")), "{miss:?}");
             let busy = &timeline.rows[of].busy;
-            let place = list.partition_point(|job| job.release < miss.job.release_ns);
+            let is_it = |job: Job| job.release == miss.job.release_ns;
+            let place = list.iter().position(is_it).unwrap();
             assert_eq!(busy.number(place, miss.job.release_ns), miss.job.number, "{miss:?}");
         }
     }
@@ -570,7 +571,7 @@ fn any_job() -> impl Strategy<Value = Job> {
 proptest! {
     #[test]
     fn a_list_has_the_jobs_that_were_put_in(
-        mut jobs in proptest::collection::vec(any_job(), 0..300), at in any::<u64>(), to in any::<u64>(),
+        jobs in proptest::collection::vec(any_job(), 0..300), at in any::<u64>(), to in any::<u64>(),
     ) {
         let list: List = jobs.iter().copied().collect();
         prop_assert!(list.iter().eq(jobs.iter().copied()));
@@ -581,12 +582,45 @@ proptest! {
         let inside = |job: &Job| job.release < to && job.finish >= at;
         let between = jobs.iter().copied().enumerate().filter(|(_, job)| inside(job));
         prop_assert!(list.between(at, to).eq(between));
-        jobs.sort_by_key(|job| job.release);
-        let list: List = jobs.iter().copied().collect();
-        for at in jobs.iter().map(|job| job.release).chain([at]) {
-            let before = jobs.partition_point(|job| job.release < at);
-            prop_assert_eq!(list.partition_point(|job| job.release < at), before);
+    }
+
+    #[test]
+    fn the_job_at_a_moment_is_open_there_or_the_nearest(
+        times in proptest::collection::vec((0_u64..100_000, 0_u64..300), 1..300),
+        moments in proptest::collection::vec(0_u64..101_000, 20),
+    ) {
+        let job = |(release, length): (u64, u64)| Job {
+            release, start: release, finish: release + length,
+            deadline: None, cycle: None, track: None, whole: true,
+        };
+        let list: List = times.iter().copied().map(job).collect();
+        for at in moments {
+            let distance = |(release, length): &(u64, u64)| {
+                release.saturating_sub(at).max(at.saturating_sub(release + length))
+            };
+            let found = times[list.at(at).unwrap()];
+            prop_assert_eq!(Some(distance(&found)), times.iter().map(distance).min());
+            let open = times.iter().filter(|of| distance(of) == 0);
+            prop_assert!(distance(&found) > 0 || open.clone().all(|of| of.0 <= found.0));
         }
+    }
+
+    #[test]
+    fn a_range_has_the_jobs_that_were_released_and_done_in_it(
+        times in proptest::collection::vec((0_u64..100_000, 0_u64..3_000), 0..300),
+        from in 0_u64..100_000, length in 0_u64..100_000,
+    ) {
+        let job = |(release, length): (u64, u64)| Job {
+            release, start: release, finish: release + length,
+            deadline: None, cycle: None, track: Some(0), whole: true,
+        };
+        let list: List = times.iter().copied().map(job).collect();
+        let timeline = timeline(vec![switch(0, 0, 0, Left::Preempted, 7), switch(9, 0, 7, Left::Sleeping, 0)]);
+        let row = timeline.thread_rows().last().unwrap();
+        let to = from + length;
+        let inside = |of: &&(u64, u64)| of.0 >= from && of.0 < to && of.0 + of.1 <= to;
+        let expected = times.iter().filter(inside).count() as u64;
+        prop_assert_eq!(range::jobs(&timeline, row, &list, from, to).count, expected);
     }
 
     #[test]

@@ -7,7 +7,8 @@ use hemiola_stats::{Numbers, Stream};
 
 use super::Job;
 
-/// Jobs in order, in about ten bytes each: a row may have millions.
+/// Jobs in about ten bytes each: a row may have millions. They are in the order of their starts; one may have been
+/// released before the job before it.
 ///
 /// ```
 /// use hemiola_analyze::timeline::jobs::{Job, List};
@@ -17,7 +18,7 @@ use super::Job;
 /// };
 /// let list: List = (0..1000).map(|n| job(n * 100)).collect();
 /// assert_eq!((list.len(), list.get(700)), (1000, Some(job(70_000))));
-/// assert_eq!(list.partition_point(|job| job.release < 250), 3);
+/// assert_eq!((list.at(70_020), list.at(70_090)), (Some(700), Some(701)));
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct List {
@@ -157,32 +158,32 @@ impl List {
         jobs
     }
 
-    /// The number of the first job that is not before: `is_before` holds for all jobs up to some job, and for none from
-    /// there on.
-    pub fn partition_point(&self, is_before: impl Fn(&Job) -> bool) -> usize {
-        let first = |block: usize| self.of_block(block).next();
-        let (mut low, mut high) = (0, self.blocks.len());
-        while low < high {
-            let middle = low.midpoint(high);
-            match first(middle).is_some_and(|job| is_before(&job)) {
-                true => low = middle + 1,
-                false => high = middle,
-            }
-        }
-        let block = low.saturating_sub(1);
-        block * BLOCK + self.of_block(block).take(BLOCK).take_while(is_before).count()
-    }
-
-    /// The number of the job at a moment, or of the nearest one.
+    /// The number of the job at a moment, the last released of several, or of the nearest one.
     #[must_use]
     pub fn at(&self, at: u64) -> Option<usize> {
-        let after = self.partition_point(|job| job.release <= at);
-        let Some(before) = after.checked_sub(1) else { return (!self.is_empty()).then_some(0) };
-        let finish = self.get(before)?.finish;
-        match self.get(after) {
-            Some(next) if finish < at && next.release - at < at - finish => Some(after),
-            _ => Some(before),
+        let open = self.between(at, at.saturating_add(1));
+        if let Some((number, _)) = open.max_by_key(|(number, job)| (job.release, *number)) {
+            return Some(number);
         }
+        // No job of a block is nearer than this.
+        let least = |block: &Block| block.from.saturating_sub(at).max(at.saturating_sub(block.to));
+        let in_block = |block: usize| {
+            let jobs = self.of_block(block).take(BLOCK).enumerate();
+            let distances = jobs.map(move |(index, job)| {
+                let before = at.saturating_sub(job.finish);
+                let distance = if job.release > at { job.release - at } else { before };
+                (distance, job.release > at, Reverse(block * BLOCK + index))
+            });
+            distances.min()
+        };
+        let nearest = (0..self.blocks.len()).min_by_key(|block| least(&self.blocks[*block]))?;
+        let mut found = in_block(nearest)?;
+        for (number, block) in self.blocks.iter().enumerate() {
+            if least(block) <= found.0 {
+                found = in_block(number).map_or(found, |other| other.min(found));
+            }
+        }
+        Some(found.2.0)
     }
 
     /// The number of the first job whose response time is the median of the whole ones; of more than 1024, a response
