@@ -72,7 +72,7 @@ pub(super) struct Asked {
     unasked: u64,
     /// How many times it asked for within its jobs.
     within: u64,
-    /// How often it asked for an earlier time than that of the release before: that one was a sleep within a job.
+    /// How often it asked for no later time than that of the release before: that one was a sleep within a job.
     pub(super) disordered: u64,
     /// The greatest delay of a wake-up after the time asked for, ns.
     pub(super) late_max: u64,
@@ -102,6 +102,8 @@ struct Spacing {
     usual: Option<u64>,
     /// How many times lay off those before and after, which are a multiple of that distance apart.
     strayed: u64,
+    /// It may have asked for times before, which are not in the recording.
+    is_resumed: bool,
 }
 
 impl Spacing {
@@ -109,9 +111,15 @@ impl Spacing {
     /// without one, that of others, or the one found in the wake-ups.
     fn add(&mut self, distance: u64, known: Known) {
         let is_equal = |to: u64| distance.abs_diff(to) <= distance / EQUAL_PART;
+        let usual = known.stated.or(self.usual).or(known.period);
+        let is_first = std::mem::take(&mut self.is_resumed);
+        if is_first && usual.is_some_and(|usual| is_off(distance, usual)) {
+            self.strayed += 1;
+            self.before = [None; 2];
+            return;
+        }
         if let Some(before) = self.before[0] {
             let both = distance.saturating_add(before);
-            let usual = known.stated.or(self.usual).or(known.period);
             if usual.is_some_and(|usual| is_off(before, usual) && !is_off(both, usual)) {
                 self.strayed += 1;
                 self.before = [None; 2];
@@ -125,6 +133,18 @@ impl Spacing {
             }
         }
         self.before = [Some(distance), self.before[0]];
+    }
+
+    /// The recording does not have what it asked for before.
+    fn resume(&mut self) {
+        (self.before, self.is_resumed) = ([None; 2], true);
+    }
+
+    /// How many times lay off the others if it asks for no more: the last one has none after it.
+    fn strayed_until_end(&self, known: Known) -> u64 {
+        let usual = known.stated.or(self.usual).or(known.period);
+        let last = self.before[0].zip(usual).is_some_and(|(last, usual)| is_off(last, usual));
+        self.strayed + u64::from(last)
     }
 }
 
@@ -187,8 +207,13 @@ pub(super) enum Means {
 
 impl Asked {
     /// It asks to sleep until a time.
-    pub(super) fn ask(&mut self, at: u64, running: u64, until: u64) {
-        self.disordered += u64::from(self.due.is_some_and(|due| until < due));
+    pub(super) fn ask(&mut self, at: u64, running: u64, until: u64, period: Option<u64>) {
+        // The time of the first release may be asked for twice: to begin with it, and as that of the first job.
+        let again =
+            if self.releases > 1 { period.map_or(0, |period| period / STRAY_PART) } else { 0 };
+        let is_disordered =
+            |due: u64| until < due || (again > 0 && until <= due.saturating_add(again));
+        self.disordered += u64::from(self.due.is_some_and(is_disordered));
         self.pending = Some(Pending { until, at, running });
         (self.asked_at, self.doubtful_for) = (at, 0);
     }
@@ -278,7 +303,8 @@ impl Asked {
     }
 
     /// Whether its jobs are known without a guess.
-    pub(super) fn is_certain(&self, period: Option<u64>) -> bool {
+    pub(super) fn is_certain(&self, known: Known) -> bool {
+        let period = known.period;
         let most = (self.releases / UNASKED_PART).max(UNASKED_FEW);
         let is_apart = |period: u64| {
             self.distance.is_none_or(|distance| distance >= period - period / CLOSER_PART)
@@ -286,7 +312,7 @@ impl Asked {
         self.releases >= ASKED_MIN
             && self.unasked + self.within <= most
             && self.disordered == 0
-            && self.strayed() == 0
+            && self.strayed(known) == 0
             && period.is_none_or(is_apart)
     }
 
@@ -302,8 +328,15 @@ impl Asked {
     }
 
     /// How many times it asked for that are no multiple of its period from the others: they may be within jobs.
-    pub(super) const fn strayed(&self) -> u64 {
-        self.spacing.strayed
+    pub(super) fn strayed(&self, known: Known) -> u64 {
+        self.spacing.strayed_until_end(known)
+    }
+
+    /// What it asked for before is not in the recording.
+    pub(super) fn resumed() -> Self {
+        let mut asked = Self::default();
+        asked.spacing.resume();
+        asked
     }
 
     /// Whether it may be in the job that it had asked for when it asks to sleep until then. Else it has done something
@@ -337,6 +370,7 @@ impl Asked {
         (self.pending, self.due, self.last) = (None, None, None);
         (self.doubt, self.ended_at, self.is_instant) = (None, None, false);
         self.over.clear();
+        self.spacing.resume();
     }
 
     /// How many jobs of an invocation are over, and another one has begun.
@@ -422,7 +456,7 @@ mod tests {
     #[test]
     fn what_it_asked_for_is_due_and_other_sleeps_are_within_the_job() {
         let mut asked = Asked::default();
-        asked.ask(0, 0, T);
+        asked.ask(0, 0, T, Some(T));
         assert_eq!(asked.settle(10, 10, Known::default()), None);
         assert_eq!(asked.wake(T + 50, None), Means::Due(T));
         asked.release(T, T + 50, Known::default());
@@ -430,11 +464,31 @@ mod tests {
         assert_eq!(asked.settle(T + 200_000, 150_000, Known::default()), None);
         assert_eq!(asked.wake(T + 300_000, None), Means::Doubtful);
         assert!(asked.is_due_until(2 * T, None));
-        asked.ask(T + 400_000, 250_000, 2 * T);
+        asked.ask(T + 400_000, 250_000, 2 * T, Some(T));
         assert_eq!(asked.settle(T + 400_010, 250_010, Known::default()), None);
         // A signal came before.
         assert_eq!(asked.wake(2 * T - 5, None), Means::Early);
         assert_eq!((asked.releases, asked.late_max), (1, 50));
+    }
+
+    #[test]
+    fn a_thread_that_asks_twice_for_a_release_slept_within_a_job() {
+        let mut asked = Asked::default();
+        for due in [T, 2 * T, 3 * T] {
+            asked.release(due, due, of(T));
+        }
+        // Until just before the release, or until the release, and then until it again.
+        for (until, disordered) in
+            [(3 * T, 1), (3 * T + T / 250, 2), (3 * T + T / 100, 2), (4 * T, 2)]
+        {
+            asked.ask(3 * T + 500, 0, until, Some(T));
+            assert_eq!(asked.disordered, disordered, "{until}");
+        }
+        // A thread begins with a release, and asks for it again as that of its first job.
+        let mut first = Asked::default();
+        first.release(T, T, of(T));
+        first.ask(T + 500, 0, T, Some(T));
+        assert_eq!(first.disordered, 0);
     }
 
     #[test]
@@ -443,7 +497,7 @@ mod tests {
         asked.is_released(T, Known::default());
         for n in 2..5 {
             let at = n * T + 700_000;
-            asked.ask(at, n, n * T);
+            asked.ask(at, n, n * T, Some(T));
             // The kernel lets it sleep for an instant.
             assert_eq!(asked.settle(at + 5, n + 5, of(T)), Some(n * T));
             assert_eq!(asked.wake(at + 3_000, Some(T)), Means::Instant);
@@ -452,7 +506,7 @@ mod tests {
         assert!(asked.intervals(Some(T)).eq([T; 3]));
         assert!(asked.intervals(None).eq([T; 2]));
         // A sleep later in the job is another one.
-        asked.ask(5 * T + 1, 9, 5 * T);
+        asked.ask(5 * T + 1, 9, 5 * T, Some(T));
         assert_eq!(asked.settle(5 * T + 100_000, 90_000, of(T)), Some(5 * T));
         assert_eq!(asked.wake(5 * T + 200_000, Some(T)), Means::Doubtful);
     }
@@ -463,7 +517,7 @@ mod tests {
         asked.is_released(T, Known::default());
         for (finish, running, next) in [(2_500_000, 900_000, 2 * T), (3_100_000, 1_400_000, 3 * T)]
         {
-            asked.ask(finish, running, next);
+            asked.ask(finish, running, next, Some(T));
             assert_eq!(asked.settle(finish, running, of(T)), Some(next));
         }
         let finish = 3_900_000;
@@ -480,12 +534,12 @@ mod tests {
     fn a_time_soon_after_the_release_is_within_the_job() {
         let mut asked = Asked::default();
         asked.is_released(10 * T, Known::default());
-        asked.ask(10 * T + 100_000, 0, 10 * T + 300_000);
+        asked.ask(10 * T + 100_000, 0, 10 * T + 300_000, Some(T));
         assert_eq!(asked.wake(10 * T + 310_000, Some(T)), Means::Within);
-        asked.ask(10 * T + 400_000, 0, 10 * T + 350_000);
+        asked.ask(10 * T + 400_000, 0, 10 * T + 350_000, Some(T));
         assert_eq!(asked.settle(10 * T + 400_010, 10, of(T)), None);
         // Without a period, it is another release.
-        asked.ask(10 * T + 500_000, 0, 10 * T + 600_000);
+        asked.ask(10 * T + 500_000, 0, 10 * T + 600_000, Some(T));
         assert_eq!(asked.wake(10 * T + 610_000, None), Means::Due(10 * T + 600_000));
     }
 
@@ -494,18 +548,18 @@ mod tests {
         let mut asked = Asked::default();
         (0..100).for_each(|n| asked.release(n * T, n * T, Known::default()));
         (0..2).for_each(|_| asked.is_released_otherwise());
-        assert!(asked.is_certain(Some(T)));
+        assert!(asked.is_certain(of(T)));
         asked.is_released_otherwise();
-        assert!(!asked.is_certain(Some(T)));
+        assert!(!asked.is_certain(of(T)));
         // A release after less than its period.
         let mut uneven = Asked::default();
         [0, 10, 20, 30, 36, 46, 56]
             .iter()
             .for_each(|n| uneven.release(n * T, n * T, Known::default()));
-        assert!(!uneven.is_certain(Some(10 * T)) && uneven.is_certain(None));
+        assert!(!uneven.is_certain(of(10 * T)) && uneven.is_certain(Known::default()));
         let mut few = Asked::default();
         (0..3).for_each(|n| few.release(n * T, n * T, Known::default()));
-        assert!(!few.is_certain(Some(T)));
+        assert!(!few.is_certain(of(T)));
     }
 
     #[test]
@@ -514,25 +568,25 @@ mod tests {
         let mut disordered = Asked::default();
         for n in 1..50 {
             for asked in [&mut regular, &mut disordered] {
-                asked.ask(n * T - 100_000, 0, n * T);
+                asked.ask(n * T - 100_000, 0, n * T, Some(T));
                 assert_eq!(asked.wake(n * T, Some(T)), Means::Due(n * T));
                 asked.release(n * T, n * T, Known::default());
             }
         }
         // It sleeps in the job until after the next release, and then asks for that.
-        disordered.ask(49 * T + 100_000, 0, 50 * T + 450_000);
-        assert!(regular.is_certain(Some(T)) && disordered.is_certain(Some(T)));
+        disordered.ask(49 * T + 100_000, 0, 50 * T + 450_000, Some(T));
+        assert!(regular.is_certain(of(T)) && disordered.is_certain(of(T)));
         assert!(matches!(disordered.wake(50 * T + 450_000, Some(T)), Means::Due(_)));
         disordered.release(50 * T + 450_000, 50 * T + 450_000, Known::default());
-        disordered.ask(50 * T + 700_000, 0, 50 * T);
-        assert_eq!((disordered.disordered, disordered.is_certain(Some(T))), (1, false));
+        disordered.ask(50 * T + 700_000, 0, 50 * T, Some(T));
+        assert_eq!((disordered.disordered, disordered.is_certain(of(T))), (1, false));
         // Or until soon after the release, in more than a few jobs.
         for _ in 0..3 {
-            assert!(regular.is_certain(Some(T)));
-            regular.ask(49 * T + 200_000, 0, 49 * T + 300_000);
+            assert!(regular.is_certain(of(T)));
+            regular.ask(49 * T + 200_000, 0, 49 * T + 300_000, Some(T));
             assert_eq!(regular.settle(49 * T + 400_000, 0, of(T)), None);
         }
-        assert!(!regular.is_certain(Some(T)));
+        assert!(!regular.is_certain(of(T)));
     }
 
     #[test]
@@ -558,27 +612,38 @@ mod tests {
 
     #[test]
     fn a_time_between_two_that_are_periods_apart_is_a_stray() {
-        let strays = |times: &[u64], stated| asking(times.iter().copied(), stated).strayed();
+        let strays = |times: &[u64], stated| {
+            asking(times.iter().copied(), stated).strayed(Known { stated, ..Known::default() })
+        };
         // A sleep in a job until after the next release, for which it does not ask; until before it; and two of them.
         assert_eq!(strays(&[0, 100, 200, 305, 400, 500], None), 1);
         assert_eq!(strays(&[0, 100, 200, 295, 400, 500], None), 1);
         assert_eq!(strays(&[0, 100, 200, 305, 400, 505, 600], None), 2);
         // Each job, and each second one.
         assert!(strays(&[0, 105, 200, 305, 400, 505, 600, 705, 800], None) > 2);
-        assert_eq!(strays(&[5, 100, 205, 300], Some(T)), 1);
+        assert_eq!(strays(&[5, 100, 205, 300], Some(T)), 2);
         // No two distances that follow each other are equal, but the period was found.
         let found = Known { period: Some(T * 1001 / 1000), stated: None };
         let mut third = Asked::default();
         for due in [0, 100, 204, 300, 400, 504, 600].map(|at| at * T / 100) {
             third.release(due, due, found);
         }
-        assert_eq!(third.strayed(), 2);
+        assert_eq!(third.strayed(Known::default()), 2);
         // Late releases that are left out, another beginning, a period of more digits, and one that follows a clock.
         assert_eq!(strays(&[0, 100, 200, 500, 600, 700], None), 0);
         assert_eq!(strays(&[0, 100, 200, 345, 445, 545, 645], None), 0);
         assert_eq!(strays(&[0, 333, 667, 1000, 1333, 1667, 2000], None), 0);
+        // The last one has none after it. What it asked for before the recording or a gap is unknown.
+        assert_eq!(strays(&[0, 100, 200, 305], None), 1);
+        let resumed = |times: &[u64]| {
+            let mut asked = Asked::resumed();
+            let known = Known { period: None, stated: Some(T) };
+            times.iter().for_each(|at| asked.release(at * T / 100, at * T / 100, known));
+            asked.strayed(known)
+        };
+        assert_eq!((resumed(&[45, 100, 200, 300]), resumed(&[0, 100, 300, 400])), (1, 0));
         let steps = (0..50).map(|n| 1000 * n + (n * n) % 5);
-        assert_eq!(asking(steps, None).strayed(), 0);
+        assert_eq!(asking(steps, None).strayed(Known::default()), 0);
     }
 
     #[test]

@@ -288,7 +288,7 @@ fn thread(engine: &Engine<'_>, names: &mut Names, index: usize, seen: f64) -> Th
         timer_late_ns: state.timer_late(),
         disordered: state.disordered(),
         asks_within_jobs: state.not_asking.is_some(),
-        strayed: state.asked.as_ref().map_or(0, |asked| asked.strayed()),
+        strayed: state.asked.as_ref().map_or(0, |asked| asked.strayed(state.known())),
         part_ns: totals.part,
         ended_ns: totals.ended,
         silent_ns: totals.silent,

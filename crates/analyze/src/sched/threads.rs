@@ -596,7 +596,7 @@ impl State {
 
     /// The greatest delay of its wake-ups after the times for which it had asked, if its releases are such times.
     pub(super) fn timer_late(&self) -> Option<u64> {
-        let asked = self.asked.as_ref().filter(|asked| asked.is_certain(self.period()));
+        let asked = self.asked.as_ref().filter(|asked| asked.is_certain(self.known()));
         asked.map(|asked| asked.late_max)
     }
 

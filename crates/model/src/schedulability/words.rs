@@ -276,8 +276,8 @@ fn unseen_jobs(measured: &Measured) -> impl Iterator<Item = String> {
     });
     let disordered = (measured.disordered > 0).then(|| {
         format!(
-            "{name} asked to sleep until a time and then until an earlier one ({} ×): it slept within a job beyond its \
-             next release. Mark its jobs.",
+            "{name} asked to sleep until a time and then until no later one ({} ×): it slept within a job until its next \
+             release or beyond. Mark its jobs.",
             measured.disordered
         )
     });

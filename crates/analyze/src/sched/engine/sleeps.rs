@@ -1,7 +1,7 @@
 //! Threads that say until when they sleep.
 
 use super::Engine;
-use crate::sched::asked::{Doubt, Means};
+use crate::sched::asked::{Asked, Doubt, Means};
 use crate::sched::culprits::Taken;
 use crate::sched::follow::Doing;
 use crate::sched::report::DelayKind;
@@ -32,7 +32,11 @@ impl Engine<'_> {
             state.finder.forget();
         }
         let period = state.period();
-        let asked = state.asked.get_or_insert_default();
+        let starts_here = starts_up || state.is_created || state.totals.startup.is_some();
+        let asked = state.asked.get_or_insert_with(|| match starts_here {
+            true => Box::default(),
+            false => Box::new(Asked::resumed()),
+        });
         if asked.is_due_until(until, period) {
             asked.doubt = None;
         } else if asked.doubt.is_some() {
@@ -48,7 +52,7 @@ impl Engine<'_> {
         state.rejoin();
         let asked = state.asked.get_or_insert_default();
         asked.delays = std::mem::take(&mut state.invocation.delays);
-        asked.ask(at, running, until);
+        asked.ask(at, running, until, period);
         if until <= at && (begins_anew || asked.is_full()) {
             self.begin_at_once(thread, at, c, until);
         }
