@@ -25,6 +25,16 @@ pub(crate) struct Args {
     pub(crate) command: Command,
 }
 
+/// The words of the command line as text, which names of files need not be: other bytes are replaced.
+pub(crate) fn words() -> impl Iterator<Item = String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned())
+}
+
+/// The command line, for conditions of results.
+pub(crate) fn command_line() -> String {
+    words().collect::<Vec<String>>().join(" ")
+}
+
 /// The arguments with `hemiola help WORDS` as `hemiola WORDS --help`. clap's own `help` would be listed by every
 /// command with subcommands, and would get man pages.
 pub(crate) fn with_help(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {

@@ -72,7 +72,7 @@ fn main() -> ExitCode {
         return code;
     }
     // The processes of a run are this binary too; the first argument selects the role before clap sees the rest.
-    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<String> = args::words().skip(1).collect();
     match Hidden::of(&words) {
         Some(Hidden::Node) => return hemiola_runner::node_main(),
         Some(Hidden::Guardian(run)) => {

@@ -213,7 +213,7 @@ fn load(word: args::Load) -> Load {
 }
 
 fn read_conditions(calibration: Calibration) -> Conditions {
-    let command_line = std::env::args().collect::<Vec<_>>().join(" ");
+    let command_line = crate::args::command_line();
     let commit = option_env!("HEMIOLA_COMMIT").map(str::to_owned);
     conditions::read(calibration, true, commit, command_line)
 }

@@ -102,7 +102,7 @@ fn open(
 /// Writes a model, its results and its page into a new folder.
 fn write(output: &Path, text: &str, summary: &Summary) -> Result<PathBuf, Failure> {
     let folder = Folder::create(output).map_err(|error| Failure::unusable(&error))?;
-    let subtitle = std::env::args().collect::<Vec<_>>().join(" ");
+    let subtitle = crate::args::command_line();
     let page = page::page(summary, &subtitle).render();
     folder.write(FILE_NAME, text.as_bytes()).map_err(Failure::failed)?;
     folder.write(SUMMARY, pretty(summary).as_bytes()).map_err(Failure::failed)?;

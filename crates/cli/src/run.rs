@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Run) -> Result<ExitCode, Failure> {
         folder: args.output.clone().unwrap_or_else(|| default_folder(&name(&args.scenario))),
         scenario_folder: folder,
         scenario_text: text,
-        command_line: std::env::args().collect::<Vec<_>>().join(" "),
+        command_line: crate::args::command_line(),
         commit: option_env!("HEMIOLA_COMMIT").map(str::to_owned),
     };
     let mut progress = Progress::new();

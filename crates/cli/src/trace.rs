@@ -12,7 +12,6 @@ mod recorder;
 
 use std::ffi::OsStr;
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -28,7 +27,7 @@ use hemiola_runner::control as runs;
 use hemiola_trace::result::Conditions;
 use hemiola_units::{Instant, Span};
 
-use crate::args::{Trace, Tracing, Trigger};
+use crate::args::{Trace, Tracing, Trigger, command_line};
 use crate::diagnostics::{Failure, INTERRUPTED};
 use crate::run;
 use control::{Connection, Control, Place, Received, Request};
@@ -233,7 +232,7 @@ fn carry_out(recorder: &mut Recorder, requests: Vec<(Received, Connection)>) -> 
 
 /// Prints a line on standard error, which may have been closed with its terminal.
 fn say(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{text}");
+    eprintln!("{text}");
 }
 
 impl Subject {
@@ -355,10 +354,8 @@ fn options(args: &Trace, target: Target) -> Options {
 
 /// The conditions of the recording.
 fn machine() -> Conditions {
-    let command = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
     let commit = option_env!("HEMIOLA_COMMIT").map(str::to_owned);
-    let command = command.collect::<Vec<_>>().join(" ");
-    conditions::read(Calibration::measure(), false, commit, command)
+    conditions::read(Calibration::measure(), false, commit, command_line())
 }
 
 /// The conditions that are written into the trace.

@@ -1,6 +1,8 @@
 //! `hemiola analyze`: tables, JSON, CSV, a text chart, and errors.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -420,6 +422,21 @@ fn invalid_input_is_refused_with_the_reason() {
         "{}",
         ended.stderr
     );
+}
+
+#[test]
+fn a_name_that_is_no_text_is_a_name_like_any_other() {
+    let machine = Machine::take("analyze-bytes");
+    recorded(&machine);
+    let name = OsStr::from_bytes(b"two\xff.trace");
+    fs::copy(machine.folder().join("two.trace"), machine.folder().join(name)).unwrap();
+    let ended = Command::new(PROGRAM)
+        .current_dir(machine.folder())
+        .args([OsStr::new("analyze"), name])
+        .output()
+        .unwrap();
+    assert!(ended.status.success(), "{ended:?}");
+    assert!(String::from_utf8(ended.stdout).unwrap().contains("urgent"));
 }
 
 #[test]
