@@ -25,6 +25,7 @@ mod link;
 mod living;
 mod machine;
 mod managers;
+mod marks;
 mod measure;
 mod mixed;
 mod model;
