@@ -1092,7 +1092,7 @@ pub(crate) enum Trigger {
     Miss,
     /// SIGUSR1 to this command
     Signal,
-    /// The program calls hemiola_trigger
+    /// The program calls hemiola_trigger, or `hemiola trace trigger` requests it
     Mark,
 }
 

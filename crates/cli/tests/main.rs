@@ -4,6 +4,7 @@
 
 mod analyze;
 mod asked;
+mod attached;
 mod authority;
 mod bad_input;
 mod campaign;

@@ -271,8 +271,12 @@ impl Recorder {
             Verb::Mark(_) => Err(format!(
                 "the recording has {TEXTS_MAX} different texts of marks already; mark with one of them"
             )),
-            Verb::Trigger(_) if self.kept.is_none() || !self.settings.until_call => {
+            Verb::Trigger(_) if self.kept.is_none() => {
                 Err("the recording has no trigger; start it with --keep".into())
+            }
+            Verb::Trigger(_) if !self.settings.until_call => {
+                Err("a request is no trigger of this recording; start it with --trigger mark"
+                    .into())
             }
             Verb::Trigger(text) => {
                 self.notes.add(at, &format!("trigger: {text}"));
