@@ -440,6 +440,30 @@ fn a_name_that_is_no_text_is_a_name_like_any_other() {
 }
 
 #[test]
+fn a_truncated_recording_is_a_problem_in_json_and_a_failure_under_strict() {
+    let machine = Machine::take("analyze-cut");
+    recorded(&machine);
+    let trace = fs::read(machine.folder().join("two.trace")).unwrap();
+    for len in [trace.len() / 2, trace.len() - 3, trace.len() - 1] {
+        fs::write(machine.folder().join("cut.trace"), &trace[..len]).unwrap();
+        let analyze = |options: &[&str]| {
+            machine.hemiola(&[&["analyze", "cut.trace", "--json"], options].concat())
+        };
+        let lax = analyze(&[]).with_code(0);
+        let json: serde_json::Value = serde_json::from_str(&lax.stdout).unwrap();
+        let problems = json["problems"].as_array().unwrap();
+        let text = problems[0]["text"].as_str().unwrap();
+        assert!(text.contains("the trace ends within"), "{len}: {text}");
+        assert!(problems.iter().all(|one| one["file"] == "cut.trace"), "{problems:?}");
+        assert!(lax.stderr.contains(&format!("warning: cut.trace: {text}")), "{}", lax.stderr);
+        // What could be read is shown in both cases.
+        assert!(lax.stdout.contains("urgent"), "{}", lax.stdout);
+        let strict = analyze(&["--strict"]).with_code(1);
+        assert!(strict.stdout == lax.stdout && strict.stderr.contains(text), "{strict:?}");
+    }
+}
+
+#[test]
 fn the_name_of_a_file_cannot_control_the_terminal() {
     let machine = Machine::take("analyze-names");
     recorded(&machine);
