@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use hemiola_model::machine::OtherWork;
 use hemiola_probe::Load;
 use hemiola_report::text::percent;
 use hemiola_rt::clock::{Clock, MonotonicClock};
@@ -122,28 +123,26 @@ impl Meanwhile {
         self.others.is_empty()
     }
 
-    /// Whether the machine was so much busier in one of two measurements that their figures are not comparable: by as
-    /// much in the mean as disturbs a block. `None` if that is unknown.
+    /// Whether two measurements on one machine are not comparable because it was busier in one of them or has another
+    /// number of processors. `None` if that is unknown.
     #[must_use]
     pub fn differs_from(&self, other: &Self) -> Option<bool> {
-        let [(others, stolen), (other_others, other_stolen)] = [self.means()?, other.means()?];
-        Some(
-            self.cpus != other.cpus
-                || (others - other_others).abs() > BUSY
-                || (stolen - other_stolen).abs() > STOLEN,
-        )
+        let (own, others) = (self.mean()?, other.mean()?);
+        Some(self.cpus != other.cpus || is_apart(own, others))
     }
 
-    /// In the mean of all blocks, the processors that others used and the share of the host.
-    fn means(&self) -> Option<(f64, f64)> {
+    /// The work of others in the mean of all blocks; `None` if it is unknown.
+    #[must_use]
+    pub fn mean(&self) -> Option<OtherWork> {
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-        (!self.is_unknown()).then(|| (mean(&self.others), mean(&self.stolen)))
+        (!self.is_unknown())
+            .then(|| OtherWork { others: mean(&self.others), stolen: mean(&self.stolen) })
     }
 
     /// What others did, in words.
     #[must_use]
     pub fn words(&self) -> String {
-        let Some((mean, _)) = self.means() else { return "unknown".into() };
+        let Some(OtherWork { others: mean, .. }) = self.mean() else { return "unknown".into() };
         let most = |values: &[f64]| values.iter().copied().fold(0.0, f64::max);
         format!(
             "others used {mean:.2} of {} processors, at most {:.2} in a block; the host took at most {}",
@@ -152,6 +151,12 @@ impl Meanwhile {
             percent(most(&self.stolen))
         )
     }
+}
+
+/// Whether others worked so much more in one of two measurements that their figures are not comparable: by as much in
+/// the mean as disturbs a block.
+pub(crate) fn is_apart(a: OtherWork, b: OtherWork) -> bool {
+    (a.others - b.others).abs() > BUSY || (a.stolen - b.stolen).abs() > STOLEN
 }
 
 /// Watches the work of others, block by block.

@@ -1,11 +1,12 @@
 //! The comparison of two machines, or of one with two kernels: which figures differ beyond noise, and by which factor.
 
-use hemiola_model::machine::{Figure, Machine};
+use hemiola_model::machine::{Figure, Machine, OtherWork};
 use hemiola_report::table::Table;
-use hemiola_report::text::ratio;
+use hemiola_report::text::{percent, ratio};
 use hemiola_stats::{Change, Covers, Difference, Estimate, differing};
 use serde::{Deserialize, Serialize};
 
+use crate::activity::is_apart;
 use crate::derive::walked;
 use crate::text::value;
 
@@ -35,8 +36,9 @@ pub struct FigureComparison {
     pub ratio: Option<Difference>,
     /// The probability that noise alone causes a difference of this size.
     pub p: f64,
-    /// Whether it differs beyond noise, with a false discovery rate of one in twenty (Benjamini and Hochberg).
-    pub differs: bool,
+    /// Whether it differs beyond noise, with a false discovery rate of one in twenty (Benjamini and Hochberg). `None`
+    /// if it seems to, but the machines were not equally busy: an interval holds for an equally busy machine only.
+    pub differs: Option<bool>,
 }
 
 /// Compares B with A; `names` are their names in tables.
@@ -82,11 +84,10 @@ pub fn compare(names: [&str; 2], a: &Machine, b: &Machine) -> Comparison {
             ));
         }
     }
-    for (machine, name) in [(a, names[0]), (b, names[1])] {
-        if let Some(disturbance) = &machine.disturbance {
-            remarks.push(format!("{name} was measured on a machine that was {disturbance}"));
-        }
-    }
+    // What a file does not say counts as the same, as with commands.
+    let equally_busy = !a.meanwhile.zip(b.meanwhile).is_some_and(|(a, b)| is_apart(a, b));
+    remarks.extend(work_of_others(a, names[0], equally_busy));
+    remarks.extend(work_of_others(b, names[1], equally_busy));
     let change = |(a, b): &(&Figure, &Figure)| {
         Change::of_estimates(&estimate(a), &estimate(b), Covers::Repeat)
     };
@@ -101,11 +102,26 @@ pub fn compare(names: [&str; 2], a: &Machine, b: &Machine) -> Comparison {
             values: [a.value, b.value],
             ratio: change.factor,
             p: change.p,
-            differs,
+            differs: if differs { equally_busy.then_some(true) } else { Some(false) },
         })
         .collect();
     let differences = a.identity.differences(&b.identity);
     Comparison { names: names.map(Into::into), figures, differences, remarks }
+}
+
+/// A sentence on a machine where others disturbed, and on a quiet one beside a busy one.
+fn work_of_others(machine: &Machine, name: &str, equally_busy: bool) -> Option<String> {
+    match (&machine.disturbance, machine.meanwhile) {
+        (Some(disturbance), _) => {
+            Some(format!("{name} was measured on a machine that was {disturbance}"))
+        }
+        (None, Some(OtherWork { others, stolen })) if !equally_busy => Some(format!(
+            "{name} was measured while others used {others:.2} of {} processors and the host took {} of the time",
+            machine.identity.cpus_online,
+            percent(stolen)
+        )),
+        _ => None,
+    }
 }
 
 /// The sizes that were walked for the latency of a storage level, if they are different.
@@ -135,7 +151,10 @@ impl Comparison {
             figure.ratio.map_or(f64::INFINITY, |ratio| ratio.value.ln().abs())
         };
         let mut figures: Vec<&FigureComparison> = self.figures.iter().collect();
-        figures.sort_by(|x, y| y.differs.cmp(&x.differs).then(distance(y).total_cmp(&distance(x))));
+        let is_noise = |figure: &FigureComparison| figure.differs == Some(false);
+        figures.sort_by(|x, y| {
+            is_noise(x).cmp(&is_noise(y)).then(distance(y).total_cmp(&distance(x)))
+        });
         let row = |figure: &&FigureComparison| {
             let show = |number: f64| value(number, &figure.unit);
             vec![
@@ -146,12 +165,16 @@ impl Comparison {
                 figure
                     .ratio
                     .map_or("–".into(), |f| format!("{} … {}", ratio(f.low), ratio(f.high))),
-                if figure.differs { "differs" } else { "within noise" }.into(),
+                verdict(figure.differs).into(),
             ]
         };
-        let beyond = self.figures.iter().filter(|figure| figure.differs).count();
+        let with = |differs| self.figures.iter().filter(|of| of.differs == differs).count();
+        let (beyond, unknown) = (with(Some(true)), with(None));
         let mut note =
             vec![format!("{beyond} of {} figures differ beyond noise", self.figures.len())];
+        if unknown > 0 {
+            note.push(format!("For {unknown}, this cannot be told: A and B were not equally busy"));
+        }
         note.push(match self.differences.as_slice() {
             [] => "both are the same machine with the same kernel".into(),
             differences => format!("these are different machines: {}", differences.join("; ")),
@@ -164,16 +187,28 @@ impl Comparison {
     }
 }
 
+/// The verdict on a figure that seems to differ, if others worked more during one of both measurements.
+const NOT_EQUALLY_BUSY: &str = "cannot tell: not equally busy";
+
+/// The word for [`FigureComparison::differs`].
+const fn verdict(differs: Option<bool>) -> &'static str {
+    match differs {
+        Some(true) => "differs",
+        Some(false) => "within noise",
+        None => NOT_EQUALLY_BUSY,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::synthetic::{figure, machine};
+    use crate::synthetic::{figure, machine, undocumented};
 
     #[test]
     fn a_machine_does_not_differ_from_itself() {
         let a = machine(vec![figure("x", 100.0, 5.0), figure("y", 3.0, 0.0)]);
         let comparison = compare(["a", "b"], &a, &a);
-        assert!(comparison.figures.iter().all(|figure| !figure.differs), "{comparison:?}");
+        assert!(comparison.figures.iter().all(|of| of.differs == Some(false)), "{comparison:?}");
         assert!(comparison.differences.is_empty() && comparison.remarks.is_empty());
         assert!(comparison.table().note.contains("the same machine"));
     }
@@ -213,7 +248,47 @@ mod tests {
         let apart = of("8 MiB", "16 MiB");
         assert!(apart.figures.is_empty(), "{apart:?}");
         assert_eq!(apart.remarks, ["memory.latency.l3 is not comparable: 8 MiB, 16 MiB"]);
-        assert!(of("8 MiB", "8 MiB").figures[0].differs);
+        assert_eq!(of("8 MiB", "8 MiB").figures[0].differs, Some(true));
+    }
+
+    #[test]
+    fn figures_of_a_busier_machine_are_not_called_different() {
+        let of = |values: [f64; 2], others, stolen| {
+            let machine =
+                machine(vec![figure("near", values[0], 5.0), figure("far", values[1], 5.0)]);
+            Machine { meanwhile: Some(OtherWork { others, stolen }), ..machine }
+        };
+        let quiet = of([100.0, 100.0], 0.02, 0.0);
+        let mut busy = of([101.0, 200.0], 1.8, 0.0);
+        busy.disturbance = Some("busy in 9 of 10 blocks: others used 1.80 of 2 processors".into());
+        for (a, b, names) in
+            [(&quiet, &busy, ["quiet", "busy"]), (&busy, &quiet, ["busy", "quiet"])]
+        {
+            let comparison = compare(names, a, b);
+            let differ: Vec<_> = comparison.figures.iter().map(|of| of.differs).collect();
+            assert_eq!(differ, [Some(false), None]);
+            let table = comparison.table();
+            let verdicts: Vec<[&str; 2]> =
+                table.rows.iter().map(|row| [row[0].as_str(), row[5].as_str()]).collect();
+            assert_eq!(verdicts, [["far", NOT_EQUALLY_BUSY], ["near", "within noise"]]);
+            let counted = "0 of 2 figures differ beyond noise. For 1, this cannot be told: A and B were not equally \
+                           busy. ";
+            assert!(table.note.starts_with(counted), "{}", table.note);
+            for said in [
+                "busy was measured on a machine that was busy in 9 of 10 blocks",
+                "quiet was measured while others used 0.02 of 2 processors and the host took 0.0 % of the time",
+            ] {
+                assert!(table.note.contains(said), "{}", table.note);
+            }
+            let json = serde_json::to_value(&comparison).unwrap();
+            assert!(json["figures"][1]["differs"].is_null(), "{json}");
+            assert_eq!(undocumented(&json), Vec::<String>::new());
+        }
+        // The host took time, both are equally busy, and an older file without numbers.
+        let differs = |b: &Machine| compare(["a", "b"], &quiet, b).figures[1].differs;
+        assert_eq!(differs(&of([101.0, 200.0], 0.02, 0.05)), None);
+        assert_eq!(differs(&of([101.0, 200.0], 0.05, 0.005)), Some(true));
+        assert_eq!(differs(&Machine { meanwhile: None, ..busy }), Some(true));
     }
 
     #[test]

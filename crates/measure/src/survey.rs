@@ -82,6 +82,7 @@ impl Survey {
                 measured_unix_s: started_unix_s,
                 identity: identity(&conditions),
                 disturbance,
+                meanwhile: meanwhile.mean(),
                 figures,
             },
             conditions,
@@ -175,6 +176,7 @@ mod tests {
     use crate::set::Budget;
     use crate::synthetic::{self, Silent, Synthetic, conditions, undocumented};
     use crate::{measure, report};
+    use hemiola_model::machine::OtherWork;
     use hemiola_units::Span;
 
     /// A machine with a cache of 32 KiB and one figure that cannot be measured.
@@ -216,6 +218,7 @@ mod tests {
         let busy = "busy in 1 of 1 blocks: others used 1.00 of 2 processors";
         assert!(survey.notes[1].starts_with(busy), "{:?}", survey.notes);
         assert!(machine.disturbance.as_ref().unwrap().starts_with(busy));
+        assert_eq!(machine.meanwhile, Some(OtherWork { others: 1.0, stolen: 0.0 }));
         let conditions = report::conditions(&survey);
         assert!(
             conditions

@@ -134,6 +134,7 @@ pub(crate) fn machine(figures: Vec<machine::Figure>) -> Machine {
             virtualized: None,
         },
         disturbance: None,
+        meanwhile: None,
         figures,
     }
 }

@@ -59,11 +59,24 @@ pub struct Machine {
     /// The work of others during the measurement, in words, if it disturbed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disturbance: Option<String>,
+    /// The work of others in numbers, if it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meanwhile: Option<OtherWork>,
     /// The machine's identity, which keeps figures of another machine from being used for this one.
     pub identity: Identity,
     /// The figures, in the order of the catalogue.
     #[serde(rename = "figure", default)]
     pub figures: Vec<Figure>,
+}
+
+/// The work of others during a measurement, in the mean of its blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OtherWork {
+    /// Processors that other processes of this machine used.
+    pub others: f64,
+    /// The share of all processors' time that the host took.
+    pub stolen: f64,
 }
 
 /// The properties that identify a machine.
@@ -173,6 +186,9 @@ impl Machine {
             return Err(MachineError::TooNew { found: head.format });
         }
         let machine: Self = toml::from_str(text).map_err(refused)?;
+        if let Some(message) = machine.meanwhile.and_then(OtherWork::problem) {
+            return Err(MachineError::Text { at: None, message });
+        }
         for (index, figure) in machine.figures.iter().enumerate() {
             let twice = machine.figures[..index].iter().any(|other| other.name == figure.name);
             let problem = if twice { Some("occurs twice".into()) } else { figure.problem() };
@@ -232,6 +248,15 @@ impl Identity {
         .filter(|(_, own, others)| own != others)
         .map(|(what, own, others)| format!("the {what} {own}, not {others}"))
         .collect()
+    }
+}
+
+impl OtherWork {
+    fn problem(self) -> Option<String> {
+        let is_wrong = |(_, value): &(&str, f64)| !(value.is_finite() && *value >= 0.0);
+        let (key, value) =
+            [("others", self.others), ("stolen", self.stolen)].into_iter().find(is_wrong)?;
+        Some(format!("`meanwhile.{key}` is {value}; it must be finite and at least 0"))
     }
 }
 
@@ -298,6 +323,7 @@ mod tests {
                 virtualized: Some("kvm".into()),
             },
             disturbance: None,
+            meanwhile: None,
             figures,
         }
     }
@@ -322,6 +348,19 @@ mod tests {
         assert!(Machine::read("").is_err() && Machine::read("format = [").is_err());
         let text = machine(vec![]).write() + "colour = 1\n";
         assert!(Machine::read(&text).unwrap_err().to_string().contains("colour"));
+    }
+
+    #[test]
+    fn the_work_of_others_is_finite_and_not_negative() {
+        let with = |others, stolen| {
+            let meanwhile = Some(OtherWork { others, stolen });
+            Machine { meanwhile, ..machine(vec![figure("a.b")]) }
+        };
+        let busy = with(1.5, 0.25);
+        assert_eq!(Machine::read(&busy.write()).unwrap(), busy);
+        let said = |wrong: &Machine| Machine::read(&wrong.write()).unwrap_err().to_string();
+        assert!(said(&with(f64::NAN, 0.0)).starts_with("`meanwhile.others` is NaN; it must be"));
+        assert!(said(&with(0.0, -0.5)).starts_with("`meanwhile.stolen` is -0.5; it must be"));
     }
 
     #[test]

@@ -65,6 +65,7 @@ fn machine() -> Machine {
             virtualized: None,
         },
         disturbance: None,
+        meanwhile: None,
         figures,
     }
 }
