@@ -356,6 +356,12 @@ pub(crate) struct Commands {
     /// Run this text in a shell before each reading: one for all commands, or one for each
     #[arg(short, long, value_name = "TEXT")]
     pub(crate) prepare: Vec<String>,
+    /// Run this text in a shell once before the first run: one for all commands, or one for each
+    #[arg(short, long, value_name = "TEXT")]
+    pub(crate) setup: Vec<String>,
+    /// Run this text in a shell once after the last run, also if a run failed: one for all commands, or one for each
+    #[arg(short, long, value_name = "TEXT")]
+    pub(crate) cleanup: Vec<String>,
     /// Measure a command for each of these VALUES, separated by commas, of the parameter {NAME}
     #[arg(short = 'L', long, num_args = 2, value_names = ["NAME", "VALUES"], action = clap::ArgAction::Append)]
     pub(crate) parameter_list: Vec<String>,

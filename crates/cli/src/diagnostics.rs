@@ -64,6 +64,12 @@ impl Failure {
         Self { text: error.to_string(), code: INTERRUPTED }
     }
 
+    /// Adds another error, on a line of its own. The exit code stays.
+    pub(crate) fn and(mut self, error: impl Display) -> Self {
+        self.text += &format!("\nerror: {error}");
+        self
+    }
+
     /// The same failure with exit code 2, for commands whose exit code 1 is a verdict: a gate must be able to tell a
     /// deadline that is missed from an analysis that could not be made.
     pub(crate) fn apart_from_verdicts(mut self) -> Self {

@@ -288,6 +288,80 @@ fn commands_are_measured_in_turns_and_compared_with_a_baseline() {
 }
 
 #[test]
+fn setups_and_cleanups_run_once_for_each_command() {
+    let machine = Machine::take("measure-command-once");
+    let order = machine.folder().join("order");
+    let note = |what: &str| format!("printf ' {what}' >> {}", order.display());
+    let ran = || {
+        let ran = fs::read_to_string(&order).unwrap_or_default();
+        let _ = fs::remove_file(&order);
+        ran
+    };
+    let measure = |arguments: &[&str], code: i32| {
+        let beside =
+            ["--setup", &note("s{n}"), "--prepare", &note("p{n}"), "--cleanup", &note("c{n}")];
+        let all = [&["measure", "command"], arguments, &beside, &["-L", "n", "1,2"]].concat();
+        machine.hemiola(&all).with_code(code)
+    };
+    measure(&["true {n}", "sh -c 'exit 0' {n}", "--warmup", "1", "--runs", "2"], 0);
+    let (there, back) = (" p1 p2 p1 p2", " p2 p1 p2 p1");
+    assert_eq!(ran(), format!(" s1 s2 s1 s2{there}{there}{back} c1 c2 c1 c2"));
+
+    // A run that fails, and one for each command.
+    let failed = measure(&["sh -c 'test {n} = 1'", "--runs", "2", "--export-json", "x.json"], 1);
+    assert!(failed.stderr.contains("failed in run 1: exit status: 1"), "{failed:?}");
+    assert_eq!(ran(), " s1 s2 p1 p2 c1 c2");
+    assert!(!machine.folder().join("x.json").exists());
+    let [s, t, c, d] = ["s", "t", "c", "d"].map(note);
+    let each = ["measure", "command", "true", "ls", "-r", "1", "-s", &s, "-s", &t, "-c", &c, "-c"];
+    machine.hemiola(&[&each[..], &[&d]].concat()).with_code(0);
+    assert_eq!(ran(), " s t c d");
+
+    // A setup that fails: nothing is measured, and the commands before it are cleaned up.
+    let setup = format!("{}; test {{n}} != 2", note("s{n}"));
+    let cleanup = format!("{}; test {{n}} != 1", note("c{n}"));
+    let one =
+        ["measure", "command", "true {n}", "-r", "2", "-s", &setup, "-c", &cleanup, "-L", "n"];
+    let failed = machine.hemiola(&[&one[..], &["1,2,3"]].concat()).with_code(1);
+    assert_eq!(ran(), " s1 s2 c1 c2");
+    for (what, of, when) in
+        [("setup", 2, "before the first run"), ("cleanup", 1, "after the last run")]
+    {
+        let is_named = |line: &str| {
+            line.starts_with(&format!("error: the {what} `"))
+                && line.ends_with(&format!("` of `true {of}` failed {when}: exit status: 1"))
+        };
+        assert!(failed.stderr.lines().any(is_named), "{failed:?}");
+    }
+    // A cleanup that fails costs no readings, and the others run.
+    let kept = ["1,3", "--export-json", "kept.json"];
+    let failed = machine.hemiola(&[&one[..], &kept].concat()).with_code(1);
+    assert_eq!(ran(), " s1 s3 c1 c3");
+    assert!(failed.stdout.contains("true 3") && failed.stderr.contains("of `true 1` failed after"));
+    assert!(fs::read_to_string(machine.folder().join("kept.json")).unwrap().contains("\"times\""));
+    machine.nothing_is_left();
+}
+
+#[test]
+fn ctrl_c_in_the_middle_of_a_command_runs_the_cleanups() {
+    let machine = Machine::take("measure-command-interrupted");
+    let begun = machine.folder().join("begun");
+    let cleanup = "sleep 0.3; touch cleaned";
+    let command = format!("touch {}; exec sleep 100", begun.display());
+    let words = ["measure", "command", "-c", cleanup, "--", "sh", "-c", &command];
+    let mut running = machine.start(&words);
+    while !begun.exists() {
+        assert!(!running.has_ended());
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    running.signal(Signal::INT);
+    let ended = running.end().with_code(130);
+    assert_eq!(ended.stderr, "interrupted; nothing was kept\n");
+    assert!(machine.folder().join("cleaned").exists());
+    machine.nothing_is_left();
+}
+
+#[test]
 fn the_times_of_a_file_count_and_a_note_names_the_figures_that_contradict_them() {
     let machine = Machine::take("measure-command-contradiction");
     let text = r#"{"results": [{"command": "odd", "mean": 1.1, "stddev": 0.1, "median": 3.0, "user": 0, "system": 0,
@@ -321,6 +395,12 @@ fn a_command_that_cannot_be_measured_is_an_error_that_says_why() {
         "one for all, or one for each",
         2,
     );
+    wrong(
+        &["true", "ls", "pwd", "-s", "a", "-s", "b"],
+        "2 setups for 3 commands: give one for all",
+        2,
+    );
+    wrong(&["true", "-c", "a", "-c", "b"], "2 cleanups for 1 command: give one for all", 2);
     wrong(&["true", "-n", "a", "-n", "b"], "2 names for 1 command: give at most one", 2);
     wrong(&["true", "-L", "n", "1", "-L", "n", "2"], "the parameter `n` is given twice", 2);
     wrong(&["true", "--import-json", "nowhere"], "nowhere cannot be read", 2);

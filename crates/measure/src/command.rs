@@ -1,9 +1,10 @@
 //! Measures commands: the time that each takes, the processor time and the memory that it uses, and how they compare.
 //!
 //! The commands run in turns, A B B A, so that a drift of the machine affects all of them alike. [`subjects`] makes the
-//! commands from their texts and parameters, [`take`] runs them, and [`Results`] is the outcome in the format of
-//! hyperfine.
+//! commands from their texts and parameters, [`measure`] runs them with their setups and cleanups, and [`Results`] is
+//! the outcome in the format of hyperfine.
 
+mod once;
 mod process;
 mod report;
 mod result;
@@ -17,13 +18,14 @@ use thiserror::Error;
 
 use crate::measurement::Progress;
 
+pub use once::{Measured, Once, measure};
 pub use process::Processes;
 pub use report::tables;
 pub use result::{CommandResult, Compared, Contradiction, NotResults, Results};
 pub use text::{BadCommand, Parameter, Template, Written, subjects};
 
 /// A command to measure.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Subject {
     /// Its name in tables.
     pub name: String,
@@ -31,6 +33,10 @@ pub struct Subject {
     pub words: Vec<String>,
     /// A text for the shell, which runs before each reading and is not measured.
     pub prepare: Option<String>,
+    /// A text for the shell, which runs once before the first run.
+    pub setup: Option<String>,
+    /// A text for the shell, which runs once after the last run.
+    pub cleanup: Option<String>,
     /// The values of the parameters in its text.
     pub parameters: BTreeMap<String, String>,
 }
@@ -90,17 +96,17 @@ pub enum CommandError {
     /// The program could not be started.
     #[error("{what} cannot be started: {source}{hint}")]
     Start {
-        /// The command or its preparation.
+        /// The command or what runs beside it.
         what: String,
         /// The system's error.
         source: std::io::Error,
         /// What to do about it.
         hint: &'static str,
     },
-    /// The command or its preparation failed.
+    /// The command or what runs beside it failed.
     #[error("{what} failed {when}: {how}{stderr}")]
     Failed {
-        /// The command or its preparation.
+        /// The command or what runs beside it.
         what: String,
         /// In which run.
         when: String,
@@ -108,6 +114,12 @@ pub enum CommandError {
         how: String,
         /// The end of what it wrote to standard error, on lines of its own, or a hint.
         stderr: String,
+    },
+    /// A cleanup was interrupted, or did not run because another one was.
+    #[error("{what} did not run to its end")]
+    Unfinished {
+        /// The cleanup.
+        what: String,
     },
     /// A signal interrupted the measurement.
     #[error("interrupted; nothing was kept")]
@@ -121,6 +133,14 @@ pub trait CommandRunner {
     /// # Errors
     /// See [`CommandError`].
     fn run(&mut self, subject: &Subject, when: &str) -> Result<Run, CommandError>;
+
+    /// Runs what runs once for a command. Nothing, unless the runner can have setups and cleanups.
+    ///
+    /// # Errors
+    /// See [`CommandError`].
+    fn once(&mut self, _subject: &Subject, _once: Once) -> Result<(), CommandError> {
+        Ok(())
+    }
 
     /// Begins with the readings, after the warm-up runs.
     fn begin(&mut self) {}
@@ -215,12 +235,7 @@ mod tests {
     }
 
     fn events(names: &[&str], warm_up: u32, runs: Option<u32>) -> Vec<String> {
-        let subject = |name: &&str| Subject {
-            name: (*name).into(),
-            words: vec![],
-            prepare: None,
-            parameters: BTreeMap::new(),
-        };
+        let subject = |name: &&str| Subject { name: (*name).into(), ..Subject::default() };
         let subjects: Vec<Subject> = names.iter().map(subject).collect();
         let mut runner = Foreseen { ran: Vec::new() };
         let repetition = Repetition { warm_up, runs };
@@ -249,12 +264,8 @@ mod tests {
 
     #[test]
     fn the_preparation_is_part_of_the_three_seconds() {
-        let subject = Subject {
-            name: "1".into(),
-            words: vec![],
-            prepare: Some("sync".into()),
-            parameters: BTreeMap::new(),
-        };
+        let subject =
+            Subject { name: "1".into(), prepare: Some("sync".into()), ..Subject::default() };
         let mut runner = Foreseen { ran: Vec::new() };
         let repetition = Repetition { warm_up: 0, runs: None };
         let never = AtomicBool::new(false);
@@ -273,8 +284,7 @@ mod tests {
 
     #[test]
     fn an_interruption_keeps_nothing() {
-        let subject =
-            Subject { name: "1".into(), words: vec![], prepare: None, parameters: BTreeMap::new() };
+        let subject = Subject { name: "1".into(), ..Subject::default() };
         let repetition = Repetition { warm_up: 0, runs: Some(3) };
         let mut runner = Foreseen { ran: Vec::new() };
         let stop = AtomicBool::new(true);

@@ -8,8 +8,8 @@ use std::process::ExitCode;
 use hemiola_diagnostic::nearest;
 use hemiola_measure::Alone;
 use hemiola_measure::command::{
-    self, BadCommand, CommandError, Parameter, Processes, Repetition, Results, Subject, Template,
-    Written,
+    self, BadCommand, CommandError, Measured, Parameter, Processes, Repetition, Results, Subject,
+    Template, Written,
 };
 use hemiola_report::json::pretty;
 use hemiola_report::terminal;
@@ -50,24 +50,26 @@ pub(super) fn command(args: &Commands) -> Result<ExitCode, Failure> {
     file.map_or(Ok(()), writable)
         .map_err(|error| bad_input(unwritable(file.expect("it is checked"), &error)))?;
 
-    let mut results = measured(args, &subjects)?;
+    let (mut results, cleaned_up) = measured(args, &subjects)?;
     let in_turns = results.results.len();
     results.results.extend(imported.into_iter().flat_map(|read| read.results));
     if args.export_json.is_some() && file.is_none() {
         print!("{}", pretty(&results));
-        return Ok(ExitCode::SUCCESS);
+        return cleaned_up.map(|()| ExitCode::SUCCESS);
     }
     // The file comes first: a terminal that is gone, or a full disk behind the standard output, must not cost the
     // measurement.
     let written = file.map_or(Ok(()), |path| {
-        let written = fs::write(path, pretty(&results));
-        written.map_err(|error| Failure::failed(unwritable(path, &error)))
+        fs::write(path, pretty(&results)).map_err(|error| unwritable(path, &error))
     });
     let tables = command::tables(&results, in_turns, args.warmup, baseline);
     let texts: Vec<String> = tables.iter().map(terminal::table).collect();
     println!("{}", texts.join("\n\n"));
-    written?;
-    Ok(ExitCode::SUCCESS)
+    match (cleaned_up, written) {
+        (Err(failure), Err(error)) => Err(failure.and(error)),
+        (Ok(()), Err(error)) => Err(Failure::failed(error)),
+        (cleaned_up, Ok(())) => cleaned_up.map(|()| ExitCode::SUCCESS),
+    }
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> String {
@@ -107,7 +109,7 @@ fn templates(args: &Commands) -> Result<Vec<Template>, String> {
     let texts = args.texts.iter().cloned().map(Written::Text);
     let program = (!args.program.is_empty()).then(|| Written::Words(args.program.clone()));
     let commands: Vec<Written> = texts.chain(program).collect();
-    let (count, names, prepare) = (commands.len(), &args.command_name, &args.prepare);
+    let (count, names) = (commands.len(), &args.command_name);
     if names.len() > count {
         return Err(format!(
             "{} for {}: give at most one for each",
@@ -115,17 +117,22 @@ fn templates(args: &Commands) -> Result<Vec<Template>, String> {
             counted(count as u64, "command")
         ));
     }
-    if prepare.len() > 1 && prepare.len() != count {
+    let beside =
+        [("preparation", &args.prepare), ("setup", &args.setup), ("cleanup", &args.cleanup)];
+    if let Some((noun, texts)) = beside.iter().find(|(_, of)| of.len() > 1 && of.len() != count) {
         return Err(format!(
             "{} for {}: give one for all, or one for each",
-            counted(prepare.len() as u64, "preparation"),
+            counted(texts.len() as u64, noun),
             counted(count as u64, "command")
         ));
     }
+    let one = |texts: &[String], index: usize| texts.get(index).or(texts.first()).cloned();
     let template = |(index, command): (usize, Written)| Template {
         name: names.get(index).cloned(),
         command,
-        prepare: prepare.get(index).or(prepare.first()).cloned(),
+        prepare: one(&args.prepare, index),
+        setup: one(&args.setup, index),
+        cleanup: one(&args.cleanup, index),
     };
     Ok(commands.into_iter().enumerate().map(template).collect())
 }
@@ -160,10 +167,13 @@ fn import(path: &Path) -> Result<Results, Failure> {
     Ok(results)
 }
 
-/// Measures the commands, if there are any.
-fn measured(args: &Commands, subjects: &[Subject]) -> Result<Results, Failure> {
+/// Measures the commands, if there are any. With the results is the failure of their cleanups, which loses no reading.
+fn measured(
+    args: &Commands,
+    subjects: &[Subject],
+) -> Result<(Results, Result<(), Failure>), Failure> {
     if subjects.is_empty() {
-        return Ok(Results::default());
+        return Ok((Results::default(), Ok(())));
     }
     let interrupted = interruption_unless_ignored()?;
     let _alone = Alone::on_this_machine().map_err(Failure::failed)?;
@@ -176,16 +186,31 @@ fn measured(args: &Commands, subjects: &[Subject]) -> Result<Results, Failure> {
     }
     let repetition = Repetition { warm_up: args.warmup, runs: args.runs };
     let mut progress = Progress::new();
-    let runs = command::take(subjects, repetition, &mut processes, &mut progress, &interrupted);
+    let measured =
+        command::measure(subjects, repetition, &mut processes, &mut progress, &interrupted);
     progress.end();
-    let runs = runs.map_err(|error| match error {
+    let Measured { runs, not_cleaned_up } = measured;
+    let mut not_cleaned_up = not_cleaned_up.into_iter();
+    let runs = match runs {
+        Ok(runs) => runs,
+        Err(error) => return Err(not_cleaned_up.fold(failure(error), Failure::and)),
+    };
+    let results = Results::of(subjects, &runs, &processes.meanwhile(), memory_max());
+    let cleaned_up = match not_cleaned_up.next() {
+        None => Ok(()),
+        Some(first) => Err(not_cleaned_up.fold(Failure::failed(first), Failure::and)),
+    };
+    Ok((results, cleaned_up))
+}
+
+fn failure(error: CommandError) -> Failure {
+    match error {
         CommandError::Interrupted => Failure::interrupted(error),
         CommandError::Start { ref source, .. } if source.kind() == ErrorKind::NotFound => {
             Failure::bad_input(format!("error: {error}"))
         }
         error => Failure::failed(error),
-    })?;
-    Ok(Results::of(subjects, &runs, &processes.meanwhile(), memory_max()))
+    }
 }
 
 /// The number of the result that the others are compared with: the first unless another is named.

@@ -16,7 +16,8 @@ use hemiola_rt::sys::process::{PidFd, Signal};
 use hemiola_rt::sys::usage::{ChildUsage, reap_child};
 use hemiola_units::{Instant, Span};
 
-use super::{CommandError, CommandRunner, Run, Subject};
+use super::once::what;
+use super::{CommandError, CommandRunner, Once, Run, Subject};
 use crate::activity::{Meanwhile, Watch};
 
 /// How often an interruption is looked for while a command runs. The end of the command is seen at once.
@@ -35,7 +36,7 @@ const REST: Duration = Duration::from_millis(200);
 /// Runs commands as processes of this machine, one at a time.
 #[derive(Debug)]
 pub struct Processes<'i> {
-    /// The shell of preparations.
+    /// The shell of preparations, setups and cleanups.
     pub shell: String,
     /// The folder in which they run; otherwise this process's.
     pub folder: Option<PathBuf>,
@@ -79,13 +80,7 @@ impl CommandRunner for Processes<'_> {
     fn run(&mut self, subject: &Subject, when: &str) -> Result<Run, CommandError> {
         let mut prepared = Span::ZERO;
         if let Some(text) = &subject.prepare {
-            let what = format!("the preparation `{}` of `{}`", printable(text), subject.name);
-            let words = [self.shell.clone(), "-c".into(), text.clone()];
-            let (used, took, tail) = self.process(&words, Stdio::null(), &what)?;
-            prepared = took;
-            if !used.status.success() {
-                return Err(failed(what, when, used.status, &tail, ""));
-            }
+            prepared = self.beside(what("preparation", text, subject), text, when)?;
         }
         let what = format!("`{}`", printable(&subject.name));
         let (used, wall, tail) = self.process(&subject.words, self.stdin(&what)?, &what)?;
@@ -95,6 +90,11 @@ impl CommandRunner for Processes<'_> {
         }
         let ChildUsage { user, system, memory_max, status } = used;
         Ok(Run { prepared, wall, user, system, memory_max, exit_code: status.code() })
+    }
+
+    fn once(&mut self, subject: &Subject, once: Once) -> Result<(), CommandError> {
+        let Some(text) = once.text(subject) else { return Ok(()) };
+        self.beside(what(once.noun(), text, subject), text, once.when()).map(drop)
     }
 
     fn begin(&mut self) {
@@ -113,6 +113,16 @@ impl Processes<'_> {
         let hint = "\nhint: `--input` names the file that it reads";
         let start = |source| CommandError::Start { what: what.into(), source, hint };
         Ok(File::open(path).map_err(start)?.into())
+    }
+
+    /// Runs a text beside a command, in a shell, and returns the time that it took.
+    fn beside(&self, what: String, text: &str, when: &str) -> Result<Span, CommandError> {
+        let words = [self.shell.clone(), "-c".into(), text.into()];
+        let (used, took, tail) = self.process(&words, Stdio::null(), &what)?;
+        if !used.status.success() {
+            return Err(failed(what, when, used.status, &tail, ""));
+        }
+        Ok(took)
     }
 
     fn process(
@@ -187,8 +197,6 @@ fn failed(
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
 
     fn run(words: &[&str], prepare: Option<&str>, ignores_failure: bool) -> Result<Run, String> {
@@ -199,7 +207,7 @@ mod tests {
             name: words.join(" "),
             words: words.iter().map(ToString::to_string).collect(),
             prepare: prepare.map(Into::into),
-            parameters: BTreeMap::new(),
+            ..Subject::default()
         };
         processes.run(&subject, "in run 3").map_err(|error| error.to_string())
     }

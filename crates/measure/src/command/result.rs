@@ -291,7 +291,7 @@ mod tests {
 
     fn result(name: &str, micros: impl IntoIterator<Item = f64>) -> CommandResult {
         let (words, parameters) = (vec![name.to_owned()], BTreeMap::new());
-        let subject = Subject { name: name.into(), words, prepare: None, parameters };
+        let subject = Subject { name: name.into(), words, parameters, ..Subject::default() };
         of_runs(&subject, &micros.into_iter().map(run).collect::<Vec<_>>())
     }
 
@@ -404,12 +404,7 @@ mod tests {
 
     #[test]
     fn a_file_keeps_the_bound_of_memory_and_the_work_of_others() {
-        let subject = Subject {
-            name: "a".into(),
-            words: vec!["a".into()],
-            prepare: None,
-            parameters: BTreeMap::new(),
-        };
+        let subject = Subject { name: "a".into(), words: vec!["a".into()], ..Subject::default() };
         let block = Activity { others: 0.9, stolen: 0.0 };
         let meanwhile = Meanwhile::of(&[block; 2], 2, Load::Idle);
         let results = Results::of(&[subject], &[vec![run(100.0); 12]], &meanwhile, Bytes(10 << 20));

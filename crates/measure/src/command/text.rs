@@ -15,6 +15,17 @@ pub struct Template {
     pub command: Written,
     /// What runs before each reading.
     pub prepare: Option<String>,
+    /// What runs once before the first run.
+    pub setup: Option<String>,
+    /// What runs once after the last run.
+    pub cleanup: Option<String>,
+}
+
+impl From<Written> for Template {
+    /// A command with nothing else.
+    fn from(command: Written) -> Self {
+        Self { name: None, command, prepare: None, setup: None, cleanup: None }
+    }
 }
 
 impl Template {
@@ -25,7 +36,8 @@ impl Template {
             Written::Text(text) => std::slice::from_ref(text),
             Written::Words(words) => words,
         };
-        command.iter().chain(&self.name).chain(&self.prepare).any(|text| text.contains(&named))
+        let others = [&self.name, &self.prepare, &self.setup, &self.cleanup];
+        command.iter().chain(others.into_iter().flatten()).any(|text| text.contains(&named))
     }
 }
 
@@ -147,6 +159,8 @@ fn subject(
         name: template.name.as_deref().map_or(text, fill),
         words,
         prepare: template.prepare.as_deref().map(fill),
+        setup: template.setup.as_deref().map(fill),
+        cleanup: template.cleanup.as_deref().map(fill),
         parameters: parameters.clone(),
     })
 }
@@ -238,7 +252,7 @@ mod tests {
     use super::*;
 
     fn text(command: &str) -> Template {
-        Template { name: None, command: Written::Text(command.into()), prepare: None }
+        Written::Text(command.into()).into()
     }
 
     fn parameter(name: &str, values: &[&str]) -> Parameter {
@@ -304,6 +318,14 @@ mod tests {
         assert_eq!(all[2].parameters["file"], "a b");
         let prepared = Template { prepare: Some("rm {file}".into()), ..text("sync") };
         assert_eq!(subjects(&[prepared], &parameters[1..], None).unwrap().len(), 2);
+        let once = Template {
+            setup: Some("touch {file}".into()),
+            cleanup: Some("rm {level}".into()),
+            ..text("sync")
+        };
+        let once = subjects(&[once], &parameters, None).unwrap();
+        let (setup, cleanup) = (once[2].setup.as_deref(), once[2].cleanup.as_deref());
+        assert_eq!((setup, cleanup), (Some("touch a b"), Some("rm 9")));
         let unused = BadCommand::Unused { name: "file".into() };
         assert_eq!(subjects(&[text("gzip -{level} {")], &parameters, None), Err(unused));
     }

@@ -303,8 +303,7 @@ impl Reader<'_> {
     }
 
     fn command(&mut self, text: &At<&str>) -> Option<Subject> {
-        let command = Written::Text(text.value.to_owned());
-        let template = Template { name: None, command, prepare: None };
+        let template = Template::from(Written::Text(text.value.to_owned()));
         match subjects(&[template], &[], None) {
             Ok(subjects) => subjects.into_iter().next(),
             Err(error) => {
