@@ -332,7 +332,7 @@ impl Asked {
         self.spacing.strayed_until_end(known)
     }
 
-    /// What it asked for before is not in the recording.
+    /// The recording does not have the times for which it asked before.
     pub(super) fn resumed() -> Self {
         let mut asked = Self::default();
         asked.spacing.resume();
@@ -633,7 +633,7 @@ mod tests {
         assert_eq!(strays(&[0, 100, 200, 500, 600, 700], None), 0);
         assert_eq!(strays(&[0, 100, 200, 345, 445, 545, 645], None), 0);
         assert_eq!(strays(&[0, 333, 667, 1000, 1333, 1667, 2000], None), 0);
-        // The last one has none after it. What it asked for before the recording or a gap is unknown.
+        // The last one has none after it. The recording may not have the first.
         assert_eq!(strays(&[0, 100, 200, 305], None), 1);
         let resumed = |times: &[u64]| {
             let mut asked = Asked::resumed();
