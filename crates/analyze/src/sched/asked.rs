@@ -70,8 +70,9 @@ pub(super) struct Asked {
     pub(super) releases: u64,
     /// How many it had not, since it first asked.
     unasked: u64,
-    /// How many times it asked for within its jobs.
+    /// How many times it asked for within its jobs, and whether it did after its first release.
     within: u64,
+    is_within: bool,
     /// How often it asked for no later time than that of the release before: that one was a sleep within a job.
     pub(super) disordered: u64,
     /// The greatest delay of a wake-up after the time asked for, ns.
@@ -226,7 +227,7 @@ impl Asked {
             self.pending.take_if(|pending| pending.until <= now)?;
         self.is_instant = running.saturating_sub(before) < AT_ONCE_NS;
         if !self.is_release(until, known.period) {
-            self.within += 1;
+            self.waits_within();
             return None;
         }
         // If the time came after it had asked, it ran until then.
@@ -283,7 +284,7 @@ impl Asked {
             Some(Pending { until, .. }) if at < until => Means::Early,
             Some(Pending { until, .. }) if self.is_release(until, period) => Means::Due(until),
             Some(_) => {
-                self.within += 1;
+                self.waits_within();
                 Means::Within
             }
             None if is_instant => Means::Instant,
@@ -294,6 +295,18 @@ impl Asked {
             }
             None => Means::Anything,
         }
+    }
+
+    fn waits_within(&mut self) {
+        self.within += 1;
+        // The first release may be where its loop begins to count from.
+        self.is_within |= self.releases > 1;
+    }
+
+    /// Whether it asked for a time soon after a release: within the job that began then, or within the one before,
+    /// which had slept until then.
+    pub(super) const fn asks_within_jobs(&self) -> bool {
+        self.is_within
     }
 
     /// The job that it had asked for is released.
@@ -587,6 +600,7 @@ mod tests {
             assert_eq!(regular.settle(49 * T + 400_000, 0, of(T)), None);
         }
         assert!(!regular.is_certain(of(T)));
+        assert!(regular.asks_within_jobs());
     }
 
     #[test]

@@ -287,7 +287,8 @@ fn thread(engine: &Engine<'_>, names: &mut Names, index: usize, seen: f64) -> Th
         startup_ns: totals.startup_length,
         timer_late_ns: state.timer_late(),
         disordered: state.disordered(),
-        asks_within_jobs: state.not_asking.is_some(),
+        asks_within_jobs: state.not_asking.is_some()
+            || state.asked.as_ref().is_some_and(|asked| asked.asks_within_jobs()),
         strayed: state.asked.as_ref().map_or(0, |asked| asked.strayed(state.known())),
         part_ns: totals.part,
         ended_ns: totals.ended,

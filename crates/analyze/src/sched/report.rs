@@ -198,13 +198,14 @@ pub struct ThreadReport {
     /// The greatest delay of a wake-up after the time until which it had asked to sleep, ns, if its releases are such
     /// times (clock_nanosleep(2) with `TIMER_ABSTIME`). Then no job of it is a guess.
     pub timer_late_ns: Option<u64>,
-    /// How often it asked to sleep until an earlier time than before: it had slept within a job beyond the next
-    /// release.
+    /// How often it asked to sleep until no later time than before: it had slept within a job until the next release or
+    /// beyond.
     pub disordered: u64,
     /// How many times it asked for that lie off all others, which are a multiple of its period apart: it may have slept
     /// within a job beyond the next release.
     pub strayed: u64,
-    /// It asked for times within some of its jobs only, so they are no releases.
+    /// It asked for times within some of its jobs, or soon after a release: then it may have slept until that release
+    /// within the job before.
     pub asks_within_jobs: bool,
     /// The longest invocation that was seen in part, as far as it was seen, ns.
     pub part_ns: u64,
