@@ -228,6 +228,11 @@ fn no_switch_is_missing_where_a_recording_begins_and_ends() {
         thread::sleep(Span::from_millis(5).to_duration());
         let (events, _, tally) = end(capture);
         assert_eq!(tally.gaps, 0, "{events:?}");
+        // It does not work alone: then nobody would know how threads leave.
+        for pair in events.values().flat_map(|own| own.windows(2)) {
+            let is_from_nobody = matches!(pair[0].what, What::Switch { prev: Tid::UNKNOWN, .. });
+            assert!(!is_from_nobody || pair[1].what.is_of_running(), "{events:?}");
+        }
     }
 }
 

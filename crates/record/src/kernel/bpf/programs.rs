@@ -367,7 +367,9 @@ impl<'a> Writer<'a> {
         });
     }
 
-    /// `sched_exit_tp(switched)`: the arriving thread has its processor.
+    /// `sched_exit_tp(switched)`: the arriving thread has its processor. From the idle thread, which no kernel hides, a
+    /// switch is reported always; nor is any other one told until the first has been reported, because nothing is
+    /// known then of how threads leave.
     fn arrival(&self, asm: &mut Assembler) {
         let known = asm.label();
         asm.load(Double, R1, R6, 0)
@@ -377,6 +379,7 @@ impl<'a> Writer<'a> {
             .load(Word, R6, R0, self.priority);
         let none = self.open_events(asm);
         asm.load(Double, R1, R8, RUNNING)
+            .jump(When::Equal, R1, 0, known)
             .with(Subtract, R1, R7)
             .jump(When::Equal, R1, 0, known)
             .store(Double, R8, RUNNING, R7)
