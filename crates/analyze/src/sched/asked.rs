@@ -108,11 +108,16 @@ struct Spacing {
 }
 
 impl Spacing {
-    /// So long after the last one, it asked for another time. The usual distance is the period that the caller states;
-    /// without one, that of others, or the one found in the wake-ups.
+    /// The usual distance: the period that the caller states; without one, that of others, or the one found in the
+    /// wake-ups.
+    fn usual(&self, known: Known) -> Option<u64> {
+        known.stated.or(self.usual).or(known.period)
+    }
+
+    /// So long after the last one, it asked for another time.
     fn add(&mut self, distance: u64, known: Known) {
         let is_equal = |to: u64| distance.abs_diff(to) <= distance / EQUAL_PART;
-        let usual = known.stated.or(self.usual).or(known.period);
+        let usual = self.usual(known);
         let is_first = std::mem::take(&mut self.is_resumed);
         if is_first && usual.is_some_and(|usual| is_off(distance, usual)) {
             self.strayed += 1;
@@ -143,7 +148,7 @@ impl Spacing {
 
     /// How many times lay off the others if it asks for no more: the last one has none after it.
     fn strayed_until_end(&self, known: Known) -> u64 {
-        let usual = known.stated.or(self.usual).or(known.period);
+        let usual = self.usual(known);
         let last = self.before[0].zip(usual).is_some_and(|(last, usual)| is_off(last, usual));
         self.strayed + u64::from(last)
     }

@@ -165,14 +165,14 @@ impl List {
         if let Some((number, _)) = open.max_by_key(|(number, job)| (job.release, *number)) {
             return Some(number);
         }
+        let distance = |from: u64, to: u64| from.saturating_sub(at).max(at.saturating_sub(to));
         // No job of a block is nearer than this.
-        let least = |block: &Block| block.from.saturating_sub(at).max(at.saturating_sub(block.to));
+        let least = |block: &Block| distance(block.from, block.to);
         let in_block = |block: usize| {
             let jobs = self.of_block(block).take(BLOCK).enumerate();
             let distances = jobs.map(move |(index, job)| {
-                let before = at.saturating_sub(job.finish);
-                let distance = if job.release > at { job.release - at } else { before };
-                (distance, job.release > at, Reverse(block * BLOCK + index))
+                let number = Reverse(block * BLOCK + index);
+                (distance(job.release, job.finish), job.release > at, number)
             });
             distances.min()
         };
