@@ -63,9 +63,12 @@ fn time(value: f64) -> LogicalTime {
     LogicalTime::float(value).unwrap()
 }
 
-/// A sender and a receiver of updates in time stamp order.
-fn in_time(world: &mut World) -> (Federate, Federate, impl Fn(u32) -> Call + use<>) {
-    let mut sender = Federate::join(world, "Far");
+/// A sender and a receiver of updates in time stamp order, and the update of a number and a length in bytes.
+fn in_time(
+    world: &mut World,
+    federation: &str,
+) -> (Federate, Federate, impl Fn(u32, usize) -> Call + use<>) {
+    let mut sender = Federate::join(world, federation);
     let (instance, attribute) = sender.register(world);
     let order = TimeCall::ChangeAttributeOrderType {
         object_instance: instance,
@@ -75,13 +78,13 @@ fn in_time(world: &mut World) -> (Federate, Federate, impl Fn(u32) -> Call + use
     assert_eq!(sender.call(world, order), Ok(Reply::Done));
     let lookahead = LogicalInterval::float(1.0).unwrap().into();
     sender.call(world, TimeCall::EnableTimeRegulation { lookahead }).unwrap();
-    let mut receiver = Federate::join(world, "Far");
+    let mut receiver = Federate::join(world, federation);
     receiver.subscribe(world);
     receiver.call(world, TimeCall::EnableTimeConstrained).unwrap();
-    let far = move |number: u32| {
+    let far = move |number: u32, len: usize| {
         Call::from(ObjectCall::UpdateAttributeValuesWithTime {
             object_instance: instance,
-            attribute_values: vec![(attribute, Data::from(vec![0; 60_000]))],
+            attribute_values: vec![(attribute, Data::from(vec![0; len]))],
             user_supplied_tag: Data::new(),
             time: time(1e6 + f64::from(number)).into(),
         })
@@ -129,8 +132,8 @@ fn messages_for_the_far_future_are_refused_at_the_quota_of_their_sender() {
     let mut world = World::new(1, settings());
     let mut other = Federate::join(&mut world, "Other");
     let before = memory(&world).used;
-    let (mut sender, mut receiver, far) = in_time(&mut world);
-    let sent = until_refused(&mut sender, &mut world, 2000, &far);
+    let (mut sender, mut receiver, far) = in_time(&mut world, "Far");
+    let sent = until_refused(&mut sender, &mut world, 2000, |number| far(number, 60_000));
     let quota = settings().session_memory_max;
     assert!(sent as usize * 60_000 > quota / 2, "{sent} messages fit");
     assert!(memory(&world).federations < quota + MIB, "{:?}", memory(&world));
@@ -153,6 +156,34 @@ fn messages_for_the_far_future_are_refused_at_the_quota_of_their_sender() {
     }
     world.turns(700);
     assert!(memory(&world).used < before + 64 * 1024, "{:?}", memory(&world));
+}
+
+#[test]
+fn who_holds_little_still_works_while_a_few_fill_the_memory() {
+    let mut world = World::new(9, settings());
+    let mut greedy: Vec<_> =
+        (0..4).map(|number| in_time(&mut world, &format!("Far {number}"))).collect();
+    for (sender, _, far) in &mut greedy {
+        for len in [60_000, 100] {
+            until_refused(sender, &mut world, 2000, |number| far(number, len));
+        }
+    }
+    assert!(memory(&world).refused.process > 0, "{:?}", memory(&world));
+    let mut modest = Vec::new();
+    for number in 0..10 {
+        let federation = format!("Small {number}");
+        let mut receiver = Federate::join(&mut world, &federation);
+        receiver.subscribe(&mut world);
+        let mut sender = Federate::join(&mut world, &federation);
+        let instance = sender.register(&mut world);
+        assert_eq!(sender.call(&mut world, update(instance, number, 1000)), Ok(Reply::Done));
+        for _ in 0..100 {
+            receiver.step(&mut world);
+            world.turn();
+        }
+        assert_eq!(receiver.values, [number], "{:?}", memory(&world));
+        modest.push((sender, receiver));
+    }
 }
 
 #[test]

@@ -339,9 +339,37 @@ pub(crate) enum Quota {
     Process,
 }
 
-/// For each quota, the memory that is held and the limit.
+/// For each quota, the bytes that are held and those that a call may add.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Quotas([(Quota, usize, usize); 3]);
+pub(crate) struct Quotas([Holding; 3]);
+
+/// The bytes that are held under a quota, its limit, and the rest of it.
+#[derive(Clone, Copy, Debug)]
+struct Holding {
+    quota: Quota,
+    held: usize,
+    limit: usize,
+    left: usize,
+}
+
+impl Holding {
+    const fn new(quota: Quota, held: usize, limit: usize) -> Self {
+        Self { quota, held, limit, left: limit.saturating_sub(held) }
+    }
+
+    /// The last eighth of the process's limit is for sessions that hold little: however much a few others hold, a
+    /// newcomer can create a small federation and work in it.
+    const fn of_process(held: usize, limit: usize, session: usize) -> Self {
+        let shared = Self::new(Quota::Process, held, without_reserve(limit));
+        let whole = Self::new(Quota::Process, held, limit);
+        let little = ((limit - shared.limit) / MODEST_SESSIONS).saturating_sub(session);
+        let left = if little < whole.left { little } else { whole.left };
+        if left > shared.left { Self { left, ..whole } } else { shared }
+    }
+}
+
+/// How many sessions that hold little fit in the part of the process's limit that is for them.
+const MODEST_SESSIONS: usize = 16;
 
 impl Quotas {
     /// For the memory that a session, a federation and all federations hold.
@@ -353,25 +381,25 @@ impl Quotas {
         limits: Limits,
     ) -> Self {
         Self([
-            (Quota::Session, session, room.session),
-            (Quota::Federation, federation, without_reserve(limits.federation_len)),
-            (Quota::Process, kernel, without_reserve(room.kernel)),
+            Holding::new(Quota::Session, session, room.session),
+            Holding::new(Quota::Federation, federation, without_reserve(limits.federation_len)),
+            Holding::of_process(kernel, without_reserve(room.kernel), session),
         ])
     }
 
     /// Checks whether `more` bytes fit. Returns the first quota that they exceed.
     pub(crate) fn check(&self, more: usize) -> Result<(), Quota> {
-        let beyond = |(_, held, limit): &&(Quota, usize, usize)| held.saturating_add(more) > *limit;
-        self.0.iter().find(beyond).map_or(Ok(()), |(quota, ..)| Err(*quota))
+        let exceeded = self.0.iter().find(|holding| more > holding.left);
+        exceeded.map_or(Ok(()), |holding| Err(holding.quota))
     }
 
     /// Returns the quota that has least left, and how much.
     pub(crate) fn least(&self) -> (Quota, usize) {
-        let left = self.0.map(|(quota, held, limit)| (quota, limit.saturating_sub(held)));
-        let [first, second, third] = left;
-        [second, third]
+        let [first, second, third] = self.0;
+        let least = [second, third]
             .into_iter()
-            .fold(first, |least, one| if one.1 < least.1 { one } else { least })
+            .fold(first, |least, one| if one.left < least.left { one } else { least });
+        (least.quota, least.left)
     }
 
     /// Returns the refusal of a call that needs `more` bytes.
@@ -382,7 +410,7 @@ impl Quotas {
 
     /// Says what is held and allowed, and what to do.
     pub(crate) fn reason(&self, quota: Quota) -> String {
-        let (_, held, limit) = self.0[quota as usize];
+        let Holding { held, limit, .. } = self.0[quota as usize];
         let (whose, hint) = match quota {
             Quota::Session => (
                 "session",

@@ -5,6 +5,8 @@
 //!  federations: calls are refused from 7/8 of this on │ always left for sessions
 //! ```
 //!
+//! The last eighth of what calls may use is for sessions that hold little.
+//!
 //! Reading and merging an object model may take half of the memory that is left. It is on the account until the thread
 //! has finished, so the other half is for all others meanwhile. What a small one takes is not on the account.
 //!

@@ -206,7 +206,7 @@ fn a_module_is_not_parsed_if_its_federation_would_exceed_a_quota() {
     assert!(refusal.details.contains(quota), "{refusal}");
     assert_eq!(w.kernel.refusals().session, 1);
     // Enough to parse it, but not to keep it.
-    w.input(Input::Room(Room { kernel: 60_000, ..Room::default() }));
+    w.input(Input::Room(Room { kernel: 68_571, ..Room::default() }));
     let refusal = prepared(&mut w, fed, create(MODEL, None)).unwrap_err();
     assert!(refusal.details.contains(" and may hold 52500 (--memory-max)"), "{refusal}");
     assert_eq!(w.kernel.refusals().process, 1);
