@@ -46,10 +46,12 @@ pub(super) struct Session {
     /// The program that lists all threads.
     iterator: OwnedFd,
     programs: Vec<OwnedFd>,
-    /// The attached programs, until the recording is stopped; they are detached in this order.
+    /// The attached programs but the one that reports arrivals, until the recording is stopped.
     links: Vec<OwnedFd>,
     /// The program that reports arrivals, until it is attached or the recording is stopped.
     arrivals: Option<OwnedFd>,
+    /// The same once it is attached.
+    arrivals_link: Option<OwnedFd>,
     /// Events that the programs could not record.
     misses: u64,
     /// Whether all threads must be listed: at the beginning, and after names were lost.
@@ -151,6 +153,7 @@ impl Session {
             links: Vec::new(),
             programs: Vec::new(),
             arrivals,
+            arrivals_link: None,
             misses: 0,
             ask: true,
             hides: false,
@@ -160,9 +163,9 @@ impl Session {
         if session.hides {
             session.watch_arrivals();
         }
-        for (at, (fd, program)) in programs.into_iter().zip(&tracepoints).enumerate() {
+        for (fd, program) in programs.into_iter().zip(&tracepoints) {
             let step = format!("attaching to {}", program.name.to_string_lossy());
-            session.links.insert(at, bpf::attach(fd.as_fd()).map_err(refused(&step))?);
+            session.links.push(bpf::attach(fd.as_fd()).map_err(refused(&step))?);
             session.programs.push(fd);
         }
         Ok(session)
@@ -184,7 +187,7 @@ impl Session {
         if let Some(program) = self.arrivals.take()
             && let Ok(link) = bpf::attach(program.as_fd())
         {
-            self.links.push(link);
+            self.arrivals_link = Some(link);
             self.programs.push(program);
         }
     }
@@ -227,7 +230,7 @@ impl Session {
     /// Stops recording. The contents of the rings remain for a last [`Self::drain`].
     pub(super) fn stop(&mut self) {
         self.links.clear();
-        self.arrivals = None;
+        (self.arrivals, self.arrivals_link) = (None, None);
     }
 
     /// Delivers the losses that no later event reported.
