@@ -99,7 +99,7 @@ enum Work {
 impl Load {
     fn switches(&self) -> u64 {
         match self.work {
-            Work::PingPong => 2 * u64::from(self.rounds) * self.cpus.len() as u64,
+            Work::PingPong => self.steps_of_processor() * self.cpus.len() as u64,
             Work::Sleep => 0,
         }
     }

@@ -104,11 +104,6 @@ impl List {
         self.of_block(number / BLOCK).nth(number % BLOCK)
     }
 
-    /// The jobs from a number on.
-    pub fn from(&self, number: usize) -> impl Iterator<Item = Job> + Clone + '_ {
-        self.of_block(number / BLOCK).skip(number % BLOCK)
-    }
-
     fn of_block(&self, block: usize) -> impl Iterator<Item = Job> + Clone + '_ {
         let place = self.blocks.get(block).map(|block| (block.at, block.last));
         let (at, mut last) = place.unwrap_or((self.numbers.bytes().len(), 0));
