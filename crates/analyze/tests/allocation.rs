@@ -1,4 +1,5 @@
-//! The memory that an analysis takes for each thread, and a timeline for each switch.
+//! The memory that an analysis takes for each thread, and a timeline for each switch, and
+//! whether the simulation of these recordings is sound.
 
 #![expect(unsafe_code, reason = "an allocator that counts can be written in no other way")]
 
@@ -11,7 +12,9 @@ use hemiola_analyze::Spill;
 use hemiola_analyze::sched::{Options, analyze};
 use hemiola_analyze::timeline::Timeline;
 use hemiola_trace::Recording;
+use hemiola_trace::sched::{Left, Tid, What};
 use hemiola_trace::source::ByteSource;
+use hemiola_units::Instant;
 
 #[path = "support/machine.rs"]
 mod machine;
@@ -134,4 +137,34 @@ fn most_of_a_switch_in_a_timeline_is_outside_if_there_is_room() {
         memory(|| Timeline::spilling(&recording, &Options::default(), Arc::clone(&spill) as _));
     let [held, outside] = [held as u64, spill.size()].map(|bytes| bytes as f64 / SWITCHES as f64);
     assert!(held < 1.4, "{held:.1} bytes of a switch, and {outside:.1} outside");
+}
+
+#[test]
+fn any_number_of_threads_makes_a_recording_that_contradicts_itself_nowhere() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    for threads in [0, 1, 2, 3, 4, 5, 50, 200] {
+        let (mut switches, mut now) = (0, Instant::ZERO);
+        let mut running = [Tid::IDLE; 2];
+        let mut asleep = vec![true; threads as usize];
+        Machine::run(threads, 5_000, |event| {
+            assert!(now <= event.at, "{threads} threads: {event:?}");
+            now = event.at;
+            let number = |tid: Tid| (tid.0 - 100) as usize;
+            match event.what {
+                What::Switch { prev, left, next, .. } => {
+                    switches += 1;
+                    let has = &mut running[usize::from(event.cpu)];
+                    assert!(*has == prev && prev != next, "{threads} threads: {event:?}");
+                    *has = next;
+                    if prev != Tid::IDLE {
+                        asleep[number(prev)] = left == Left::Sleeping;
+                    }
+                    assert!(next == Tid::IDLE || !asleep[number(next)], "{event:?}");
+                }
+                What::Wake { tid, .. } => asleep[number(tid)] = false,
+                _ => {}
+            }
+        });
+        assert_eq!(switches, if threads > 0 { 5_000 } else { 0 }, "{threads} threads");
+    }
 }

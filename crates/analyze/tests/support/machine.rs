@@ -39,32 +39,39 @@ pub(crate) fn named(threads: u32) -> Vec<Thread> {
 }
 
 impl<F: FnMut(Event)> Machine<F> {
-    /// Passes each event of that many switches of that many threads on, in order of time.
+    /// Passes each event of that many switches of that many threads on, in order of time; none without a thread.
     pub(crate) fn run(threads: u32, switches: usize, each: F) {
         let asleep = vec![true; threads as usize];
         let random = Random::from_seed(1);
         let mut machine = Self { random, asleep, queues: Default::default(), each };
-        let mut cpus = [(0, IDLE); 2];
-        for _ in 0..switches {
-            let c = usize::from(cpus[1].0 < cpus[0].0);
-            cpus[c] = machine.turn(c, cpus[c]);
+        // The end of the turn on each processor, and whose turn it is.
+        let mut turns = [(0, IDLE); 2];
+        for _ in 0..if threads > 0 { switches } else { 0 } {
+            // A single thread leaves the second processor idle.
+            let c = usize::from(threads > 1 && turns[1].0 < turns[0].0);
+            let (at, thread) = turns[c];
+            let next = machine.switch(at, c, thread);
+            turns[c] = (at + 1_000 + machine.random.below(20_000), next);
         }
     }
 
-    /// The turn of a thread on a processor; returns when the next one begins, and whose it is.
-    fn turn(&mut self, c: usize, (at, thread): (u64, u32)) -> (u64, u32) {
-        let at = at + 1_000 + self.random.below(20_000);
+    /// The turn of a thread on a processor ends; returns whose the next one is.
+    fn switch(&mut self, at: u64, c: usize, thread: u32) -> u32 {
+        // Threads have the processor of their parity.
+        let is_alone = self.asleep.len() < c + 3;
         let mut left = Left::Preempted;
         if thread != IDLE {
             let mate = thread / GROUP * GROUP + self.random.below(u64::from(GROUP)) as u32;
             self.wake(at, c, mate, thread, Context::Thread);
-            if self.random.below(5) == 0 {
+            if self.random.below(5) == 0 && !is_alone {
                 self.queues[c].push_back(thread);
             } else {
                 (left, self.asleep[thread as usize]) = (Left::Sleeping, true);
             }
         }
-        while self.queues[c].front().is_none_or(|next| *next == thread) {
+        // After the only thread of a processor, that is idle until a timer wakes the thread again.
+        let is_kept_busy = thread == IDLE || !is_alone;
+        while is_kept_busy && self.queues[c].front().is_none_or(|next| *next == thread) {
             let any = self.random.below(self.asleep.len() as u64) as u32;
             self.wake(at, c, any / 2 * 2 + c as u32, thread, Context::Interrupt);
             let waiting = self.queues[c].len();
@@ -73,7 +80,7 @@ impl<F: FnMut(Event)> Machine<F> {
         let next = self.queues[c].pop_front().unwrap_or(IDLE);
         let what = What::Switch { prev: tid(thread), left, next: tid(next), priority: 120 };
         (self.each)(Event { at: Instant::from_nanos(at), cpu: c as u16, what });
-        (at, next)
+        next
     }
 
     /// Wakes a thread if it sleeps; it waits for the processor of its parity.
