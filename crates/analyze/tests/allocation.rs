@@ -1,5 +1,5 @@
-//! The memory that an analysis takes for each thread, and a timeline for each switch, and
-//! whether the simulation of these recordings is sound.
+//! The memory that an analysis takes for each thread, and a timeline for each switch, how often an analysis allocates,
+//! and whether the simulation of these recordings is sound.
 
 #![expect(unsafe_code, reason = "an allocator that counts can be written in no other way")]
 
@@ -28,10 +28,14 @@ static ALONE: Mutex<()> = Mutex::new(());
 static LIVE: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 
-/// The system's allocator, with counters of live bytes.
+/// How often memory was allocated, or an allocation changed its size.
+static TIMES: AtomicUsize = AtomicUsize::new(0);
+
+/// The system's allocator, with counters.
 struct Counting;
 
 fn count(size: usize) {
+    TIMES.fetch_add(1, Ordering::Relaxed);
     let live = LIVE.fetch_add(size, Ordering::Relaxed) + size;
     PEAK.fetch_max(live, Ordering::Relaxed);
 }
@@ -86,6 +90,18 @@ fn a_thread_takes_few_kilobytes_in_an_analysis() {
     let (peak, held) = memory(|| analyze(&recording, &Options::default()));
     let [peak, held] = [peak, held].map(|bytes| bytes / THREADS as usize);
     assert!(peak < 9_200 && held < 2_700, "{peak} bytes of a thread at a time, {held} in the end");
+}
+
+#[test]
+fn an_analysis_does_not_allocate_for_each_switch() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    const SWITCHES: usize = 400_000;
+    let recording = recording(50, SWITCHES);
+    let before = TIMES.load(Ordering::Relaxed);
+    let report = analyze(&recording, &Options::default());
+    let times = TIMES.load(Ordering::Relaxed) - before;
+    assert_eq!(report.switches, SWITCHES as u64);
+    assert!(times < SWITCHES / 4, "{times} allocations");
 }
 
 #[test]

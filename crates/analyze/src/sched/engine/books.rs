@@ -2,10 +2,10 @@
 
 use hemiola_trace::sched::Interrupt;
 
-use super::{Aim, Engine};
+use super::Engine;
 use crate::sched::accounting::Books;
 use crate::sched::blame;
-use crate::sched::cpu::Shares;
+use crate::sched::cpu::{Cpu, Shares};
 use crate::sched::culprits::Taken;
 use crate::sched::report::DelayKind;
 use crate::sched::tally::Code;
@@ -78,61 +78,39 @@ impl Engine<'_> {
             return;
         }
         state.totals.waiting += at.saturating_sub(since);
-        if self.aim != Aim::Figures {
+        if !self.aim.has_figures() {
             return;
         }
         let is_started = state.invocation.started;
-        let mut shares = std::mem::take(&mut self.shares);
-        self.divide(c, since, at, &mut shares);
+        let Self { cpus, shares, marks, .. } = self;
+        divide(cpus.get(c), since, at, shares);
         if let Some(most) = blame::mostly(shares.all()) {
-            self.threads.states[thread].waits.add(Wait { from: since, to: at, most });
+            state.waits.add(Wait { from: since, to: at, most });
         }
         let delays = blame::waiting(shares.longest(), is_started);
-        let state = &mut self.threads.states[thread];
         for mark in &state.open_marks {
-            delays.clone().for_each(|taken| self.marks.delay(*mark, taken));
+            delays.clone().for_each(|taken| marks.delay(*mark, taken));
         }
         state.invocation.delays.add_apart(delays);
-        self.shares = shares;
     }
 
     /// How long threads more urgent than a real-time thread had its processor between two moments.
     pub(super) fn urgent_within(&mut self, thread: usize, from: u64, to: u64) -> u64 {
         let State { priority, cpu, .. } = self.threads.states[thread];
-        if priority >= TIME_SHARED || self.aim != Aim::Figures {
+        if priority >= TIME_SHARED || !self.aim.has_figures() {
             return 0;
         }
-        let mut shares = std::mem::take(&mut self.shares);
-        self.divide(usize::from(cpu), from, to, &mut shares);
-        let states = &self.threads.states;
+        let Self { cpus, shares, threads, .. } = self;
+        divide(cpus.get(usize::from(cpu)), from, to, shares);
         let is_urgent =
-            |code: Code| code.as_thread().is_some_and(|of| states[of].priority < priority);
-        let urgent =
-            shares.all().iter().filter(|share| is_urgent(share.0)).map(|share| share.1).sum();
-        self.shares = shares;
-        urgent
-    }
-
-    /// Divides the time between two moments, the second of which is now, among the threads that had a processor.
-    #[inline]
-    fn divide(&self, c: usize, from: u64, to: u64, shares: &mut Shares) {
-        shares.clear();
-        if let Some(cpu) = self.cpus.get(c) {
-            // The time since the last switch is not in `lately` yet.
-            let open = cpu.since.max(from);
-            if to > open {
-                shares.add(if cpu.depth > 0 { cpu.interrupt } else { cpu.current }, to - open);
-            }
-            cpu.lately.shares(from, open.min(to), shares);
-        } else {
-            shares.add(Code::UNKNOWN, to.saturating_sub(from));
-        }
+            |code: Code| code.as_thread().is_some_and(|of| threads.states[of].priority < priority);
+        shares.all().iter().filter(|share| is_urgent(share.0)).map(|share| share.1).sum()
     }
 
     /// Adds a delay to the invocation of a thread and to its marked jobs.
     #[inline]
     pub(super) fn delay(&mut self, thread: usize, taken: Taken) {
-        if self.aim != Aim::Figures {
+        if !self.aim.has_figures() {
             return;
         }
         let state = &mut self.threads.states[thread];
@@ -191,5 +169,21 @@ impl Engine<'_> {
         if full {
             self.bring_up_to_date(c, at);
         }
+    }
+}
+
+/// Divides the time between two moments, the second of which is now, among the threads that had a processor.
+#[inline]
+fn divide(cpu: Option<&Cpu>, from: u64, to: u64, shares: &mut Shares) {
+    shares.clear();
+    if let Some(cpu) = cpu {
+        // The time since the last switch is not in `lately` yet.
+        let open = cpu.since.max(from);
+        if to > open {
+            shares.add(if cpu.depth > 0 { cpu.interrupt } else { cpu.current }, to - open);
+        }
+        cpu.lately.shares(from, open.min(to), shares);
+    } else {
+        shares.add(Code::UNKNOWN, to.saturating_sub(from));
     }
 }
