@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use crate::growth::make_room;
+use crate::growth::push_slowly;
 use crate::interval::Estimate;
 use crate::numbers::Numbers;
 use crate::spread::quantile;
@@ -101,7 +101,7 @@ impl Serialize for Bins {
 /// Collects observations for a [`Distribution`]: whole numbers, mostly nanoseconds.
 ///
 /// Up to 1024 observations take one byte for each seven of their bits. Many more take 32 bytes for each bucket that
-/// contains some.
+/// contains some, and 256 for each octave.
 ///
 /// ```
 /// use hemiola_stats::Stream;
@@ -223,40 +223,11 @@ impl Stream {
 struct Folded {
     moments: Moments,
     batches: Batches,
-    /// Octaves that contain observations: values below 128, then 128 to 255, 256 to 511, …
-    octaves: Vec<Option<Box<Octave>>>,
-}
-
-/// The buckets of one octave that contain observations.
-#[derive(Clone, Debug)]
-struct Octave {
-    /// For each bucket one more than its place in `used`; 0 while it is empty.
-    places: [u8; BUCKETS],
-    used: Vec<Bucket>,
-}
-
-impl Default for Octave {
-    fn default() -> Self {
-        Self { places: [0; BUCKETS], used: Vec::new() }
-    }
-}
-
-impl Octave {
-    #[inline]
-    fn bucket(&mut self, index: usize) -> &mut Bucket {
-        if self.places[index] == 0 {
-            make_room(&mut self.used, 1, 2);
-            self.used.push(Bucket::default());
-            self.places[index] = self.used.len() as u8;
-        }
-        &mut self.used[usize::from(self.places[index]) - 1]
-    }
-
-    /// The buckets with their indices, rising.
-    fn buckets(&self) -> impl Iterator<Item = (u64, &Bucket)> {
-        let used = self.places.iter().enumerate().filter(|(_, place)| **place > 0);
-        used.map(|(index, place)| (index as u64, &self.used[usize::from(*place) - 1]))
-    }
+    /// Octaves that contain observations: values below 128, then 128 to 255, 256 to 511, … For each bucket of an octave
+    /// one more than its index in `buckets`; 0 while it is empty.
+    octaves: Vec<Option<Box<[u16; BUCKETS]>>>,
+    /// Those that contain observations, in the order of their first ones. There are at most 58 octaves.
+    buckets: Vec<Bucket>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -268,35 +239,54 @@ struct Bucket {
 }
 
 impl Folded {
-    fn take(&mut self, values: impl Iterator<Item = u64>) {
-        for value in values {
-            self.moments.push(value);
-            self.batches.push(value);
-            let (octave, index) = place(value);
-            if octave >= self.octaves.len() {
-                self.octaves.resize(octave + 1, None);
+    /// Adds observations, block by block. Of many streams, few buckets are in the processor's cache. Where the buckets
+    /// of a block are is found out first, so that the processor does not wait for one after the other.
+    fn take(&mut self, mut values: impl Iterator<Item = u64>) {
+        let mut block = [(0, 0); BATCH];
+        loop {
+            let mut length = 0;
+            for (entry, value) in block.iter_mut().zip(&mut values) {
+                self.moments.push(value);
+                self.batches.push(value);
+                *entry = (value, self.bucket(value));
+                length += 1;
             }
-            let bucket = self.octaves[octave].get_or_insert_default().bucket(index);
-            bucket.min = if bucket.count == 0 { value } else { bucket.min.min(value) };
-            bucket.count += 1;
-            bucket.sum = bucket.sum.saturating_add(value);
-            bucket.max = bucket.max.max(value);
+            if length == 0 {
+                return;
+            }
+            for &(value, bucket) in &block[..length] {
+                self.buckets[bucket].push(value);
+            }
         }
+    }
+
+    /// The index of the bucket of a value, which is made if there is none.
+    #[inline]
+    fn bucket(&mut self, value: u64) -> usize {
+        let (octave, index) = place(value);
+        if octave >= self.octaves.len() {
+            self.octaves.resize(octave + 1, None);
+        }
+        let place = &mut self.octaves[octave].get_or_insert_with(|| Box::new([0; BUCKETS]))[index];
+        if *place == 0 {
+            push_slowly(&mut self.buckets, Bucket { min: u64::MAX, ..Bucket::default() });
+            *place = self.buckets.len() as u16;
+        }
+        usize::from(*place) - 1
     }
 
     /// The buckets that contain observations, with their lower edges, rising.
     fn buckets(&self) -> impl Iterator<Item = (u64, &Bucket)> {
-        self.octaves
-            .iter()
-            .enumerate()
-            .filter_map(|(octave, buckets)| Some((octave, buckets.as_ref()?)))
-            .flat_map(|(octave, buckets)| {
-                let edge = move |index: u64| match octave {
-                    0 => index,
-                    _ => (BUCKETS as u64 + index) << (octave - 1),
-                };
-                buckets.buckets().map(move |(index, bucket)| (edge(index), bucket))
-            })
+        let octaves = self.octaves.iter().enumerate();
+        let octaves = octaves.filter_map(|(octave, places)| Some((octave, places.as_ref()?)));
+        octaves.flat_map(move |(octave, places)| {
+            let edge = move |index: u64| match octave {
+                0 => index,
+                _ => (BUCKETS as u64 + index) << (octave - 1),
+            };
+            let used = (0..).zip(places.iter()).filter(|(_, place)| **place > 0);
+            used.map(move |(index, place)| (edge(index), &self.buckets[usize::from(*place) - 1]))
+        })
     }
 
     fn quantile(&self, q: f64) -> u64 {
@@ -317,6 +307,16 @@ impl Folded {
             p99: self.quantile(0.99),
             ..self.moments.distribution(&self.batches, histogram(counted))
         }
+    }
+}
+
+impl Bucket {
+    #[inline]
+    fn push(&mut self, value: u64) {
+        self.count += 1;
+        self.sum = self.sum.saturating_add(value);
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
     }
 }
 
