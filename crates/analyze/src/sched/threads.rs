@@ -444,6 +444,14 @@ impl State {
         self.reservation.filter(|_| self.hint.is_none())
     }
 
+    /// Whether another pass is likely to be needed, by the facts from which the engine decides at the end: a period was
+    /// found late, or wake-ups were counted by one that is no more.
+    #[inline]
+    pub(super) fn awaits_another_pass(&self) -> bool {
+        let is_withdrawn = self.is_merged && self.finder.period.is_none();
+        (self.finder.late || is_withdrawn) && self.stated().is_none()
+    }
+
     /// T by the wake-ups, if its reservation has another period; `Some(None)` if they show no period at all.
     pub(super) fn apart_from_reservation(&self) -> Option<Option<u64>> {
         let reservation = self.reservation.filter(|_| self.given.is_none() && !self.yields())?;

@@ -1,6 +1,6 @@
 //! System calls, from entry to return: the thread may wait meanwhile, and go on on another processor.
 
-use super::{Aim, Engine};
+use super::Engine;
 
 /// The number with which the kernel states the return from a signal handler.
 const FROM_HANDLER: u16 = u16::MAX;
@@ -24,7 +24,7 @@ impl Engine<'_> {
         // In a gap it may have returned, and have entered the same call again.
         let has_gap = self.gaps.until > entered;
         let end = if has_gap { self.gaps.first_after(entered, at).max(entered) } else { at };
-        if self.aim == Aim::Figures {
+        if self.aim.has_figures() {
             let called = self.threads.states[thread].totals.called.get_or_insert_default();
             let called = called.entry(number).or_default();
             if is_same && !has_gap {

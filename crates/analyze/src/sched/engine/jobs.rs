@@ -56,6 +56,9 @@ impl Engine<'_> {
             _ if state.asked.is_some() => {}
             _ => state.finder.wake(at, by_interrupt),
         }
+        if self.aim == Aim::Attempt && state.awaits_another_pass() {
+            self.aim = Aim::Draft;
+        }
         if goes_on && means == Means::Instant {
             self.woken_at_once(thread, at, asleep, waker);
             return;
@@ -112,7 +115,7 @@ impl Engine<'_> {
         }
         state.released = released;
         if let Some(waker) = waker {
-            if self.aim == Aim::Figures {
+            if self.aim.has_figures() {
                 state.totals.wakers.add(Woken { by: waker, times: 1 });
             }
             state.released_by_interrupts += u64::from(waker == Code::INTERRUPT);
@@ -224,7 +227,7 @@ impl Engine<'_> {
             if over.is_none() && jobs.released == 1 {
                 totals.usual = [totals.usual[1], execution];
             }
-            if self.aim == Aim::Figures {
+            if self.aim.has_figures() {
                 let latency = invocation.start.saturating_sub(invocation.release);
                 observed.push(Series::Latency, latency, &mut self.many);
                 totals.overran += over.map_or(jobs.released - 1, |asked| asked.overran());
@@ -254,7 +257,7 @@ impl Engine<'_> {
             } else if jobs.count > 1 {
                 state.released = Some(jobs.last_release(invocation.release));
             }
-            if let Some(blocking) = waits.blocking.filter(|_| self.aim == Aim::Figures) {
+            if let Some(blocking) = waits.blocking.filter(|_| self.aim.has_figures()) {
                 observed.push(Series::Blocking, blocking, &mut self.many);
             }
             totals.suspension = totals.suspension.max(waits.suspension);
@@ -312,7 +315,7 @@ impl Engine<'_> {
     /// The start-up of a thread that has no period so far is a job like any other.
     pub(super) fn push_startup(&mut self, thread: usize) {
         let state = &mut self.threads.states[thread];
-        if state.period().is_some() || self.aim != Aim::Figures {
+        if state.period().is_some() || !self.aim.has_figures() {
             state.totals.startup = None;
         }
         let Some(times) = &state.totals.startup else { return };
