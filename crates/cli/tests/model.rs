@@ -37,6 +37,10 @@ fn the_examples_print_the_numbers_of_the_report() {
                 "as it is 6 553 – 20.8 ± 0.1 %",
             ][..],
         ),
+        (
+            "9-web-shop/risks.toml",
+            &["100.0 %, mean", "A page, with all risks 192 ms", "86.8 % (86.4 … 87.1), mean"][..],
+        ),
         ("10-context-switch-model", &["1.64 µs", "500 ms   50 %", "longer than expected"][..]),
     ] {
         let ended = machine.hemiola(&["model", &example(name)]).with_code(0);

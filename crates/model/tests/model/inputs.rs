@@ -193,10 +193,11 @@ fn no_table_shows_what_is_not_a_number() {
 }
 
 /// Texts of models that together use nearly every key.
-const TEXTS: [&str; 4] = [
+const TEXTS: [&str; 5] = [
     include_str!("../../../../examples/8-image-retrieval/model.toml"),
     include_str!("../../../../examples/9-web-shop/model.toml"),
     include_str!("../../../../examples/9-web-shop/layers.toml"),
+    include_str!("../../../../examples/9-web-shop/risks.toml"),
     include_str!("../../../../examples/10-context-switch-model/model.toml"),
 ];
 

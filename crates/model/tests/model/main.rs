@@ -10,6 +10,7 @@ mod means;
 mod mixtures;
 mod offsets;
 mod quantities;
+mod risks;
 mod tails;
 mod whole;
 
