@@ -8,6 +8,7 @@ use prost::Message;
 
 use super::read::Bundles;
 use super::{States, bundle};
+use crate::compressed::Method;
 use crate::error::{Errors, ReadError};
 use crate::perfetto::Trace;
 use crate::perfetto::clocks::Clock;
@@ -26,12 +27,13 @@ const PACKET: u8 = 0x0A;
 
 /// Scans a trace.
 pub(crate) fn scan(window: Window<'_>) -> Scanned {
-    Scan::of(window).finish()
+    let (scan, appended) = Scan::of(window);
+    Scanned { appended, ..scan.finish() }
 }
 
 /// Reads only the marks of programs.
 pub(in super::super) fn read(source: &dyn ByteSource) -> (Trace, Vec<ReadError>) {
-    let Scan { reader, lanes, mut errors, .. } = Scan::of(Window::new(source));
+    let (Scan { reader, lanes, mut errors, .. }, _) = Scan::of(Window::new(source));
     let Finished { trace, errors: left_out, .. } = reader.finish(!lanes.is_empty());
     left_out.into_iter().for_each(|error| errors.push(error));
     (trace, errors.0)
@@ -59,9 +61,9 @@ fn next_sound(window: &mut Window<'_>, offset: u64) -> Option<u64> {
     begins.find(sound).map(|at| offset + at as u64)
 }
 
-/// Returns offset and length of the contents of the packet that begins at `offset`.
-fn packet_at(window: &mut Window<'_>, offset: u64) -> Result<(u64, usize), ReadError> {
-    let size = window.size();
+/// Returns offset and length of the contents of the packet that begins at `offset`, in a file or a part of it that ends
+/// at `size`.
+fn packet_at(window: &mut Window<'_>, offset: u64, size: u64) -> Result<(u64, usize), ReadError> {
     let at = offset as usize;
     let head = window
         .some(offset, 11)
@@ -94,28 +96,33 @@ struct Scan {
     release: Option<String>,
     /// The number to add to the bundles' clock for the boot clock, and the clock's id.
     other_clock: Option<(u64, u64)>,
-    compressed: bool,
     seals: Seals,
 }
 
+/// Packets that a packet holds in compressed form.
+type Compressed = Vec<(Method, Vec<u8>)>;
+
 impl Scan {
-    fn of(mut window: Window<'_>) -> Self {
+    /// Scans a file. Returns also the packets that it held in compressed form.
+    fn of(mut window: Window<'_>) -> (Self, Vec<u8>) {
         let mut scan = Self::default();
         let mut offset = 0;
-        while offset < window.size() {
-            match scan.next(&mut window, offset) {
+        let size = window.size();
+        while offset < size {
+            match scan.next(&mut window, offset, size) {
                 Some(next) => offset = next,
                 None => break,
             }
         }
         let seals = std::mem::take(&mut scan.seals);
-        scan.errors.0.extend(seals.end(!scan.errors.0.is_empty(), window.size()));
-        scan
+        scan.errors.0.extend(seals.end(!scan.errors.0.is_empty(), size));
+        (scan, window.into_appended())
     }
 
-    /// Processes the packet at that offset. Returns the offset of the next one; `None` if there is none.
-    fn next(&mut self, window: &mut Window<'_>, offset: u64) -> Option<u64> {
-        let (start, length) = match packet_at(window, offset) {
+    /// Processes the packet at that offset of a file of that size. Returns the offset of the next one; `None` if there
+    /// is none.
+    fn next(&mut self, window: &mut Window<'_>, offset: u64, size: u64) -> Option<u64> {
+        let (start, length) = match packet_at(window, offset, size) {
             Ok(found) => found,
             Err(error) => {
                 self.errors.push(error);
@@ -134,8 +141,47 @@ impl Scan {
             self.errors.push(error);
             return self.resume(window, offset);
         }
-        self.packet(packet, offset, start);
+        for (method, bytes) in self.packet(packet, offset, start) {
+            self.compressed(window, method, &bytes, offset);
+        }
         Some(start + length as u64)
+    }
+
+    /// Processes the packets that the packet at that offset holds in compressed form. What they become stays in memory
+    /// behind the file, within the limit of all compressed files. Problems of it have the offset of the packet, which
+    /// is a place in the file.
+    fn compressed(&mut self, window: &mut Window<'_>, method: Method, bytes: &[u8], offset: u64) {
+        let (mut at, decompressed) = window.append(method, bytes);
+        let end = window.size();
+        let mut problem = decompressed.err().map(|error| error.to_string());
+        while at < end {
+            let packet = packet_at(window, at, end).and_then(|(start, length)| {
+                let io = |error: std::io::Error| ReadError::Io {
+                    offset: offset as usize,
+                    reason: error.to_string(),
+                };
+                Ok((window.get(start, length).map_err(io)?, start, length))
+            });
+            match packet {
+                Ok((packet, start, length)) => {
+                    if !self.packet(packet, offset, start).is_empty() {
+                        problem
+                            .get_or_insert("it contains packets that were compressed twice".into());
+                    }
+                    at = start + length as u64;
+                }
+                // The end is cut where decompression failed.
+                Err(_) => {
+                    problem.get_or_insert("what it contains are no whole packets".into());
+                    break;
+                }
+            }
+        }
+        if let Some(problem) = problem {
+            let reason = format!("its compressed packets are damaged or too large: {problem}");
+            self.errors.push(ReadError::Packet { offset: offset as usize, reason });
+            self.gap(offset);
+        }
     }
 
     /// Continues behind damage at that offset, if the file has checksums by which a packet is recognized.
@@ -151,22 +197,23 @@ impl Scan {
         self.reader.gap();
     }
 
-    fn packet(&mut self, packet: &[u8], offset: u64, start: u64) {
+    /// Processes the contents of a packet: `offset` is that of the packet in the file, and `start` where these bytes are
+    /// kept. Returns the packets that it holds in compressed form.
+    fn packet(&mut self, packet: &[u8], offset: u64, start: u64) -> Compressed {
         let mut wire = WireReader::new(packet);
         let mut cold = false;
+        let mut compressed = Compressed::new();
         while let Some(field) = wire.field().transpose() {
             match field {
                 Ok((FTRACE_EVENTS, Value::Bytes(bytes))) => {
                     let within = bytes.as_ptr().addr() - packet.as_ptr().addr();
                     self.bundle(bytes, offset, start + within as u64);
                 }
-                Ok((COMPRESSED | COMPRESSED_ZSTD, _)) => {
-                    if !std::mem::replace(&mut self.compressed, true) {
-                        let what = "packets are compressed; rewrite the trace with \
-                                    `traceconv decompress_packets` first";
-                        let offset = offset as usize;
-                        self.errors.push(ReadError::Unsupported { offset, what: what.into() });
-                    }
+                Ok((COMPRESSED, Value::Bytes(bytes))) => {
+                    compressed.push((Method::Zlib, bytes.to_vec()));
+                }
+                Ok((COMPRESSED_ZSTD, Value::Bytes(bytes))) => {
+                    compressed.push((Method::Zstd, bytes.to_vec()));
                 }
                 Ok((CLOSING, value)) => self.seals.closes(value.number()),
                 Ok((
@@ -177,12 +224,13 @@ impl Scan {
                 Err(malformed) => {
                     let reason = malformed.to_string();
                     self.errors.push(ReadError::Packet { offset: offset as usize, reason });
-                    return self.gap(offset);
+                    self.gap(offset);
+                    return compressed;
                 }
             }
         }
         if !cold {
-            return;
+            return compressed;
         }
         let offset = offset as usize;
         match TracePacket::decode(packet) {
@@ -191,6 +239,7 @@ impl Scan {
                 self.errors.push(ReadError::Packet { offset, reason: error.to_string() });
             }
         }
+        compressed
     }
 
     /// Processes a rare packet, which is any packet but a bundle.

@@ -277,12 +277,80 @@ fn a_trace_whose_wake_ups_have_no_flags_says_that_interrupts_are_unknown() {
     assert!(!told(&self::file(&[&[event(5, 0, what)]], &[])));
 }
 
+/// A file whose packets are compressed, in groups.
+fn compressed(groups: &[&[u8]]) -> Vec<u8> {
+    let mut file = Vec::new();
+    for group in groups {
+        let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
+        std::io::Write::write_all(&mut encoder, group).unwrap();
+        let packet = message(&[(COMPRESSED, Err(&encoder.finish().unwrap()))]);
+        hemiola_wire::put_bytes(&mut file, 1, &packet);
+    }
+    file
+}
+
+/// The field of compressed packets in a packet, `TracePacket.compressed_packets`.
+const COMPRESSED: u32 = 50;
+
 #[test]
-fn compressed_packets_are_refused_with_the_remedy() {
-    let packet = message(&[(50, Err(b"x"))]);
-    let (_, errors) = Recording::read(&message(&[(1, Err(&packet)), (1, Err(&packet))]));
-    let [ReadError::Unsupported { offset: 0, what }] = &errors[..] else { panic!("{errors:?}") };
-    assert!(what.contains("traceconv"), "{what}");
+fn compressed_packets_are_read_like_others() {
+    let first = ping_pong(500);
+    let second = [event(86_500_000_000_000, 1, switch(70_001, Left::Sleeping, 70_002))];
+    let names = [thread(70_001, 70_001, 0, "ping", false)];
+    let (one, two) = (unsealed(&file(&[&first], &names)), unsealed(&file(&[&second], &[])));
+    let plain = [&one[..], &two].concat();
+    let packed = compressed(&[&one, &two]);
+    assert!(packed.len() < plain.len());
+    let (expected, none) = Recording::read(&plain);
+    for mixed in [packed, [&one[..], &compressed(&[&two])].concat()] {
+        let (recording, errors) = Recording::read(&mixed);
+        assert_eq!((&errors, &none), (&vec![], &vec![]));
+        assert!(recording.events().eq(first.iter().chain(&second).copied()));
+        assert_eq!(recording.threads, expected.threads);
+    }
+    let zstd =
+        ruzstd::encoding::compress_to_vec(&plain[..], ruzstd::encoding::CompressionLevel::Fastest);
+    let mut zstd_file = Vec::new();
+    hemiola_wire::put_bytes(&mut zstd_file, 1, &message(&[(133, Err(&zstd))]));
+    assert_eq!(Recording::read(&zstd_file).0.events().count(), first.len() + 1);
+}
+
+#[test]
+fn damaged_compressed_packets_are_reported_at_their_packet_and_the_others_are_read() {
+    let first = ping_pong(500);
+    let second = [event(86_500_000_000_000, 1, switch(70_001, Left::Sleeping, 70_002))];
+    let (one, two) = (unsealed(&file(&[&first], &[])), unsealed(&file(&[&second], &[])));
+    let said = |bytes: &[u8]| {
+        let (recording, errors) = Recording::read(bytes);
+        let [ReadError::Packet { offset, reason }] = &errors[..] else { panic!("{errors:?}") };
+        (recording.events().count(), *offset, reason.clone())
+    };
+    // Damage in the second group, and one that is no compressed text at all.
+    let whole = compressed(&[&one, &two]);
+    let place = compressed(&[&one]).len();
+    let mut damaged = whole.clone();
+    let length = damaged.len();
+    damaged[length - 1] ^= 1;
+    let (events, offset, reason) = said(&damaged);
+    assert!(events >= first.len() && offset == place, "{events} {offset}");
+    assert!(reason.starts_with("its compressed packets are damaged"), "{reason}");
+    let mut none = compressed(&[&one]);
+    hemiola_wire::put_bytes(&mut none, 1, &message(&[(COMPRESSED, Err(b"x"))]));
+    none.extend(&two);
+    let (events, offset, _) = said(&none);
+    assert!(events > first.len() && offset == place, "{events} {offset}");
+    // Packets within packets would be compressed without an end.
+    let twice = said(&compressed(&[&compressed(&[&one])]));
+    assert!(twice.0 == 0 && twice.2.contains("compressed twice"), "{twice:?}");
+    // No damage of a byte is a danger.
+    for at in 0..damaged.len() {
+        let mut bytes = whole.clone();
+        bytes[at] = bytes[at].wrapping_add(37);
+        crate::fuzzing::recording(&bytes);
+    }
+    // The group ends within a packet.
+    let cut = said(&compressed(&[&one[..one.len() - 3]]));
+    assert!(cut.2.contains("no whole packets"), "{cut:?}");
 }
 
 #[test]
