@@ -51,6 +51,9 @@ fn bounded(reader: impl Read, max: usize, out: &mut Vec<u8>) -> io::Result<()> {
     )))
 }
 
+/// The first bytes of a member (RFC 1952, section 2.3.1).
+const GZIP_MAGIC: [u8; 2] = [0x1F, 0x8B];
+
 /// Decompresses members, one after the other. Zeros after the last one are padding, which gzip(1) ignores too: a tape
 /// or a disk image fills its last block with them.
 fn gzip(mut bytes: &[u8], max: usize, out: &mut Vec<u8>) -> io::Result<()> {
@@ -60,6 +63,13 @@ fn gzip(mut bytes: &[u8], max: usize, out: &mut Vec<u8>) -> io::Result<()> {
         bytes = member.into_inner();
         if bytes.iter().all(|byte| *byte == 0) {
             return Ok(());
+        }
+        // Another member begins with two fixed bytes. Anything else is no member that is damaged.
+        if !bytes.starts_with(&GZIP_MAGIC[..bytes.len().min(2)]) {
+            return Err(io::Error::other(format!(
+                "something else follows the end of the compressed data: {} bytes",
+                bytes.len()
+            )));
         }
     }
 }
@@ -161,6 +171,17 @@ mod tests {
             let done = Method::Gzip.decompress(&[&packed, &packed, after].concat(), 100, &mut out);
             assert_eq!((done.is_ok(), &out[..]), (is_padding, &b"texttext"[..]), "{after:?}");
         }
+        // It is named: nothing is cut off.
+        let said = |after: &[u8]| {
+            let bytes = [&packed[..], after].concat();
+            Method::Gzip.decompress(&bytes, 100, &mut Vec::new()).unwrap_err().to_string()
+        };
+        for after in [&b"x"[..], b"text", b"a longer text that is no member"] {
+            let expected = format!("follows the end of the compressed data: {} bytes", after.len());
+            assert!(said(after).ends_with(&expected), "{}", said(after));
+        }
+        // A member that begins and is cut off is damage of another kind.
+        assert!(!said(&packed[..9]).contains("follows"), "{}", said(&packed[..9]));
     }
 
     #[test]
