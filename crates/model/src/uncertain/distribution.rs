@@ -154,7 +154,7 @@ impl Input {
         }
         let factor = value.value / self.nominal.value;
         let distribution = self.distribution.scaled(factor);
-        moved.varying(distribution).offset_within(self.systematic * factor.abs())
+        moved.varying(distribution).offset_within(in_proportion(self.systematic, factor))
     }
 
     /// This mixture with the figures of these names in the place of its parts, if any of them is one. Its value is the
@@ -176,7 +176,7 @@ impl Input {
         let factor =
             if self.nominal.value == 0.0 { 1.0 } else { (value / self.nominal.value).abs() };
         let nominal = Quantity { value, ..self.nominal };
-        let systematic = self.systematic * factor;
+        let systematic = in_proportion(self.systematic, factor);
         Some(Self { nominal, distribution, systematic, ..self.clone() })
     }
 
@@ -378,8 +378,13 @@ impl Input {
         let nominal = self.nominal.value;
         let mut reject = |wrong: bool, problem: String| found.extend(wrong.then_some(problem));
         reject(!nominal.is_finite(), format!("the nominal value is {nominal}; it must be finite"));
+        let is_endless = self.systematic == f64::INFINITY;
         reject(
-            not_positive(self.systematic),
+            is_endless,
+            "the systematic part is not a finite number; the range is too wide".into(),
+        );
+        reject(
+            not_positive(self.systematic) && !is_endless,
             format!("the systematic part is {}; it must be at least 0", self.systematic),
         );
         if let Some(freedom) = self.freedom {
@@ -415,6 +420,12 @@ impl Input {
             )
         })
     }
+}
+
+/// A systematic part scaled with its value. None stays none, also where the value is so small that the factor is not
+/// finite.
+fn in_proportion(systematic: f64, factor: f64) -> f64 {
+    if systematic == 0.0 { 0.0 } else { systematic * factor.abs() }
 }
 
 impl Distribution {
@@ -465,7 +476,7 @@ impl Distribution {
                     let bounds = if factor < 0.0 { Interval::ALL } else { part.bounds };
                     let distribution = part.distribution.scaled(factor);
                     let nominal = Quantity { value, ..part.nominal };
-                    let systematic = part.systematic * factor.abs();
+                    let systematic = in_proportion(part.systematic, factor);
                     Input { nominal, distribution, bounds, systematic, ..part.clone() }
                 };
                 Self::Mixture(parts.iter().map(|(share, part)| (*share, scaled(part))).collect())
@@ -915,6 +926,14 @@ mod tests {
     }
 
     #[test]
+    fn a_value_that_is_nearly_zero_can_become_any_other() {
+        let one = Quantity { value: 1.0, ..of(1.0, Distribution::Exact).nominal };
+        let scaled = of(5e-324, Distribution::Exact).scaled_to(one);
+        assert_eq!((scaled.nominal.value, scaled.systematic), (1.0, 0.0));
+        assert_eq!(scaled.problems(Units::built_in()), Vec::<String>::new());
+    }
+
+    #[test]
     fn impossible_inputs_are_rejected() {
         let rejected = |input: Input| input.problems(Units::built_in()).join("; ");
         for (input, expected) in [
@@ -938,6 +957,12 @@ mod tests {
             (
                 of(1.0, Distribution::Exact).offset_within(-1.0),
                 "the systematic part is -1; it must be at least 0",
+            ),
+            (
+                of(5e-324, Distribution::Exact)
+                    .offset_within(5e-324)
+                    .scaled_to(Quantity { value: 1.0, ..of(1.0, Distribution::Exact).nominal }),
+                "the systematic part is not a finite number; the range is too wide",
             ),
             (
                 Input { freedom: Some(0.0), ..of(1.0, Distribution::Exact) },
