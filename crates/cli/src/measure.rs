@@ -15,7 +15,8 @@ use hemiola_measure::experiment::{self, ExperimentError, Own, Report};
 use hemiola_measure::link::{WithLink, catalogue};
 use hemiola_measure::set::{self, Budget};
 use hemiola_measure::{
-    Alone, Interrupted, Probes, ReadingSource, Series, Survey, identity, kernel_caches, report,
+    Alone, Interrupted, Probes, ReadingSource, Series, Survey, identity, kernel_caches, recovery,
+    report,
 };
 use hemiola_model::machine::{FILE_NAME, Machine, MachineError};
 use hemiola_probe::{FigureOfMerit, Load, Peers, Setting};
@@ -120,6 +121,9 @@ fn write(folder: Folder, survey: &Survey) -> Result<PathBuf, Failure> {
     folder.write(FILE_NAME, survey.machine.write().as_bytes()).map_err(Failure::failed)?;
     folder.write_json(SUMMARY, &survey.summary()).map_err(Failure::failed)?;
     folder.write(PAGE, report::page(survey).as_bytes()).map_err(Failure::failed)?;
+    if let Some(csv) = recovery::csv(&survey.machine.figures) {
+        folder.write(recovery::FILE_NAME, csv.as_bytes()).map_err(Failure::failed)?;
+    }
     Ok(folder.keep())
 }
 

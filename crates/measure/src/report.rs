@@ -9,10 +9,9 @@ use hemiola_report::plot::Scale;
 use hemiola_report::table::Table;
 use hemiola_report::text::{count, date, percent, ratio, round_duration, size};
 
-use crate::derive;
 use crate::link::{self, Counts, Share};
 use crate::text::{interval, value};
-use crate::{LinkSummary, Survey};
+use crate::{LinkSummary, Survey, derive, instruments, recovery};
 
 const NONE: &str = "–";
 
@@ -25,6 +24,8 @@ pub fn tables(survey: &Survey) -> Vec<Table> {
         levels(survey),
         communication(figures, "latency"),
         communication(figures, "throughput"),
+        instruments::table(figures),
+        recovery::table(figures),
         others(figures),
         merit(survey),
         losses(survey),
@@ -281,6 +282,7 @@ fn missing(survey: &Survey) -> Table {
 /// The page of a survey.
 #[must_use]
 pub fn page(survey: &Survey) -> String {
+    let figures = &survey.machine.figures;
     let mut tables = tables(survey);
     tables.push(all(&survey.machine.figures));
     Page {
@@ -289,7 +291,7 @@ pub fn page(survey: &Survey) -> String {
         subtitle: survey.conditions.command_line.clone(),
         cards: cards(survey),
         problems: survey.notes.clone(),
-        figures: staircase(survey).into_iter().collect(),
+        figures: staircase(survey).into_iter().chain(recovery::chart(figures)).collect(),
         tables,
         conditions: conditions(survey),
     }

@@ -7,6 +7,7 @@ use hemiola_trace::result::Conditions;
 use serde::{Deserialize, Serialize};
 
 use crate::activity::Meanwhile;
+use crate::instruments::Instrument;
 use crate::link::Losses;
 use crate::staircase::{KernelCache, Level};
 
@@ -31,6 +32,9 @@ pub struct Summary {
     pub meanwhile: Meanwhile,
     /// The figures, in the order of the catalogue, derived ones last.
     pub figures: Vec<SummaryFigure>,
+    /// The instruments for times side by side, as far as they were measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub instruments: Vec<Instrument>,
     /// Figures of the set that could not be measured.
     pub missing: Vec<Missing>,
     /// The storage levels found in the latencies.

@@ -7,6 +7,7 @@ use hemiola_trace::result::Conditions;
 
 use crate::activity::Meanwhile;
 use crate::derive;
+use crate::instruments::instruments;
 use crate::kernel::identity;
 use crate::series::{Series, notes};
 use crate::staircase::{self, KernelCache, Level};
@@ -127,6 +128,7 @@ impl Survey {
             load: self.load,
             meanwhile: self.meanwhile.clone(),
             figures: self.machine.figures.iter().map(Into::into).collect(),
+            instruments: instruments(&self.machine.figures),
             missing: self.missing.clone(),
             steps: self.levels.clone(),
             kernel_caches: self.kernel.clone(),

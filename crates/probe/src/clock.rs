@@ -20,6 +20,7 @@ pub(crate) fn probes() -> Vec<Probe> {
     let smallest_step = "smallest step between two readings of the fast clock";
     let back_to_back = "two readings of the fast clock back to back";
     let others = INSTRUMENTS.iter().flat_map(Instrument::probes);
+    let kernel = KERNEL.resolution_probe();
     let own = [
         Probe::time("clock.read", "reading the kernel's clock", true, |name, setting, count| {
             repeated(name, setting, count, &[("clock", "clock_gettime")], |_| {
@@ -46,7 +47,7 @@ pub(crate) fn probes() -> Vec<Probe> {
             one_by_one(name, setting, count, |stage| stage.time(|| ()), |readings, _| readings)
         }),
     ];
-    own.into_iter().chain(others).collect()
+    own.into_iter().chain([kernel]).chain(others).collect()
 }
 
 /// A clock of the operating system that programs take times with, besides those of this crate.
@@ -61,7 +62,7 @@ struct Instrument {
 
 /// Muller, "Modeling and Analysis: Inputs and Uncertainties", figure 3.6, compares what one can measure times with: the
 /// resolution of an instrument decides what it can measure, and the cost of reading it what it disturbs.
-const INSTRUMENTS: [Instrument; 2] = [
+static INSTRUMENTS: [Instrument; 2] = [
     Instrument {
         word: "tick",
         title: "the clock of the timer tick",
@@ -76,6 +77,14 @@ const INSTRUMENTS: [Instrument; 2] = [
     },
 ];
 
+/// The clock that `clock.read` reads.
+static KERNEL: Instrument = Instrument {
+    word: "kernel",
+    title: "the kernel's clock",
+    system: "CLOCK_MONOTONIC",
+    id: ClockId::Monotonic,
+};
+
 impl Instrument {
     fn probes(&'static self) -> [Probe; 2] {
         let read = Probe::time(
@@ -88,7 +97,11 @@ impl Instrument {
                 })
             },
         );
-        let resolution = Probe::time(
+        [read, self.resolution_probe()]
+    }
+
+    fn resolution_probe(&'static self) -> Probe {
+        Probe::time(
             format!("clock.{}.resolution", self.word),
             format!("smallest step of {}", self.title),
             false,
@@ -101,8 +114,7 @@ impl Instrument {
                     Ok(Readings::new(name, Unit::Nanoseconds, taken, 1, place, &circumstances))
                 })
             },
-        );
-        [read, resolution]
+        )
     }
 
     /// Its present time in nanoseconds.

@@ -16,13 +16,14 @@ use crate::{Overhead, Placement, ProbeError, Readings, Setting, Unit};
 
 /// The data of the interrupted process: the first level of every processor's caches holds them.
 const OWN: Bytes = Bytes(16 << 10);
-const LINES: u64 = OWN.0 / 64;
+/// Cache lines that the interrupted process walks each time.
+pub const LINES: u64 = OWN.0 / 64;
 
 /// Walks after each interruption.
 const PASSES: usize = 8;
 
-/// The walks that are figures of their own, from 1 on.
-const SHOWN: [usize; 4] = [1, 2, 4, PASSES];
+/// The walks that are figures of their own, from 1 on: all, so that each begins where the one before it ends.
+const SHOWN: [usize; PASSES] = [1, 2, 3, 4, 5, 6, 7, 8];
 
 /// What the other process walks in the figures of single walks.
 const SHOWN_AFTER: Bytes = Bytes(4 << 20);

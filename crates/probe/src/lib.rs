@@ -35,6 +35,7 @@ mod wake_up;
 pub mod workload;
 
 pub use catalogue::{FigureOfMerit, catalogue, measure};
+pub use interruption::LINES as INTERRUPTED_LINES;
 pub use peer::peer_main;
 pub use readings::{Overhead, ProbeError, Readings, Unit};
 pub use setting::{Load, Peers, Placement, Setting};
