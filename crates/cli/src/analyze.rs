@@ -19,7 +19,7 @@ use hemiola_trace::Recording;
 use hemiola_units::Span;
 
 use crate::args::{Analyze, Period, Stretch};
-use crate::diagnostics::{Failure, gate};
+use crate::diagnostics::{Failure, gate, shown};
 use crate::measure::read_machine;
 use crate::model::check::newest;
 use crate::recording::{self, Problems};
@@ -233,7 +233,7 @@ fn picture(
     if from_ns >= to_ns {
         return Err(Failure::bad_input(format!(
             "error: {} ends after {}, before the requested start at {}",
-            args.file.display(),
+            shown(&args.file),
             duration((report.to_ns - report.from_ns) as f64),
             stretch.from
         )));

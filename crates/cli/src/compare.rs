@@ -14,7 +14,7 @@ use hemiola_report::table::Table;
 use hemiola_report::terminal;
 
 use crate::args::Compare;
-use crate::diagnostics::Failure;
+use crate::diagnostics::{Failure, shown};
 use crate::recording::{self, Problems};
 use crate::report::SUMMARY;
 
@@ -45,8 +45,8 @@ pub(crate) fn compare(args: &Compare) -> Result<ExitCode, Failure> {
             Err(Failure::bad_input(format!(
                 "error: {} is a folder and {} is not\nhint: compare two result folders or two recordings; a result folder \
                  has its recordings in traces/",
-                folder.display(),
-                file.display()
+                shown(folder),
+                shown(file)
             )))
         }
     }
@@ -71,15 +71,15 @@ fn show(json: bool, comparison: &impl serde::Serialize, tables: impl FnOnce() ->
 fn summary(folder: &Path) -> Result<Summary, Failure> {
     let path = folder.join(SUMMARY);
     let text = fs::read_to_string(&path).map_err(|error| {
-        let hint = format!("create it with `hemiola report {}`", folder.display());
+        let hint = format!("create it with `hemiola report {}`", shown(folder));
         Failure::unreadable(&path, error, &hint)
     })?;
     json::read(&text).map_err(|error| {
         let hint = match error {
             ReadError::Newer { .. } => String::new(),
-            _ => format!("\nhint: `hemiola report {}` makes it again", folder.display()),
+            _ => format!("\nhint: `hemiola report {}` makes it again", shown(folder)),
         };
-        Failure::bad_input(format!("error: {}: {error}{hint}", path.display()))
+        Failure::bad_input(format!("error: {}: {error}{hint}", shown(path)))
     })
 }
 

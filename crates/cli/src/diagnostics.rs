@@ -35,6 +35,12 @@ pub(crate) fn gate(is_asked: bool, reasons: &[String]) -> ExitCode {
     ExitCode::from(NOT_KEPT)
 }
 
+/// The name of a file in a message: in one line, so that a newline in it cannot look like another message, and without
+/// anything that could control a terminal.
+pub(crate) fn shown(path: impl AsRef<Path>) -> String {
+    printable(&path.as_ref().display().to_string())
+}
+
 impl Failure {
     pub(crate) fn failed(error: impl Display) -> Self {
         Self { text: format!("error: {error}"), code: FAILED }
@@ -42,7 +48,7 @@ impl Failure {
 
     /// An input that cannot be read, and what to do: which file to give, or how to make it.
     pub(crate) fn unreadable(path: &Path, error: impl Display, hint: &str) -> Self {
-        Self::bad_input(format!("error: {} cannot be read: {error}\nhint: {hint}", path.display()))
+        Self::bad_input(format!("error: {} cannot be read: {error}\nhint: {hint}", shown(path)))
     }
 
     /// A command cannot have its result folder: it has done nothing yet.

@@ -9,7 +9,7 @@ use hemiola_fom::tree::{Contents, tree};
 use hemiola_fom::{Base, Modules, Problem, ProblemKind, merge_with_problems, read, render};
 
 use crate::args::FomCheck;
-use crate::diagnostics::Failure;
+use crate::diagnostics::{Failure, shown};
 
 pub(crate) fn check(args: &FomCheck) -> Result<ExitCode, Failure> {
     let (mut modules, mut problems, mut unread) = (Modules::new(), Vec::new(), Vec::new());
@@ -83,7 +83,7 @@ fn files(named: &[PathBuf], unread: &mut Vec<String>) -> Vec<PathBuf> {
         }
         match inside(path) {
             Ok(found) if found.is_empty() => {
-                unread.push(format!("error: {} contains no .xml or .zip file", path.display()));
+                unread.push(format!("error: {} contains no .xml or .zip file", shown(path)));
             }
             Ok(found) => files.extend(found),
             Err(error) => unread.push(cannot_be_read(path, &error)),
@@ -105,5 +105,5 @@ fn inside(folder: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 fn cannot_be_read(path: &Path, error: &io::Error) -> String {
-    format!("error: {} cannot be read: {error}", path.display())
+    format!("error: {} cannot be read: {error}", shown(path))
 }

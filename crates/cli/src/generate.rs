@@ -11,12 +11,12 @@ use clap_mangen::Man;
 use hemiola_rt::file::replace;
 
 use crate::args::{Args, Generate};
-use crate::diagnostics::Failure;
+use crate::diagnostics::{Failure, shown};
 
 pub(crate) fn generate(args: &Generate) -> Result<ExitCode, Failure> {
     write(&args.folder).map_err(|(path, error)| {
         let hint = "give a folder that this user may write, on a disk with 1 MiB of room";
-        Failure::failed(format!("{} cannot be written: {error}\nhint: {hint}", path.display()))
+        Failure::failed(format!("{} cannot be written: {error}\nhint: {hint}", shown(path)))
     })?;
     Ok(ExitCode::SUCCESS)
 }

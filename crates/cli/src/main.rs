@@ -67,6 +67,17 @@ fn write_stderr(text: std::fmt::Arguments<'_>) {
     let _ = std::io::stderr().write_all(printable_lines(&text.to_string()).as_bytes());
 }
 
+/// Prints what clap says: help, or what is wrong with the command line. Its messages repeat arguments as they are, so
+/// those with characters that could control a terminal are printed without colours, escaped.
+fn refused(error: &clap::Error) -> ExitCode {
+    let text = error.to_string();
+    if !error.use_stderr() || printable_lines(&text) == text {
+        error.exit();
+    }
+    eprint!("{text}");
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+}
+
 fn main() -> ExitCode {
     if let Some(code) = trace::held(std::env::args_os()) {
         return code;
@@ -87,7 +98,10 @@ fn main() -> ExitCode {
         }
         None => {}
     }
-    let args = Args::parse_from(args::with_help(std::env::args_os()));
+    let args = match Args::try_parse_from(args::with_help(std::env::args_os())) {
+        Ok(args) => args,
+        Err(error) => return refused(&error),
+    };
     let done = match args.command {
         Command::Run(run) => run::run(&run),
         Command::Report(report) => report::report(&report),

@@ -31,7 +31,7 @@ use hemiola_trace::result::Conditions;
 use hemiola_units::{Policy, Priority};
 
 use crate::args::{self, CompareMachines, Measure, Measuring, Set};
-use crate::diagnostics::{Failure, gate};
+use crate::diagnostics::{Failure, gate, shown};
 use crate::progress::Progress;
 use crate::report::{PAGE, SUMMARY};
 use crate::run::{default_folder, interruption, name, now_unix_s};
@@ -265,7 +265,7 @@ pub(crate) const MAKE_MACHINE_FILE: &str = "create it with `hemiola measure`";
 /// Reads a machine file, or the one in a folder.
 pub(crate) fn read_machine(given: &Path) -> Result<Machine, Failure> {
     let path: PathBuf = if given.is_dir() { given.join(FILE_NAME) } else { given.to_owned() };
-    let shown = path.display().to_string();
+    let shown = shown(&path);
     let text = fs::read_to_string(&path)
         .map_err(|error| Failure::unreadable(&path, error, MAKE_MACHINE_FILE))?;
     Machine::read(&text).map_err(|error| match error {
@@ -282,6 +282,6 @@ fn own_machine(given: &Path, conditions: &Conditions) -> Result<Machine, Failure
     let machine = read_machine(given)?;
     machine
         .must_be(&identity(conditions))
-        .map_err(|error| Failure::bad_input(format!("error: {}: {error}", given.display())))?;
+        .map_err(|error| Failure::bad_input(format!("error: {}: {error}", shown(given))))?;
     Ok(machine)
 }

@@ -14,7 +14,7 @@ use hemiola_report::text::{count, counted, were};
 use hemiola_trace::source::OpenFile;
 use hemiola_trace::{EventKind, ReadError, Recording};
 
-use crate::diagnostics::Failure;
+use crate::diagnostics::{Failure, shown};
 
 /// Problems printed per file, and sentences about them; the rest are counted.
 const PRINTED_MAX: usize = 5;
@@ -82,7 +82,7 @@ impl Problems {
     pub(crate) fn print(folder: &Path, texts: impl Iterator<Item = String>) -> Self {
         let file = folder.display().to_string();
         let all: Vec<Problem> = texts.map(|text| Problem { file: file.clone(), text }).collect();
-        print_first(&file, all.iter().map(|problem| &problem.text));
+        print_first(&shown(folder), all.iter().map(|problem| &problem.text));
         Self(all)
     }
 
@@ -133,7 +133,7 @@ pub(crate) fn open(path: &Path) -> Result<Opened, Failure> {
     let (recording, errors, _) = read(path).map_err(unread)?;
     let is_empty = recording.tracks.is_empty() && recording.track_events.tracks.is_empty();
     if recording.cpus.is_empty() && is_empty && errors.is_empty() && recording.is_ours() {
-        return Err(Failure::bad_input(format!("error: {} {NOTHING}", path.display())));
+        return Err(Failure::bad_input(format!("error: {} {NOTHING}", shown(path))));
     }
     if recording.cpus.is_empty() && is_empty {
         let reason = errors.first().map_or_else(
@@ -142,10 +142,10 @@ pub(crate) fn open(path: &Path) -> Result<Opened, Failure> {
         );
         return Err(Failure::bad_input(format!(
             "error: {} is not a recording: {reason}\nhint: `hemiola trace -o NEW.trace -- PROGRAM` makes one",
-            path.display()
+            shown(path)
         )));
     }
-    print_first(&path.display().to_string(), errors.iter());
+    print_first(&shown(path), errors.iter());
     Ok(Opened { recording, file: path.display().to_string(), unread: errors })
 }
 
@@ -178,10 +178,10 @@ pub(crate) fn traces_in(folder: &Path) -> Vec<PathBuf> {
 /// The error for a folder, which may be a result folder with traces.
 fn folder(path: &Path) -> String {
     let hint = match traces_in(path).first() {
-        Some(trace) => format!("give one of its traces, such as {}", trace.display()),
+        Some(trace) => format!("give one of its traces, such as {}", shown(trace)),
         None => "give a file that `hemiola trace` or another supported tool wrote".into(),
     };
-    format!("error: {} is a folder, not a recording\nhint: {hint}", path.display())
+    format!("error: {} is a folder, not a recording\nhint: {hint}", shown(path))
 }
 
 /// Reads the recording in the current content of the file. Returns its problems and the file's size in bytes, too.

@@ -11,7 +11,7 @@ use hemiola_report::table::Detail;
 use hemiola_trace::result::{FILE_NAME, FORMAT, RunFolder};
 
 use crate::args::Report;
-use crate::diagnostics::Failure;
+use crate::diagnostics::{Failure, shown};
 use crate::features;
 
 /// File of the figures, for other programs.
@@ -50,12 +50,12 @@ fn analyzed(folder: &Path) -> Result<Analysis, Failure> {
         Failure::unreadable(&path, error, hint)
     })?;
     let result: RunFolder = serde_json::from_str(&text).map_err(|error| {
-        Failure::bad_input(format!("error: {} is not a result: {error}", path.display()))
+        Failure::bad_input(format!("error: {} is not a result: {error}", shown(&path)))
     })?;
     if result.format > FORMAT {
         return Err(Failure::bad_input(format!(
             "error: {} has format {}, but this version reads formats up to {FORMAT}\nhint: use a newer hemiola",
-            path.display(),
+            shown(&path),
             result.format
         )));
     }
@@ -68,7 +68,7 @@ fn write(folder: &Path, analysis: &Analysis) -> Result<(), String> {
         let path = folder.join(name);
         hemiola_rt::file::replace(&path, [text.as_bytes()]).map_err(|error| {
             let hint = hint(error.kind(), folder);
-            format!("{} cannot be written: {error}{hint}", path.display())
+            format!("{} cannot be written: {error}{hint}", shown(&path))
         })
     };
     write(SUMMARY, json::write(&analysis.summary))?;
@@ -77,7 +77,7 @@ fn write(folder: &Path, analysis: &Analysis) -> Result<(), String> {
 
 /// What to do about a folder that cannot be written.
 fn hint(error: ErrorKind, folder: &Path) -> String {
-    let folder = folder.display();
+    let folder = shown(folder);
     match error {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
             format!("\nhint: free some space, then run `hemiola report {folder}`")

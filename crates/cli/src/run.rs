@@ -21,7 +21,7 @@ use hemiola_runner::{Options, Progress as _, RunError};
 use hemiola_scenario::{Facts, Overrides, Plan};
 
 use crate::args::Run;
-use crate::diagnostics::Failure;
+use crate::diagnostics::{Failure, shown};
 use crate::progress::Progress;
 use crate::report;
 
@@ -105,7 +105,7 @@ fn make_report(folder: &Path, interrupted: &AtomicBool) -> Result<Analysis, Fail
             Err(RecvTimeoutError::Timeout) if interrupted.load(Ordering::Relaxed) => {
                 return Err(Failure::interrupted(format!(
                     "interrupted while the report was made: `hemiola report {}` makes it from what was recorded",
-                    folder.display()
+                    shown(folder)
                 )));
             }
             Err(RecvTimeoutError::Timeout) => {}

@@ -7,6 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use crate::diagnostics::shown;
 use hemiola_analyze::Spill;
 use hemiola_rt::sys::unnamed::unnamed;
 use hemiola_trace::source::ByteSource;
@@ -91,7 +92,7 @@ fn make(directories: &[PathBuf]) -> io::Result<(File, PathBuf)> {
 
 /// An error with the directory in which it occurred.
 fn of(directory: &Path, error: &io::Error) -> io::Error {
-    io::Error::other(format!("{}: {error}", directory.display()))
+    io::Error::other(format!("{}: {error}", shown(directory)))
 }
 
 impl ByteSource for SpillFile {

@@ -8,7 +8,7 @@ use hemiola_runner::check_module;
 use hemiola_runner::control::{NewUnit, Scenarios, UnitAnswer, UnitPair, UnitRequest, ask, watch};
 
 use crate::args::{Action, New, Unit, UnitUser};
-use crate::diagnostics::Failure;
+use crate::diagnostics::{Failure, shown};
 
 pub(crate) fn unit(args: Unit) -> Result<ExitCode, Failure> {
     let request = match args.action {
@@ -92,7 +92,7 @@ fn described(new: New) -> Result<NewUnit, Failure> {
         let path = std::path::absolute(&*program)
             .map_err(|error| Failure::failed(format!("{program} is not a path: {error}")))?;
         if !path.exists() {
-            return Err(Failure::failed(format!("{} does not exist", path.display())));
+            return Err(Failure::failed(format!("{} does not exist", shown(path))));
         }
         *program = path.to_string_lossy().into_owned();
     }

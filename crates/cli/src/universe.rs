@@ -21,7 +21,7 @@ use hemiola_world_lang::wire::{self, Lengths};
 use hemiola_world_lang::{Definition, Problem, Sources, check, format, render, show};
 
 use crate::args::{Universe, UniverseFiles, UniverseFormat, UniverseTokens};
-use crate::diagnostics::Failure;
+use crate::diagnostics::{Failure, shown};
 
 pub(crate) fn universe(action: &Universe) -> Result<ExitCode, Failure> {
     match action {
@@ -82,7 +82,7 @@ fn read(files: &[PathBuf]) -> Result<Sources, Failure> {
                 let added = sources.add(file.display().to_string(), text);
                 unread.extend(added.err().map(|error| format!("error: {error}")));
             }
-            Err(error) => unread.push(format!("error: {} cannot be read: {error}", file.display())),
+            Err(error) => unread.push(format!("error: {} cannot be read: {error}", shown(file))),
         }
     }
     if unread.is_empty() { Ok(sources) } else { Err(Failure::bad_input(unread.join("\n\n"))) }
@@ -106,7 +106,7 @@ fn formatted(files: &UniverseFormat) -> Result<ExitCode, Failure> {
         }
         other += 1;
         if files.check {
-            println!("{} is not in canonical form", file.display());
+            println!("{} is not in canonical form", shown(file));
         } else {
             rewrite(file, &canonical)?;
         }
@@ -117,7 +117,7 @@ fn formatted(files: &UniverseFormat) -> Result<ExitCode, Failure> {
 /// Writes a text in place of the one that the file has.
 fn rewrite(file: &Path, text: &str) -> Result<(), Failure> {
     file::replace(file, [text.as_bytes()])
-        .map_err(|error| Failure::failed(format!("{} cannot be written: {error}", file.display())))
+        .map_err(|error| Failure::failed(format!("{} cannot be written: {error}", shown(file))))
 }
 
 /// Table 6.3 of the thesis for each text.

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use axum::Router;
 
 use crate::args::View;
-use crate::diagnostics::Failure;
+use crate::diagnostics::{Failure, shown};
 use server::{Sends, Server, ServerError};
 use source::{SourceError, Sources};
 
@@ -29,7 +29,7 @@ pub(crate) fn view(args: &View) -> Result<ExitCode, Failure> {
     for index in sources.first_shown() {
         let source = sources.get(index).map_err(SourceError::into_failure)?;
         let loaded = sources.loaded(index).map_err(SourceError::into_failure)?;
-        let file = source.path.display();
+        let file = shown(&source.path);
         let grows = source.grows();
         let problems = loaded.problems(grows);
         for problem in problems.iter().take(PROBLEMS_MAX) {

@@ -486,6 +486,55 @@ fn the_name_of_a_file_cannot_control_the_terminal() {
 }
 
 #[test]
+fn the_name_of_a_file_cannot_forge_a_message() {
+    let machine = Machine::take("forged-names");
+    recorded(&machine);
+    let name = "none\nerror: forged\nhint: forged";
+    let trace = fs::read(machine.folder().join("two.trace")).unwrap();
+    fs::write(machine.folder().join("cut\nerror: forged"), &trace[..trace.len() - 3]).unwrap();
+    for arguments in [
+        &["analyze", "cut\nerror: forged"][..],
+        &["analyze", name],
+        &["compare", name, "two.trace"],
+        &["fom", "check", name],
+        &["generate", name],
+        &["measure", "compare", name, name],
+        &["measure", "command", "true", "--import-json", name],
+        &["measure", "command", "true", "--export-json", "none\nerror: forged/x"],
+        &["model", name],
+        &["model", "check", name],
+        &["report", name],
+        &["run", name],
+        &["universe", "check", name],
+        &["view", "--no-open", name],
+    ] {
+        let ended = machine.hemiola(arguments);
+        let mut lines = ended.stderr.lines();
+        let forged = |line: &str| line.starts_with("error: forged") || line == "hint: forged";
+        assert!(!lines.any(forged), "{arguments:?}: {}", ended.stderr);
+    }
+}
+
+#[test]
+fn what_clap_repeats_of_a_command_line_cannot_control_the_terminal() {
+    let machine = Machine::take("clap-names");
+    for arguments in [
+        &["analyze", "--none\u{9b}31m"][..],
+        &["\u{9b}2J"],
+        &["measure", "command", "true", "--runs", "\u{9b}1m"],
+    ] {
+        let ended = machine.hemiola(arguments).with_code(2);
+        let is_safe = ended.stderr.chars().all(|c| c == '\n' || !c.is_control());
+        assert!(is_safe && ended.stderr.contains(r"\u{"), "{arguments:?}: {:?}", ended.stderr);
+    }
+    // Help and other messages are as before.
+    let help = machine.hemiola(&["analyze", "--help"]).with_code(0);
+    assert!(help.stdout.contains("--gantt") && help.stderr.is_empty(), "{help:?}");
+    let wrong = machine.hemiola(&["analyze", "--none"]).with_code(2);
+    assert!(wrong.stderr.contains("unexpected argument '--none'"), "{wrong:?}");
+}
+
+#[test]
 fn standard_input_and_compressed_files_are_read_like_the_file_itself() {
     let machine = Machine::take("analyze-input");
     recorded(&machine);

@@ -8,7 +8,7 @@ use hemiola_analyze::sched::{self, Of, Options, Wanted};
 use hemiola_diagnostic::did_you_mean;
 use hemiola_measure::experiment::{BadReadings, Experiment, Origin, enough, read_csv};
 
-use crate::diagnostics::Failure;
+use crate::diagnostics::{Failure, shown};
 use crate::recording::{self, Problems};
 
 /// The most jobs of a task that are read.
@@ -54,7 +54,7 @@ fn jobs(path: &Path, task: &str) -> Result<(Vec<f64>, Problems), Failure> {
     let [first, others @ ..] = tracks.as_slice() else {
         let hint = did_you_mean(task, names())
             .unwrap_or_else(|| "`hemiola analyze` lists the tasks that programs mark".into());
-        let text = format!("error: {} has no task called {task:?}\nhint: {hint}", path.display());
+        let text = format!("error: {} has no task called {task:?}\nhint: {hint}", shown(path));
         return Err(Failure::bad_input(text));
     };
     let options = Options::default();
@@ -70,5 +70,5 @@ fn jobs(path: &Path, task: &str) -> Result<(Vec<f64>, Problems), Failure> {
 }
 
 fn bad(path: &Path, error: &BadReadings) -> Failure {
-    Failure::bad_input(format!("error: {}: {error}", path.display()))
+    Failure::bad_input(format!("error: {}: {error}", shown(path)))
 }

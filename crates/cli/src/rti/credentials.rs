@@ -10,7 +10,7 @@ use hemiola_rtid::{Authority, Permit, Right};
 use hemiola_scenario::document::{self, Declared, OneOrMany, Section, Shape};
 use hemiola_scenario::sections;
 
-use crate::diagnostics::Failure;
+use crate::diagnostics::{Failure, shown};
 
 const PERMITS_MAX: usize = 1000;
 
@@ -36,7 +36,7 @@ sections! {
 /// # Errors
 /// The file cannot be read, or other users can read it, or it has problems.
 pub(super) fn read(path: &Path) -> Result<Authority, Failure> {
-    let shown = path.display();
+    let shown = shown(path);
     let unreadable = |error| {
         Failure::unreadable(
             path,

@@ -21,6 +21,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::diagnostics::shown;
 use hemiola_rt::clock::{Clock, MonotonicClock};
 use hemiola_rt::sys::descriptor;
 use hemiola_units::{Instant, Span};
@@ -118,7 +119,7 @@ impl Place {
             return match is_number {
                 true => Err(format!(
                     "write fd:{0} for the descriptor {0}, or ./{0} for a socket of that name",
-                    text.display()
+                    shown(text)
                 )),
                 false => Ok(Self::Path(text.into())),
             };
@@ -132,7 +133,7 @@ impl Place {
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Path(path) => write!(f, "{}", path.display()),
+            Self::Path(path) => write!(f, "{}", shown(path)),
             Self::Descriptor(number) => write!(f, "fd:{number}"),
         }
     }
@@ -363,7 +364,7 @@ pub(super) fn ask(place: &Place, request: &str) -> Result<(), String> {
     let unreached = |error: io::Error| {
         let hint = match place {
             Place::Path(path) => {
-                format!("start one with `hemiola trace --control {}`", path.display())
+                format!("start one with `hemiola trace --control {}`", shown(path))
             }
             Place::Descriptor(_) => {
                 "start a recording with `--control fd:N` for the other end of this connection"

@@ -13,6 +13,7 @@ use hemiola_rt::sys::process::{PidFd, Signal, clear_cloexec};
 use hemiola_units::Instant;
 
 use super::ending::Signals;
+use crate::diagnostics::shown;
 
 /// The first argument with which this binary is started to become the program. A descriptor, the program and its
 /// arguments follow.
@@ -102,7 +103,7 @@ pub(crate) fn held(words: impl Iterator<Item = OsString>) -> Option<ExitCode> {
         }
     }
     let error = Command::new(&program).args(words).exec();
-    eprintln!("error: {} cannot be started: {error}", program.display());
+    eprintln!("error: {} cannot be started: {error}", shown(program));
     let missing = error.kind() == io::ErrorKind::NotFound;
     Some(ExitCode::from(if missing { NOT_FOUND } else { NOT_STARTED }))
 }

@@ -11,7 +11,7 @@ use hemiola_world::{RunSoFar, World};
 use serde::Serialize;
 
 use crate::args::UniverseRun;
-use crate::diagnostics::Failure;
+use crate::diagnostics::{Failure, shown};
 
 /// Writes checkpoints when they are due.
 pub(super) struct Checkpoints {
@@ -40,7 +40,7 @@ impl Checkpoints {
     pub(super) fn of(args: &UniverseRun) -> Result<Option<Self>, Failure> {
         let Some(file) = args.checkpoint.clone() else { return Ok(None) };
         replaceable(&file).map_err(|error| {
-            let file = file.display();
+            let file = shown(&file);
             Failure::bad_input(format!("error: no checkpoint can be written to {file}: {error}"))
         })?;
         let made = CheckpointsMade {
@@ -72,7 +72,7 @@ impl Checkpoints {
             }
             Err(error) => self.fail(format!(
                 "the checkpoint of step {step} cannot be written to {}: {error}",
-                self.file.display()
+                shown(&self.file)
             )),
         }
     }
@@ -105,7 +105,7 @@ impl CheckpointsMade {
 /// The world of a checkpoint and its run.
 pub(super) fn resumed(file: &Path) -> Result<(World, RunSoFar), Failure> {
     let wrong = |reason: String| {
-        let message = format!("error: {} is not resumed: {reason}", file.display());
+        let message = format!("error: {} is not resumed: {reason}", shown(file));
         let hint =
             "\nhint: name a file that `hemiola universe run --checkpoint` of this version wrote";
         Failure::bad_input(message + hint)

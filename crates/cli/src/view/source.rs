@@ -13,7 +13,7 @@ use hemiola_trace::ReadError;
 use hemiola_trace::result::{FILE_NAME, RunFolder};
 use hemiola_units::Span;
 
-use crate::diagnostics::Failure;
+use crate::diagnostics::{Failure, shown};
 use crate::recording::{self, NOTHING};
 use crate::report::PAGE;
 use crate::spill::SpillFile;
@@ -91,14 +91,18 @@ pub(crate) struct Loaded {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SourceError {
     #[error(
-        "{path} cannot be read: {error}\nhint: give a trace file, or a result folder of `hemiola run`"
+        "{} cannot be read: {error}\nhint: give a trace file, or a result folder of `hemiola run`",
+        shown(.path)
     )]
     Read { path: PathBuf, error: std::io::Error },
-    #[error("{path} contains no trace\nhint: a result folder has its traces in traces/")]
+    #[error(
+        "{} contains no trace\nhint: a result folder has its traces in traces/",
+        shown(.path)
+    )]
     Empty { path: PathBuf },
-    #[error("{path} is not a recording: {reason}")]
+    #[error("{} is not a recording: {reason}", shown(.path))]
     NoRecording { path: PathBuf, reason: String },
-    #[error("{path} {NOTHING}")]
+    #[error("{} {NOTHING}", shown(.path))]
     Nothing { path: PathBuf },
     #[error("there is no recording {0}")]
     NoSuch(usize),
