@@ -28,7 +28,7 @@ use hemiola_trace::result::Conditions;
 use hemiola_units::{Instant, Span};
 
 use crate::args::{Trace, Tracing, Trigger, command_line};
-use crate::diagnostics::{Failure, INTERRUPTED};
+use crate::diagnostics::{Failure, INTERRUPTED, shown};
 use crate::run;
 use control::{Connection, Control, Place, Received, Request};
 use ending::{Due, Ending, Signals};
@@ -213,7 +213,7 @@ fn follow(
         }
         // The status is that of the program, whatever happened to its recording.
         (Err(error), Subject::Program(program)) => {
-            say(&format!("error: {}: {error}", output.display()));
+            say(&format!("error: {}: {error}", shown(output)));
             last(program, ending, signals)
         }
         (Err(error), Subject::Process(_) | Subject::System) => Err(Failure::failed(error)),
@@ -317,7 +317,7 @@ fn found(program: &OsStr) -> Result<(), Failure> {
     if there {
         return Ok(());
     }
-    let named = program.display();
+    let named = shown(program);
     if Path::new(program).is_dir() {
         return Err(Failure::bad_input(format!(
             "error: {named} is a folder, not a program\nhint: give the path of a program, such as {}/NAME",
@@ -387,7 +387,7 @@ fn create(path: &Path) -> Result<Claimed, Failure> {
             }
             ClaimError::Pipe | ClaimError::File(_) => "choose another file with -o FILE",
         };
-        Failure::failed(format!("{} {error}\nhint: {hint}", path.display()))
+        Failure::failed(format!("{} {error}\nhint: {hint}", shown(path)))
     })
 }
 
@@ -438,10 +438,14 @@ fn report(path: &Path, outcome: &Outcome, reason: Option<&str>, keep: Option<Spa
     if let Some(reason) = reason {
         say(&format!("trigger: {}", printable(reason)));
     }
+    let paused = match outcome.recorded < outcome.length {
+        true => format!(" of {}, the rest was paused", seconds(outcome.length)),
+        false => String::new(),
+    };
     let mut text = format!(
-        "{}: {} recorded, {}; {}, {}",
-        path.display(),
-        seconds(outcome.length),
+        "{}: {} recorded{paused}, {}; {}, {}",
+        shown(path),
+        seconds(outcome.recorded),
         size(outcome.size as f64),
         counted(outcome.switches, "switch"),
         counted(outcome.others, "other event"),

@@ -44,7 +44,13 @@ fn a_running_program_is_recorded_between_start_and_stop() {
     pause();
     running.signal(Signal::INT);
     let ended = running.end().with_code(0);
+    // Pauses do not count as recorded, and those at the ends are named.
     assert!(ended.stderr.contains("busy.trace: "), "{}", ended.stderr);
+    assert!(ended.stderr.contains(", the rest was paused"), "{}", ended.stderr);
+    let analyzed = machine.hemiola(&["analyze", "busy.trace"]).with_code(0).stdout;
+    let words = analyzed.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("nothing was recorded in the first "), "{analyzed}");
+    assert!(words.contains("because recording was stopped: no figure"), "{analyzed}");
     assert!(!busy.has_ended(), "the program continues without its recorder");
     busy.kill();
 

@@ -39,4 +39,4 @@ pub use call::call_name;
 pub use error::{ERRORS_MAX, ReadError};
 pub use event::{Entry, EventKind};
 pub use missing::Missing;
-pub use recording::{Recording, is_ours};
+pub use recording::{PAUSED_AFTER, PAUSED_BEFORE, Recording, is_ours};

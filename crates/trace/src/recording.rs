@@ -90,6 +90,12 @@ impl Scanned {
     }
 }
 
+/// The condition that states how long a recording of `hemiola` was paused before anything was recorded, as a `Span`.
+pub const PAUSED_BEFORE: &str = "paused.before";
+
+/// The same of the time after which nothing was recorded any more.
+pub const PAUSED_AFTER: &str = "paused.after";
+
 /// Whether `hemiola` made the recording with these conditions.
 #[must_use]
 pub fn is_ours(conditions: &[(String, String)]) -> bool {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hemiola_trace::perfetto::Track;
 use hemiola_trace::sched::{PRIORITY_UNKNOWN, Reservation, Tid};
-use hemiola_trace::{Missing, Recording};
+use hemiola_trace::{Missing, PAUSED_AFTER, PAUSED_BEFORE, Recording};
 
 use super::accounting;
 use super::culprits::{Meanwhile, Taken};
@@ -26,6 +26,7 @@ use super::threads::{State, Threads};
 use super::{Seen, Walk};
 use hemiola_report::text::{count, counted, duration, printable, were};
 use hemiola_stats::Stream;
+use hemiola_units::Span;
 
 /// At least this share of the intervals between releases must be about one period for it to be reported.
 const PERIODIC: f64 = 0.5;
@@ -501,6 +502,7 @@ fn notes(engine: &Engine<'_>, report: &Report) -> Vec<String> {
             duration(length as f64),
         ));
     }
+    notes.extend(paused_at_ends(engine.recording));
     let blind: Vec<String> = report
         .cpus
         .iter()
@@ -572,6 +574,26 @@ fn notes(engine: &Engine<'_>, report: &Report) -> Vec<String> {
         ));
     }
     notes
+}
+
+/// Names the pauses before the first event and after the last one, which the recorder states: no event shows them.
+fn paused_at_ends(recording: &Recording) -> Option<String> {
+    let stated = |name: &str| {
+        let found = recording.conditions.iter().find(|(key, _)| key == name);
+        let length = found.and_then(|(_, text)| text.parse::<Span>().ok());
+        length.filter(|length| *length > Span::ZERO)
+    };
+    let words = |which: &str, length: Option<Span>| {
+        length.map(|length| format!("the {which} {}", duration(length.nanos() as f64)))
+    };
+    let ends = [words("first", stated(PAUSED_BEFORE)), words("last", stated(PAUSED_AFTER))];
+    let ends: Vec<String> = ends.into_iter().flatten().collect();
+    (!ends.is_empty()).then(|| {
+        format!(
+            "nothing was recorded in {}, because recording was stopped: no figure includes that time",
+            ends.join(" and in ")
+        )
+    })
 }
 
 /// Whether a gap of unknown size is a pause or a processor that was offline: the recording has no others.

@@ -591,6 +591,28 @@ fn a_pause_of_a_recording_is_no_loss() {
 }
 
 #[test]
+fn pauses_at_the_ends_are_named_as_the_recorder_states_them() {
+    let mut recording = two_processors().recording();
+    let mut notes = |conditions: &[(&str, &str)]| {
+        recording.conditions =
+            conditions.iter().map(|(name, text)| ((*name).into(), (*text).into())).collect();
+        let notes = analyze(&recording, &Options::default()).notes;
+        let said = |note: &String| note.contains("because recording was stopped");
+        notes.into_iter().filter(said).collect::<Vec<String>>()
+    };
+    let of = |ends: &str| -> Vec<String> {
+        let rest = "because recording was stopped: no figure includes that time";
+        vec![format!("nothing was recorded in {ends}, {rest}")]
+    };
+    assert_eq!(notes(&[("paused.before", "0.3s")]), of("the first 300 ms"));
+    assert_eq!(notes(&[("paused.after", "2s")]), of("the last 2.00 s"));
+    let both = [("paused.before", "1500000ns"), ("paused.after", "2s")];
+    assert_eq!(notes(&both), of("the first 1.50 ms and in the last 2.00 s"));
+    let none: Vec<String> = Vec::new();
+    assert_eq!(notes(&[("paused.before", "soon"), ("paused.after", "0s")]), none);
+}
+
+#[test]
 fn a_processor_without_a_switch_is_neither_idle_nor_busy() {
     let mut story = two_processors();
     story.on(2).wake(5_000, 10, IDLE);

@@ -1,10 +1,21 @@
 //! The time ranges that are recorded, which a program starts and stops.
 
 use hemiola_trace::sched::{Event, Left, Tid, What};
-use hemiola_units::Instant;
+use hemiola_units::{Instant, Span};
 
 /// Changes kept; older ones are discarded.
 const CHANGES_MAX: usize = 4096;
+
+/// How much of a recording was recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Extent {
+    /// All ranges together.
+    pub(super) recorded: Span,
+    /// From the beginning of the recording to the first range.
+    pub(super) before: Span,
+    /// From the last range to the end of the recording.
+    pub(super) after: Span,
+}
 
 /// The ranges of time that are recorded and left out.
 #[derive(Clone, Debug)]
@@ -15,6 +26,8 @@ pub(super) struct Ranges {
     changes: Vec<Instant>,
     /// Number of discarded changes.
     forgotten: usize,
+    /// The times at which recording was switched off less those at which it was switched on, ns.
+    balance_ns: i128,
     /// For each processor with a kept event.
     seen: Vec<Option<Seen>>,
     /// For each processor the switch, kept or left out, after which its thread runs.
@@ -34,7 +47,7 @@ impl Ranges {
     /// Starts with recording on or off.
     pub(super) fn new(recording: bool) -> Self {
         let (changes, seen, running) = (Vec::new(), Vec::new(), Vec::new());
-        Self { before: recording, changes, forgotten: 0, seen, running }
+        Self { before: recording, changes, forgotten: 0, balance_ns: 0, seen, running }
     }
 
     /// Switches recording on or off at `at`. Returns whether this is a change.
@@ -43,7 +56,9 @@ impl Ranges {
             return false;
         }
         // Calls of two threads at nearly the same time may arrive out of order.
-        self.changes.push(self.changes.last().map_or(at, |last| at.max(*last)));
+        let at = self.changes.last().map_or(at, |last| at.max(*last));
+        self.balance_ns += if recording { -1 } else { 1 } * i128::from(at.nanos());
+        self.changes.push(at);
         if self.changes.len() > CHANGES_MAX {
             // An even number, so that `before` stays correct.
             self.changes.drain(..CHANGES_MAX / 2);
@@ -55,6 +70,27 @@ impl Ranges {
     /// Whether everything has been recorded so far.
     pub(super) fn is_everything(&self) -> bool {
         self.before && self.changes.is_empty() && self.forgotten == 0
+    }
+
+    /// How much of a recording from `began` to `now` is in the ranges, and how long it was paused before the first one
+    /// and after the last one. A recording without a range has only the former.
+    pub(super) fn extent(&self, began: Instant, now: Instant) -> Extent {
+        let is_on = self.state(self.changes.len());
+        let nanos = |at: Instant| i128::from(at.nanos());
+        let from = if self.before { nanos(began) } else { 0 };
+        let to = if is_on { nanos(now) } else { 0 };
+        let recorded = i64::try_from(self.balance_ns - from + to).unwrap_or(i64::MAX).max(0);
+        let since = |at: Option<&Instant>| at.map_or(Span::ZERO, |at| (now - *at).max(Span::ZERO));
+        let is_late = !self.before && self.forgotten == 0;
+        let first = match self.changes.first() {
+            Some(first) => *first,
+            None => now,
+        };
+        Extent {
+            recorded: Span::from_nanos(recorded),
+            before: if is_late { (first - began).max(Span::ZERO) } else { Span::ZERO },
+            after: if is_on { Span::ZERO } else { since(self.changes.last()) },
+        }
     }
 
     /// Whether this time is recorded.
@@ -151,6 +187,34 @@ mod tests {
         let mut events = times.iter().map(|&nanos| Event { at: at(nanos), cpu: 1, what }).collect();
         ranges.filter(1, &mut events);
         events.iter().map(|event| (event.at.nanos(), event.what == What::Lost(0))).collect()
+    }
+
+    #[test]
+    fn pauses_at_both_ends_and_between_are_not_recorded() {
+        let extent = |ranges: &Ranges| {
+            let Extent { recorded, before, after } = ranges.extent(at(100), at(1_000));
+            [recorded.nanos(), before.nanos(), after.nanos()]
+        };
+        let mut ranges = Ranges::new(false);
+        assert_eq!(extent(&ranges), [0, 900, 0]);
+        ranges.set(at(300), true);
+        assert_eq!(extent(&ranges), [700, 200, 0]);
+        ranges.set(at(400), false);
+        assert_eq!(extent(&ranges), [100, 200, 600]);
+        ranges.set(at(700), true);
+        ranges.set(at(750), false);
+        assert_eq!(extent(&ranges), [150, 200, 250]);
+        let mut ranges = Ranges::new(true);
+        assert_eq!(extent(&ranges), [900, 0, 0]);
+        ranges.set(at(300), false);
+        assert_eq!(extent(&ranges), [200, 0, 700]);
+        // More changes than are kept: 1 ns of each 2 was recorded.
+        let mut ranges = Ranges::new(false);
+        for change in 0..3 * CHANGES_MAX as u64 {
+            ranges.set(at(200 + change), change % 2 == 0);
+        }
+        let all = ranges.extent(at(100), at(200 + 3 * CHANGES_MAX as u64));
+        assert_eq!((all.recorded.nanos(), all.after.nanos()), (3 * CHANGES_MAX as i64 / 2, 1));
     }
 
     #[test]

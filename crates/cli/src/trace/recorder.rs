@@ -10,7 +10,7 @@ use hemiola_record::kernel::{Capture, CaptureError, Tally as KernelTally};
 use hemiola_record::marks::{Call, CallKind, Marks, Task, UNKNOWN};
 use hemiola_rt::clock::{Clock, MonotonicClock};
 use hemiola_trace::sched::{Event, Thread, What};
-use hemiola_trace::{Entry, Missing};
+use hemiola_trace::{Entry, Missing, PAUSED_AFTER, PAUSED_BEFORE};
 use hemiola_units::{Instant, Span};
 use thiserror::Error;
 
@@ -20,6 +20,7 @@ use super::keep::{EVENTS_MAX, Kept};
 use super::misses::{self, Misses};
 use super::notes::{Notes, TEXTS_MAX};
 use super::ranges::Ranges;
+use crate::diagnostics::shown;
 
 /// Settings of a recording.
 pub(super) struct Settings {
@@ -51,6 +52,8 @@ pub(super) enum Broken {
 pub(super) struct Outcome {
     /// Time from the beginning to the end of the recorder.
     pub(super) length: Span,
+    /// Of this, the time in which recording was not paused.
+    pub(super) recorded: Span,
     /// Context switches and other kernel events that were recorded.
     pub(super) switches: u64,
     pub(super) others: u64,
@@ -232,6 +235,15 @@ impl Recorder {
         (self.outcome.system, self.outcome.wakes) =
             (self.capture.is_system(), self.capture.has_wakes());
         self.outcome.length = now - self.began;
+        self.outcome.recorded = self.outcome.length;
+        if !self.ranges.is_everything() {
+            let extent = self.ranges.extent(self.began, now);
+            self.outcome.recorded = extent.recorded;
+            // Pauses in between show in the events, those at the ends do not.
+            let pauses = [(PAUSED_BEFORE, extent.before), (PAUSED_AFTER, extent.after)];
+            let pauses = pauses.into_iter().filter(|(_, length)| *length > Span::ZERO);
+            said.extend(pauses.map(|(name, length)| (name.to_owned(), length.to_string())));
+        }
         self.outcome.size = self.file.end(now, &said)?;
         Ok(self.outcome)
     }
@@ -289,7 +301,7 @@ impl Recorder {
     /// Writes everything recorded up to the last round to a file of this name beside that of the recording.
     fn snapshot(&mut self, name: &str) -> Result<(), String> {
         let path = self.settings.output.with_file_name(format!("{name}.trace"));
-        let failed = |error: io::Error| format!("{} cannot be written: {error}", path.display());
+        let failed = |error: io::Error| format!("{} cannot be written: {error}", shown(&path));
         let missing = self.missing();
         let Some(kept) = &mut self.kept else {
             // First, so that nothing is left behind if there is nothing to copy.
