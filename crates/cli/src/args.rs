@@ -383,6 +383,9 @@ pub(crate) struct Commands {
     /// Write the results as hyperfine does; `-` writes them to standard output instead of tables
     #[arg(long, value_name = "FILE")]
     pub(crate) export_json: Option<PathBuf>,
+    /// Write a table in Markdown with hyperfine's columns; `-` writes it to standard output instead of tables
+    #[arg(long, value_name = "FILE")]
+    pub(crate) export_markdown: Option<PathBuf>,
     /// Compare with the results in this file, which this command or hyperfine wrote
     #[arg(long, value_name = "FILE")]
     pub(crate) import_json: Vec<PathBuf>,

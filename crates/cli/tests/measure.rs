@@ -436,6 +436,24 @@ fn a_command_that_cannot_be_measured_is_an_error_that_says_why() {
     let status = machine.command(PROGRAM, &kept).stdout(full).stderr(Stdio::null()).status();
     assert_eq!(status.unwrap().code(), Some(1));
     assert!(fs::read_to_string(machine.folder().join("kept.json")).unwrap().contains("\"times\""));
+    // Both formats at once, each in its place.
+    let both = [
+        "measure",
+        "command",
+        "true",
+        "--runs",
+        "2",
+        "--export-json",
+        "b.json",
+        "--export-markdown",
+    ];
+    let ended = machine.hemiola(&[&both[..], &["-"]].concat()).with_code(0);
+    let lines: Vec<&str> = ended.stdout.lines().collect();
+    assert_eq!(lines[0], "| Command | Mean [ms] | Min [ms] | Max [ms] | Relative |");
+    assert!(lines[2].starts_with("| `true` | ") && lines[2].ends_with(" | 1.00 |"), "{lines:?}");
+    assert!(lines.len() == 3 && machine.folder().join("b.json").exists());
+    let same = machine.hemiola(&[&both[..], &["b.json"]].concat()).with_code(2);
+    assert!(same.stderr.contains("b.json cannot take both JSON and Markdown"), "{same:?}");
     // Nor is there a file of a measurement that failed.
     let failed = ["measure", "command", "false", "--export-json", "none.json"];
     machine.hemiola(&failed).with_code(1);

@@ -4,6 +4,7 @@
 //! commands from their texts and parameters, [`measure`] runs them with their setups and cleanups, and [`Results`] is
 //! the outcome in the format of hyperfine.
 
+mod markdown;
 mod once;
 mod process;
 mod report;
@@ -18,6 +19,7 @@ use thiserror::Error;
 
 use crate::measurement::Progress;
 
+pub use markdown::markdown;
 pub use once::{Measured, Once, measure};
 pub use process::Processes;
 pub use report::tables;

@@ -17,7 +17,7 @@ use hemiola_report::text::counted;
 use hemiola_rt::sys::usage::memory_max;
 
 use crate::args::Commands;
-use crate::diagnostics::Failure;
+use crate::diagnostics::{Failure, shown};
 use crate::progress::Progress;
 use crate::run::interruption_unless_ignored;
 
@@ -35,7 +35,7 @@ pub(super) fn command(args: &Commands) -> Result<ExitCode, Failure> {
     let imported = imported.collect::<Result<Vec<_>, _>>()?;
     let mut read = args.import_json.iter().zip(&imported);
     if let Some((path, _)) = read.find(|(_, read)| read.results.is_empty()) {
-        return Err(bad_input(format!("{} has no results to compare", path.display())));
+        return Err(bad_input(format!("{} has no results to compare", shown(path))));
     }
     if subjects.is_empty() && imported.is_empty() {
         return Err(bad_input(
@@ -46,25 +46,29 @@ pub(super) fn command(args: &Commands) -> Result<ExitCode, Failure> {
     let others = imported.iter().flat_map(|read| &read.results).map(|result| &result.command);
     let names: Vec<&String> = subjects.iter().map(|subject| &subject.name).chain(others).collect();
     let baseline = baseline(args.baseline.as_deref(), &names)?;
-    let file = args.export_json.as_deref().filter(|path| *path != Path::new("-"));
-    file.map_or(Ok(()), writable)
-        .map_err(|error| bad_input(unwritable(file.expect("it is checked"), &error)))?;
+    let exports = exports(args).map_err(bad_input)?;
+    for path in exports.iter().filter(|export| !export.is_output()).map(|export| export.path) {
+        writable(path).map_err(|error| bad_input(unwritable(path, &error)))?;
+    }
 
     let (mut results, cleaned_up) = measured(args, &subjects)?;
     let in_turns = results.results.len();
     results.results.extend(imported.into_iter().flat_map(|read| read.results));
-    if args.export_json.is_some() && file.is_none() {
-        print!("{}", pretty(&results));
-        return cleaned_up.map(|()| ExitCode::SUCCESS);
-    }
-    // The file comes first: a terminal that is gone, or a full disk behind the standard output, must not cost the
+    // Files come first: a terminal that is gone, or a full disk behind the standard output, must not cost the
     // measurement.
-    let written = file.map_or(Ok(()), |path| {
-        fs::write(path, pretty(&results)).map_err(|error| unwritable(path, &error))
-    });
-    let tables = command::tables(&results, in_turns, args.warmup, baseline);
-    let texts: Vec<String> = tables.iter().map(terminal::table).collect();
-    println!("{}", texts.join("\n\n"));
+    let mut written = Ok(());
+    for export in exports.iter().filter(|export| !export.is_output()) {
+        let done = fs::write(export.path, (export.text)(&results));
+        written = written.and(done.map_err(|error| unwritable(export.path, &error)));
+    }
+    match exports.iter().find(|export| export.is_output()) {
+        Some(export) => print!("{}", (export.text)(&results)),
+        None => {
+            let tables = command::tables(&results, in_turns, args.warmup, baseline);
+            let texts: Vec<String> = tables.iter().map(terminal::table).collect();
+            println!("{}", texts.join("\n\n"));
+        }
+    }
     match (cleaned_up, written) {
         (Err(failure), Err(error)) => Err(failure.and(error)),
         (Ok(()), Err(error)) => Err(Failure::failed(error)),
@@ -72,8 +76,38 @@ pub(super) fn command(args: &Commands) -> Result<ExitCode, Failure> {
     }
 }
 
+/// The results in another format, and the file for them.
+struct Export<'a> {
+    path: &'a Path,
+    text: fn(&Results) -> String,
+}
+
+impl Export<'_> {
+    /// Whether it takes the place of the tables on the standard output.
+    fn is_output(&self) -> bool {
+        self.path == Path::new("-")
+    }
+}
+
+/// What `args` wants written, each into a place of its own.
+fn exports(args: &Commands) -> Result<Vec<Export<'_>>, String> {
+    let json = args.export_json.as_deref();
+    let json = json.map(|path| Export { path, text: |results| pretty(results) });
+    let markdown =
+        args.export_markdown.as_deref().map(|path| Export { path, text: command::markdown });
+    if let (Some(json), Some(markdown)) = (&json, &markdown)
+        && json.path == markdown.path
+    {
+        let place = if json.is_output() { "the standard output".into() } else { shown(json.path) };
+        return Err(format!(
+            "error: {place} cannot take both JSON and Markdown\nhint: give each a place of its own"
+        ));
+    }
+    Ok(json.into_iter().chain(markdown).collect())
+}
+
 fn unwritable(path: &Path, error: &io::Error) -> String {
-    format!("{} cannot be written: {error}", path.display())
+    format!("{} cannot be written: {error}", shown(path))
 }
 
 /// Checks that a file can be written, and leaves it as it is. A pipe or a device is not opened: that has effects.
@@ -156,13 +190,13 @@ fn parameters(args: &Commands) -> Result<Vec<Parameter>, Failure> {
 }
 
 fn import(path: &Path) -> Result<Results, Failure> {
-    let shown = path.display();
+    let file = shown(path);
     let hint = "`hemiola measure command --export-json FILE` and `hyperfine --export-json FILE` write such files";
     let text = fs::read_to_string(path).map_err(|error| Failure::unreadable(path, error, hint))?;
     let (results, contradictions) = Results::read(&text)
-        .map_err(|error| Failure::bad_input(format!("error: {shown}: {error}\nhint: {hint}")))?;
+        .map_err(|error| Failure::bad_input(format!("error: {file}: {error}\nhint: {hint}")))?;
     for contradiction in contradictions {
-        eprintln!("note: {shown}: {contradiction}");
+        eprintln!("note: {file}: {contradiction}");
     }
     Ok(results)
 }
