@@ -42,6 +42,7 @@ mod sandboxed_modules;
 mod sandboxed_worlds;
 mod scenario;
 mod schema;
+mod set_user_id;
 mod small_disk;
 mod synthetic;
 mod together;
