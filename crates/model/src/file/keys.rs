@@ -82,7 +82,8 @@ sections! {
             else "normal with stochastic, uniform with low and high, else exact",
             "For normal, split-normal, log-normal and weibull, low to high is the middle 95 %; for pareto, low is the \
              least value and high the 97.5 % quantile. The value is the median, of triangular the mode.";
-        may shape: f64, Shape::Number(0.01, 1_000.0), "The shape of weibull, or that of pareto, which must be above 1, instead of low and high.";
+        may shape: f64, Shape::Number(0.01, 1_000.0),
+            "The shape of weibull, or that of pareto, which must be above 1, instead of low and high.";
         may at_least: FormulaText, Shape::Formula, else "0 of a duration, a rate or an amount of data, else unbounded",
             "The least possible value: the distribution is cut off there. A negative one is for a difference, such as that of \
              two clocks.";

@@ -147,9 +147,9 @@ impl Scan {
         Some(start + length as u64)
     }
 
-    /// Processes the packets that the packet at that offset holds in compressed form. What they become stays in memory
-    /// behind the file, within the limit of all compressed files. Problems of it have the offset of the packet, which
-    /// is a place in the file.
+    /// Processes the packets that the packet at that offset holds in compressed form. The decompressed ones stay in
+    /// memory behind the file, within the limit of all compressed files. Problems of it have the offset of the packet,
+    /// which is a place in the file.
     fn compressed(&mut self, window: &mut Window<'_>, method: Method, bytes: &[u8], offset: u64) {
         let (mut at, decompressed) = window.append(method, bytes);
         let end = window.size();
@@ -197,8 +197,8 @@ impl Scan {
         self.reader.gap();
     }
 
-    /// Processes the contents of a packet: `offset` is that of the packet in the file, and `start` where these bytes are
-    /// kept. Returns the packets that it holds in compressed form.
+    /// Processes the contents of a packet: `offset` is that of the packet in the file, and `start` where these bytes
+    /// are kept. Returns the packets that it holds in compressed form.
     fn packet(&mut self, packet: &[u8], offset: u64, start: u64) -> Compressed {
         let mut wire = WireReader::new(packet);
         let mut cold = false;
