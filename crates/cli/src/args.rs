@@ -405,6 +405,9 @@ pub(crate) struct Model {
     /// Print summary.json instead of tables
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print the values of all sweeps as comma-separated values instead of tables
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) csv: bool,
     /// Take measured figures from this machine.toml, or from a summary.json with figures
     #[arg(long, value_name = "FILE")]
     pub(crate) machine: Option<PathBuf>,

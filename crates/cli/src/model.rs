@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use hemiola_diagnostic::render;
 use hemiola_measure::Progress as _;
-use hemiola_model::export::{page, tables};
+use hemiola_model::export::{page, sweeps, tables};
 use hemiola_model::file::{self, Measurements};
 use hemiola_model::machine;
 use hemiola_model::summary::{Summary, analyze_with_progress};
@@ -21,7 +21,7 @@ use hemiola_report::json::pretty;
 use hemiola_report::terminal;
 
 use crate::args::{Model, Modelling};
-use crate::diagnostics::{Failure, gate};
+use crate::diagnostics::{Failure, gate, shown};
 use crate::measure::{MAKE_MACHINE_FILE, read_machine};
 use crate::progress::Progress;
 use crate::report::{PAGE, SUMMARY};
@@ -42,9 +42,13 @@ fn evaluate(args: &Model) -> Result<ExitCode, Failure> {
     let path = args.path.as_deref().expect("clap requires a path without a subcommand");
     let measurements = args.machine.as_deref().map(measurements).transpose()?;
     let (text, summary) = read(path, measurements.as_ref())?;
+    let csv = match args.csv {
+        true => Some(sweeps::csv(&summary).ok_or_else(|| no_sweep(path))?),
+        false => None,
+    };
     let folder = args.output.as_deref().map(|output| write(output, &text, &summary)).transpose()?;
-    let code = print(&summary, args.json, args.gate);
-    if let Some(folder) = folder.filter(|_| !args.json) {
+    let code = print(&summary, csv.as_deref(), args.json, args.gate);
+    if let Some(folder) = folder.filter(|_| !args.json && csv.is_none()) {
         println!("{}", folder.display());
     }
     Ok(code)
@@ -110,9 +114,18 @@ fn write(output: &Path, text: &str, summary: &Summary) -> Result<PathBuf, Failur
     Ok(folder.keep())
 }
 
+fn no_sweep(path: &Path) -> Failure {
+    Failure::bad_input(format!(
+        "error: {} has no sweep\nhint: a [[sweep]] states the figure that varies, and its values",
+        shown(path)
+    ))
+}
+
 /// Prints the results of a model, and returns the verdict on them.
-fn print(summary: &Summary, json: bool, is_gate: bool) -> ExitCode {
-    if json {
+fn print(summary: &Summary, csv: Option<&str>, json: bool, is_gate: bool) -> ExitCode {
+    if let Some(csv) = csv {
+        print!("{csv}");
+    } else if json {
         print!("{}", pretty(summary));
     } else {
         let (tables, conditions) = (tables::tables(summary), tables::conditions(summary));
@@ -133,5 +146,5 @@ fn measurements(given: &Path) -> Result<Measurements, Failure> {
     let text = fs::read_to_string(&path)
         .map_err(|error| Failure::unreadable(&path, error, MAKE_MACHINE_FILE))?;
     Measurements::of_summary(&text)
-        .map_err(|error| Failure::bad_input(format!("error: {}: {error}", path.display())))
+        .map_err(|error| Failure::bad_input(format!("error: {}: {error}", shown(path))))
 }

@@ -50,6 +50,11 @@ fn the_examples_print_the_numbers_of_the_report() {
             assert!(words(&ended.stdout).contains(&words(text)), "{text}: {}", ended.stdout);
         }
     }
+    let of = format!("{}/over-time.toml", example("10-context-switch-model"));
+    let csv = machine.hemiola(&["model", "--csv", &of]).with_code(0).stdout;
+    assert_eq!((csv.lines().count(), csv.lines().next().unwrap().split(',').count()), (8, 10));
+    let none = machine.hemiola(&["model", "--csv", &example("8-image-retrieval")]).with_code(2);
+    assert!(none.stderr.contains("has no sweep") && none.stdout.is_empty(), "{none:?}");
     for name in ["8-image-retrieval", "9-web-shop"] {
         machine.hemiola(&["model", &format!("{}/here.toml", example(name))]).with_code(0);
     }

@@ -2,13 +2,14 @@
 
 use hemiola_report::table::Table;
 
-use crate::export::{page, tables};
+use crate::export::{page, sweeps, tables};
 use crate::file;
 use crate::summary::{Summary, analyze};
 
 const IMAGES: &str = include_str!("../../../examples/8-image-retrieval/model.toml");
 const SHOP: &str = include_str!("../../../examples/9-web-shop/model.toml");
 const SWITCH: &str = include_str!("../../../examples/10-context-switch-model/model.toml");
+const OVER_TIME: &str = include_str!("../../../examples/10-context-switch-model/over-time.toml");
 const DURATION: &str = include_str!("../../../examples/10-context-switch-model/duration.toml");
 
 fn summary(source: &str) -> Summary {
@@ -209,4 +210,22 @@ fn a_larger_cache_hits_more_and_the_curve_goes_through_the_cache_as_it_is() {
 #[test]
 fn the_seed_determines_the_answers() {
     assert_eq!(summary(SHOP), summary(SHOP));
+}
+
+#[test]
+fn the_cost_of_an_instruction_falls_over_the_time_since_a_switch() {
+    let summary = summary(OVER_TIME);
+    let chart = page::page(&summary, "").figures;
+    assert!(chart.iter().any(|figure| figure.title.starts_with("Cost over time")), "{chart:?}");
+    let csv = sweeps::csv(&summary).unwrap();
+    let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!(rows[0][..5], ["chain", "sweep", "figure", "value", "cost"]);
+    assert_eq!(rows[1][..6], ["instruction", "Cost over time", "since", "0", "time", "ns"]);
+    let number = |row: usize, column: usize| rows[row][column].parse::<f64>().unwrap();
+    // 5 ns + 20 % of 190 ns at once; after 32 us, e^-8 of that is left.
+    assert!((number(1, 6) - 43.0).abs() < 0.2 && number(7, 6) < 5.2, "{csv}");
+    assert!((2..8).all(|row| number(row, 6) < number(row - 1, 6)), "{csv}");
+    assert!((1..8).all(|row| number(row, 7) < number(row, 6) && rows[row][9].is_empty()), "{csv}");
+    assert_eq!((rows.len(), number(7, 3)), (8, 32e-6));
+    assert_eq!(sweeps::csv(&self::summary(IMAGES)), None);
 }

@@ -17,7 +17,7 @@ use hemiola_report::terminal;
 use hemiola_scenario::Plan;
 
 use crate::args::Check;
-use crate::diagnostics::{Failure, gate};
+use crate::diagnostics::{Failure, gate, shown};
 use crate::measure::read_machine;
 use crate::recording;
 
@@ -39,7 +39,7 @@ fn recording(args: &Check, model: &Path) -> Result<ExitCode, Failure> {
     if args.path.is_dir() {
         return Err(Failure::bad_input(format!(
             "error: {} is a folder\nhint: with --model, give a recording, such as one in a result folder",
-            args.path.display()
+            shown(&args.path)
         )));
     }
     let opened = recording::open(&args.path)?;
@@ -60,12 +60,12 @@ fn recording(args: &Check, model: &Path) -> Result<ExitCode, Failure> {
     if !names_any(&summary, &recorded) {
         let text = format!(
             "nothing was compared: the model names no figure of {}, such as jobs.TASK.response",
-            args.path.display()
+            shown(&args.path)
         );
         summary.problems.push(text.clone());
         summary.failures.push(text);
     }
-    Ok(super::print(&summary, args.json, args.gate))
+    Ok(super::print(&summary, None, args.json, args.gate))
 }
 
 /// Whether a model names a figure of a recording.
@@ -82,7 +82,7 @@ fn run(args: &Check) -> Result<ExitCode, Failure> {
         return Err(Failure::bad_input(format!(
             "error: {} is a file, not the result folder of a run\nhint: to compare a recording with a model, name the \
              model with --model",
-            args.path.display()
+            shown(&args.path)
         )));
     }
     let summary = crate::report::make(&args.path)?.summary;
@@ -98,16 +98,16 @@ fn run(args: &Check) -> Result<ExitCode, Failure> {
         None => newest()?,
     };
     let machine = read_machine(&path)?;
-    let shown = path.display();
+    let named = shown(&path);
     machine
         .must_be(&identity(&summary.conditions))
-        .map_err(|error| Failure::bad_input(format!("error: {shown}: {error}")))?;
-    let refused = |error| Failure::bad_input(format!("error: {shown}: {error}"));
+        .map_err(|error| Failure::bad_input(format!("error: {named}: {error}")))?;
+    let refused = |error| Failure::bad_input(format!("error: {named}: {error}"));
     let predictions = predict::predict(&plan, &machine).map_err(refused)?;
     if predictions.is_empty() {
         return Err(Failure::bad_input(format!(
             "error: {} contains no program with a control loop, so there is no cycle to predict",
-            args.path.display()
+            shown(&args.path)
         )));
     }
     let responses = predict::responses(&plan, &machine, &predictions, &summary).map_err(refused)?;
