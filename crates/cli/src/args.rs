@@ -292,7 +292,7 @@ pub(crate) enum Measuring {
         gate: bool,
     },
     /// Measure how long commands take, what they use, and how they compare
-    Command(Commands),
+    Command(Box<Commands>),
     /// Measure the network to another host, or answer one that measures
     Link(Link),
     /// Compare two machines: result folders of `measure`, or their machine.toml files
