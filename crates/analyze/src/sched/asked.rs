@@ -5,9 +5,12 @@
 //! Any other sleep is part of the job, unless the thread does not ask again in time: then the job had ended at the
 //! first of these sleeps, and the thread has done something else since.
 
+mod others;
+
 use super::DELAYS_MAX;
 use super::culprits::Culprits;
 use super::threads::{Invocation, JOBS_MAX, Late};
+use others::{Requests, Turns};
 
 /// The figures of a thread may be free of guesses if it asked for so many releases at least.
 const ASKED_MIN: u64 = 4;
@@ -49,6 +52,8 @@ pub(super) struct Asked {
     /// The sum of these distances, ns.
     covered: u64,
     spacing: Spacing,
+    requests: Requests,
+    turns: Turns,
     /// How long after its last request it woke up for anything else, ns, and when it made that.
     doubtful_for: u64,
     asked_at: u64,
@@ -220,6 +225,7 @@ impl Asked {
         let is_disordered =
             |due: u64| until < due || (again > 0 && until <= due.saturating_add(again));
         self.disordered += u64::from(self.due.is_some_and(is_disordered));
+        self.requests.add();
         self.pending = Some(Pending { until, at, running });
         (self.asked_at, self.doubtful_for) = (at, 0);
     }
@@ -252,6 +258,7 @@ impl Asked {
             self.spacing.add(distance, known);
             self.leaves_out(known.period.or(self.distance).map_or(0, |period| distance / period));
         }
+        self.turns.released();
         (self.doubtful, self.doubtful_for) = (0, 0);
         (self.due, self.last) = (Some(due), Some(due));
         self.releases += 1;
@@ -293,7 +300,8 @@ impl Asked {
                 Means::Within
             }
             None if is_instant => Means::Instant,
-            None if self.due.is_some() => {
+            None if let Some(due) = self.due => {
+                self.turns.wake(at.saturating_sub(due), period);
                 self.doubtful_for = at.saturating_sub(self.asked_at);
                 self.doubtful += 1;
                 Means::Doubtful
@@ -355,6 +363,32 @@ impl Asked {
         let mut asked = Self::default();
         asked.spacing.resume();
         asked
+    }
+
+    /// It asks for the first time, before any job of it, or not.
+    pub(super) fn first(is_before_jobs: bool) -> Self {
+        Self { requests: Requests::first(is_before_jobs), ..Self::default() }
+    }
+
+    /// Whether it asked for one time before its loop, which something else releases.
+    pub(super) const fn asks_before_loop(&self) -> bool {
+        self.requests.is_before_loop(self.doubtful + self.unasked)
+    }
+
+    /// Whether it is not known if the job under way has lasted until it asks for that time, or ended before. If not, no
+    /// job is known to be under way.
+    pub(super) fn is_unclear_until(&mut self, until: u64, period: Option<u64>) -> bool {
+        let after = self.due.filter(|_| self.doubt.is_some()).map(|due| until.saturating_sub(due));
+        let is_unclear = after.is_some_and(|after| self.turns.ask(after, period));
+        if is_unclear {
+            self.due = None;
+        }
+        is_unclear
+    }
+
+    /// How many jobs may have ended before they seem to have.
+    pub(super) const fn unclear(&self) -> u64 {
+        self.turns.unclear
     }
 
     /// Whether it may be in the job that it had asked for when it asks to sleep until then. Else it has done something

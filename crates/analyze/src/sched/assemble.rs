@@ -288,8 +288,10 @@ fn thread(engine: &Engine<'_>, names: &mut Names, index: usize, seen: f64) -> Th
         startup_ns: totals.startup_length,
         timer_late_ns: state.timer_late(),
         disordered: state.disordered(),
-        asks_within_jobs: state.not_asking.is_some()
-            || state.asked.as_ref().is_some_and(|asked| asked.asks_within_jobs()),
+        asks_within_jobs: state.asks_within_jobs(),
+        asks_before_loop: state.asks_before_loop(),
+        execution_later_min_ns: state.shortest_later.unwrap_or(0),
+        unclear: state.asked.as_ref().map_or(0, |asked| asked.unclear()),
         strayed: state.asked.as_ref().map_or(0, |asked| asked.strayed(state.known())),
         part_ns: totals.part,
         ended_ns: totals.ended,

@@ -31,7 +31,7 @@ use super::observed::{ManyJobs, Series};
 use super::period::Finder;
 use super::report::{Gap, Job, Miss};
 use super::tally::Code;
-use super::threads::{Mode, State, TIME_SHARED, Threads};
+use super::threads::{Mode, NotAsking, State, TIME_SHARED, Threads};
 use super::{Options, Wanted};
 use crate::spill::Outside;
 
@@ -41,9 +41,8 @@ pub(super) struct Known {
     gaps: Vec<Gap>,
     /// Periods by thread, ascending: its number, the time from which the number means this thread, T.
     periods: Vec<(u32, u64, Option<u64>)>,
-    /// Threads whose requests to sleep until a time are within their jobs, ascending: the same, and how many of these
-    /// times were earlier than the one before.
-    not_asking: Vec<(u32, u64, u64)>,
+    /// Threads whose requests to sleep until a time are no releases, ascending: the same, and what these are instead.
+    not_asking: Vec<(u32, u64, NotAsking)>,
 }
 
 impl Known {
@@ -253,8 +252,10 @@ impl<'r> Engine<'r> {
         periods.sort_unstable();
         let other = |state: &State| {
             let asked = state.asked.as_ref()?;
-            let is_other = !asked.asks_for_releases(state.period());
-            is_other.then_some((state.tid, state.from, asked.disordered))
+            let is_before_loop = asked.asks_before_loop();
+            let is_other = is_before_loop || !asked.asks_for_releases(state.period());
+            let not_asking = NotAsking { disordered: asked.disordered, is_before_loop };
+            is_other.then_some((state.tid, state.from, not_asking))
         };
         let mut not_asking: Vec<_> = self.threads.states.iter().filter_map(other).collect();
         not_asking.sort_unstable();

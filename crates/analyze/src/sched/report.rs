@@ -207,6 +207,13 @@ pub struct ThreadReport {
     /// It asked for times within some of its jobs, or soon after a release: then it may have slept until that release
     /// within the job before.
     pub asks_within_jobs: bool,
+    /// It asked for one time in its start-up, and something else released its jobs from then on.
+    pub asks_before_loop: bool,
+    /// The least execution time of an invocation but for the first one, which may only begin a loop, ns.
+    pub execution_later_min_ns: u64,
+    /// How many jobs woke up for other things at a later release, after which their thread asked for another one than
+    /// the next: each was late, or was two jobs.
+    pub unclear: u64,
     /// The longest invocation that was seen in part, as far as it was seen, ns.
     pub part_ns: u64,
     /// The invocation in which it ended, ns. With a period, that is no job, because it may have been its last acts.

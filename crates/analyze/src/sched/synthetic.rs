@@ -46,8 +46,17 @@ pub struct Task {
     pub yields: bool,
     /// Its last act in each job is to ask to sleep until the next release.
     pub asks: bool,
+    /// It asks for each release whose number is a multiple of this one only, and sleeps until the others without
+    /// asking; 0 is as 1.
+    pub asks_every: u64,
     /// It leaves out the releases that have passed at the end of a job.
     pub skips: bool,
+    /// A timer releases it (timerfd_create(2)): it reads how often that has expired, which begins one job, and does not
+    /// sleep if it has.
+    pub timer: bool,
+    /// When it is created, ns, and asks to sleep until its first release, which comes later. Otherwise it exists when
+    /// the recording begins.
+    pub created_ns: Option<u64>,
     /// Each of its jobs locks a mutex once. Not together with a reservation.
     pub section: Option<Section>,
     /// Each of its jobs sleeps once until a timer wakes it. Not together with a mutex or a reservation.
@@ -156,6 +165,9 @@ pub struct TrueDelay {
     pub behind: BTreeSet<u32>,
 }
 
+/// The processor time of a task that is created until it asks for its first release, ns.
+const START_UP_NS: u64 = 20_000;
+
 /// Runs tasks from 0 to `length_ns`, without any cost of switching.
 ///
 /// Returns the recording and for each task its finished jobs. A release that comes before the job before is finished
@@ -186,9 +198,9 @@ pub fn run(tasks: &[Task], length_ns: u64, seed: u64) -> (Recording, Vec<Vec<Tru
 fn thread(task: &Task) -> Thread {
     Thread {
         tid: Tid(task.tid),
-        since: Instant::ZERO,
+        since: Instant::from_nanos(task.created_ns.unwrap_or(0)),
         pid: task.tid,
         name: task.name.clone(),
-        new: false,
+        new: task.created_ns.is_some(),
     }
 }

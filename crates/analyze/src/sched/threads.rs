@@ -29,6 +29,15 @@ const STARTUP_RELEASES_MAX: u64 = 12;
 /// A thread that begins to run more urgently than before this often, without a new invocation, has another priority.
 const RAISED_MAX: u8 = 64;
 
+/// A thread that asks for times which are no releases of its jobs, as far as an earlier pass knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct NotAsking {
+    /// How often it asked for no later time than before.
+    pub(super) disordered: u64,
+    /// It asked once, before its loop; else within its jobs.
+    pub(super) is_before_loop: bool,
+}
+
 /// The state of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
@@ -76,8 +85,8 @@ pub(super) struct State {
     pub(super) waits: Waits,
     /// Of a thread that asks to sleep until times.
     pub(super) asked: Option<Box<Asked>>,
-    /// An earlier pass found that it asks for something within its jobs only: how often for a time before the last one.
-    pub(super) not_asking: Option<u64>,
+    /// An earlier pass found that what it asks for are no releases.
+    pub(super) not_asking: Option<NotAsking>,
     /// The system call that it is in: its number, and when it entered it.
     pub(super) call: Option<(u16, u64)>,
     /// How often it was lost from sight.
@@ -89,6 +98,10 @@ pub(super) struct State {
     pub(super) is_starting: bool,
     /// It is not the first thread of its process.
     pub(super) is_further: bool,
+    /// An invocation of it has ended that is no start-up.
+    pub(super) has_jobs: bool,
+    /// The least execution time of those after the first of these.
+    pub(super) shortest_later: Option<u64>,
     /// It was created in the recording, so the first of several names is that of its creator.
     pub(super) is_created: bool,
     /// Wake-ups that released invocations, and those of them by interrupts.
@@ -374,6 +387,8 @@ impl State {
             released: None,
             is_starting: false,
             is_further: false,
+            has_jobs: false,
+            shortest_later: None,
             is_created: false,
             releases: 0,
             released_by_interrupts: 0,
@@ -611,7 +626,18 @@ impl State {
     /// How often it asked for an earlier time than before.
     pub(super) fn disordered(&self) -> u64 {
         let asked = self.asked.as_ref().map(|asked| asked.disordered);
-        asked.or(self.not_asking).unwrap_or(0)
+        asked.or(self.not_asking.map(|not| not.disordered)).unwrap_or(0)
+    }
+
+    /// Whether it asked for times within its jobs.
+    pub(super) fn asks_within_jobs(&self) -> bool {
+        self.not_asking.is_some_and(|not| !not.is_before_loop)
+            || self.asked.as_ref().is_some_and(|asked| asked.asks_within_jobs())
+    }
+
+    /// Whether it asked for one time before its loop, which something else releases.
+    pub(super) fn asks_before_loop(&self) -> bool {
+        self.not_asking.is_some_and(|not| not.is_before_loop)
     }
 
     /// It may have begun with the next job since it asked to sleep until a time that has passed.
@@ -684,7 +710,8 @@ impl State {
     /// It has slept after a start-up, which is no release.
     pub(super) fn started_up(&mut self, times: Times) {
         self.finder.forget();
-        (self.released, self.is_starting) = (None, true);
+        // A loop begins at the time that its thread asked for before it.
+        (self.released, self.is_starting) = (None, !self.asks_before_loop());
         // A program starts up for certain, but a thread may begin with a job.
         if self.is_further {
             self.totals.startup_length = self.totals.startup_length.max(times.response);

@@ -74,6 +74,13 @@ pub struct Measured {
     pub(super) strayed: u64,
     /// Whether it asked for times within some of its jobs only.
     pub(super) asks_within_jobs: bool,
+    /// As in [`ThreadReport`].
+    #[serde(skip)]
+    pub(super) asks_before_loop: bool,
+    #[serde(skip)]
+    pub(super) execution_later_min_ns: u64,
+    #[serde(skip)]
+    pub(super) unclear: u64,
     /// The longest sleep until another thread woke it that counts as part of a job, although it may have been between
     /// two.
     #[serde(skip)]
@@ -97,6 +104,14 @@ const DISTANCE_OFF: u64 = 200;
 const LATE_OFF: u64 = 20;
 const LATE_LEAST_NS: u64 = 100_000;
 const LATE_USUAL: u64 = 4;
+
+/// How late one of a thread may be that asked for a time before its loop: no more than this, nor than a part of T. Its
+/// program sleeps until times, so less is taken for granted than of others.
+const LATE_BEGUN_NS: u64 = 50_000;
+
+/// How much the execution times of such a thread may differ. A sleep within a job until the next release makes one
+/// wake-up shorter and one longer, by what the job did after it.
+const UNEVEN_NS: u64 = 50_000;
 
 /// How long a thread may sleep within its jobs, as a part of T, until it is doubtful at which wake-up the next job
 /// begins.
@@ -134,12 +149,25 @@ impl Measured {
     /// lasted beyond the next release.
     #[must_use]
     pub fn has_late_wake_up(&self) -> bool {
-        let few = (self.period_ns / LATE_OFF).max(LATE_LEAST_NS);
+        let part = self.period_ns / LATE_OFF;
+        if self.asks_before_loop {
+            return self.jitter_ns.max(self.usual_late_ns) > part.min(LATE_BEGUN_NS);
+        }
+        let few = part.max(LATE_LEAST_NS);
         let usual = self.usual_late_ns.saturating_mul(LATE_USUAL);
         // If more than one in ten is that late, lateness itself is usual.
         !self.is_marked
             && !self.is_timed
             && (self.jitter_ns > few.max(usual) || self.usual_late_ns > few)
+    }
+
+    /// Whether jobs of a thread that asked for a time before its loop take so different times that a long one may be
+    /// the end of a job that slept until its next release, and the next job. If not, such a job was late by no more
+    /// than its wake-up and the difference.
+    #[must_use]
+    pub fn has_uneven_jobs(&self) -> bool {
+        let differ = self.execution_ns.saturating_sub(self.execution_later_min_ns);
+        self.asks_before_loop && differ > UNEVEN_NS
     }
 
     /// Whether a job may have been late from its release on, although not from its wake-up on, because that came late.
@@ -488,6 +516,9 @@ fn of_thread(thread: &ThreadReport) -> Option<Measured> {
         disordered: thread.disordered,
         strayed: thread.strayed,
         asks_within_jobs: thread.asks_within_jobs,
+        asks_before_loop: thread.asks_before_loop,
+        execution_later_min_ns: thread.execution_later_min_ns,
+        unclear: thread.unclear,
         overran: thread.overran,
         usual_late_ns: thread
             .interval_ns

@@ -192,6 +192,7 @@ pub(super) fn doubts_of_jobs(measured: &Measured) -> impl Iterator<Item = String
         doubt(measured.has_other_releases(), other_releases),
         doubt(measured.has_doubtful_jobs(), doubtful_jobs),
         doubt(measured.has_late_wake_up(), late_wake_up),
+        doubt(measured.has_uneven_jobs(), uneven_jobs),
         doubt(measured.has_doubtful_startup(), doubtful_startup),
     ];
     by_wake_ups.into_iter().flatten().chain(unseen_jobs(measured))
@@ -211,11 +212,21 @@ fn other_releases(measured: &Measured) -> String {
 }
 
 fn late_wake_up(measured: &Measured) -> String {
+    let others = if measured.asks_before_loop { "" } else { ", and most are not" };
     format!(
-        "Wake-ups of {} are up to {} off, and most are not: a late one may have ended a sleep within a job. Mark its \
-         jobs.",
+        "Wake-ups of {} are up to {} off{others}: a late one may have ended a sleep within a job. Mark its jobs.",
         measured.name,
         time(measured.jitter_ns.max(measured.usual_late_ns))
+    )
+}
+
+fn uneven_jobs(measured: &Measured) -> String {
+    format!(
+        "Jobs of {} took from {} to {} of processor time: a long one may be the end of a job that slept until its next \
+         release, and the next job. Mark its jobs.",
+        measured.name,
+        time(measured.execution_later_min_ns),
+        time(measured.execution_ns)
     )
 }
 
@@ -295,7 +306,14 @@ fn unseen_jobs(measured: &Measured) -> impl Iterator<Item = String> {
              Mark its jobs."
         )
     });
-    [part, end, silent, disordered, strayed, within].into_iter().flatten()
+    let unclear = (measured.unclear > 0).then(|| {
+        format!(
+            "{name} slept for something else until about a release, and then asked for another one than the next ({} ×): \
+             that sleep was within a late job or between two jobs. Mark its jobs.",
+            measured.unclear
+        )
+    });
+    [part, end, silent, disordered, strayed, within, unclear].into_iter().flatten()
 }
 
 fn doubtful_jobs(measured: &Measured) -> String {

@@ -219,6 +219,10 @@ impl Engine<'_> {
         if is_unknown {
             state.longest_unknown = state.longest_unknown.max(length);
         }
+        if complete && std::mem::replace(&mut state.has_jobs, true) {
+            state.shortest_later = state.shortest_later.min(Some(execution)).or(Some(execution));
+        }
+        state.has_jobs = true;
         let (totals, observed) = (&mut state.totals, &mut state.observed);
         let invocation = &state.invocation;
         let over = state.asked.as_ref().filter(|asked| asked.count_over() > 0);

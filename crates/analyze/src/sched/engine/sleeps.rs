@@ -33,14 +33,19 @@ impl Engine<'_> {
         }
         let period = state.period();
         let starts_here = starts_up || state.is_created || state.totals.startup.is_some();
+        let is_before_jobs =
+            starts_up && state.is_created && state.invocation.sound && !state.has_jobs;
         let asked = state.asked.get_or_insert_with(|| match starts_here {
-            true => Box::default(),
+            true => Box::new(Asked::first(is_before_jobs)),
             false => Box::new(Asked::resumed()),
         });
-        if asked.is_due_until(until, period) {
+        let is_unclear = asked.is_unclear_until(until, period);
+        if asked.is_due_until(until, period) && !is_unclear {
             asked.doubt = None;
         } else if asked.doubt.is_some() {
-            asked.is_released_otherwise();
+            if !is_unclear {
+                asked.is_released_otherwise();
+            }
             self.close(thread);
             self.begin(thread, at, None);
             let state = &mut self.threads.states[thread];

@@ -6,7 +6,7 @@ use hemiola_units::{Instant, Random};
 use super::locks::Locks;
 use super::server::Server;
 use super::truth::Truth;
-use super::{Task, TrueJob};
+use super::{START_UP_NS, Task, TrueJob};
 use crate::sched::DelayKind;
 
 pub(super) struct Processor<'t> {
@@ -30,6 +30,8 @@ struct Thread {
     released: u64,
     /// The next release.
     release: u64,
+    /// When it is created, if it is not yet.
+    created: Option<u64>,
 }
 
 struct Pending {
@@ -42,6 +44,18 @@ struct Pending {
     asleep_until: Option<u64>,
     /// It has slept, or need not.
     has_slept: bool,
+    /// It is the start-up of its thread.
+    is_start_up: bool,
+}
+
+impl Thread {
+    /// The job that begins now is for all expirations of its timer so far.
+    const fn read(&mut self, task: &Task, now: u64) {
+        while task.timer && self.release <= now {
+            self.released += 1;
+            self.release += task.period_ns;
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -64,6 +78,7 @@ impl<'t> Processor<'t> {
             server: task.reservation.map(Server::new),
             released: 0,
             release: task.offset_ns + random.below(task.jitter_ns + 1),
+            created: task.created_ns,
         };
         Self {
             cpu,
@@ -98,7 +113,8 @@ impl<'t> Processor<'t> {
         let throttled = throttled.filter_map(|thread| thread.server?.throttled_until);
         let asleep = self.threads.iter().filter_map(|thread| thread.job.as_ref()?.asleep_until);
         let reached = self.running.map(|running| self.now + self.remaining(running));
-        idle.map(|thread| thread.release).chain(throttled).chain(asleep).chain(reached).min()
+        let released = idle.map(|thread| thread.created.unwrap_or(thread.release));
+        released.chain(throttled).chain(asleep).chain(reached).min()
     }
 
     /// The processor time until the running thread locks, unlocks, ends its job, or has used up its budget.
@@ -207,7 +223,9 @@ impl<'t> Processor<'t> {
     fn finish(&mut self, running: usize) -> Left {
         let now = self.now;
         let thread = &mut self.threads[running];
-        if let Some(Pending { mut job, .. }) = thread.job.take() {
+        let pending = thread.job.take();
+        let is_start_up = pending.as_ref().is_some_and(|pending| pending.is_start_up);
+        if let Some(Pending { mut job, .. }) = pending.filter(|pending| !pending.is_start_up) {
             job.finish_ns = now;
             job.delays = self.truth[running].take();
             self.finished[running].push(job);
@@ -217,7 +235,8 @@ impl<'t> Processor<'t> {
             thread.released += 1;
             thread.release += task.period_ns;
         }
-        if task.asks {
+        let is_asked = task.asks && thread.released.is_multiple_of(task.asks_every.max(1));
+        if is_asked || is_start_up {
             let until = Instant::from_nanos(thread.release).into();
             let (at, cpu) = (Instant::from_nanos(now), self.cpu);
             self.events.push(Event { at, cpu, what: What::SleepUntil(until) });
@@ -252,6 +271,12 @@ impl<'t> Processor<'t> {
                 continue;
             }
             let thread = &self.threads[index];
+            if let Some(created) = thread.created {
+                if created <= now {
+                    self.create(index);
+                }
+                continue;
+            }
             if thread.job.is_some() || thread.release > self.now {
                 continue;
             }
@@ -268,6 +293,27 @@ impl<'t> Processor<'t> {
         left
     }
 
+    fn create(&mut self, index: usize) {
+        let job = TrueJob {
+            release_ns: self.now,
+            start_ns: self.now,
+            finish_ns: 0,
+            execution_ns: START_UP_NS,
+            delays: Vec::new(),
+        };
+        self.threads[index].created = None;
+        self.threads[index].job = Some(Pending {
+            job,
+            started: false,
+            done: 0,
+            lock: Lock::After,
+            asleep_until: None,
+            has_slept: true,
+            is_start_up: true,
+        });
+        self.wake(index, Tid::IDLE, Context::Thread);
+    }
+
     fn begin(&mut self, index: usize, late: bool, yields: bool) {
         let task = self.tasks[index];
         let range = task.execution_max_ns - task.execution_min_ns + 1;
@@ -282,10 +328,20 @@ impl<'t> Processor<'t> {
             delays: Vec::new(),
         };
         let lock = if task.section.is_some() { Lock::Before } else { Lock::After };
-        let (asleep_until, has_slept) = (None, false);
-        thread.job = Some(Pending { job, started: late, done: 0, lock, asleep_until, has_slept });
+        thread.job = Some(Pending {
+            job,
+            started: late,
+            done: 0,
+            lock,
+            asleep_until: None,
+            has_slept: false,
+            is_start_up: false,
+        });
         thread.released += 1;
         thread.release = task.offset_ns + thread.released * task.period_ns + jitter;
+        if late {
+            thread.read(task, self.now);
+        }
         match &mut thread.server {
             Some(server) if yields => server.replenish(self.now),
             Some(server) if !late => server.wake(self.now),
@@ -298,11 +354,15 @@ impl<'t> Processor<'t> {
     fn dispatch(&mut self, left: Option<Left>) {
         let next = (0..self.tasks.len()).filter_map(|index| Some((self.urgency(index)?, index)));
         let next = next.min().map(|(_, index)| index);
-        if let Some(job) = next.and_then(|index| self.threads[index].job.as_mut())
+        if let Some(index) = next
+            && let Some(job) = self.threads[index].job.as_mut()
             && !job.started
         {
             job.started = true;
             job.job.start_ns = self.now;
+            if !job.is_start_up {
+                self.threads[index].read(self.tasks[index], self.now);
+            }
         }
         if next == self.running && left.is_none() {
             return;

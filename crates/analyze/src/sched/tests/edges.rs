@@ -131,6 +131,69 @@ fn a_thread_that_asks_within_some_jobs_only_is_released_by_its_wake_ups() {
 }
 
 #[test]
+fn one_request_in_the_start_up_is_not_within_a_job() {
+    // A timer releases the loop. It begins at a time that the thread asks for in its start-up, or in its first job.
+    let of_loop = |is_created: bool, asked_in: u64| {
+        let mut story = Story::default();
+        story.on(1);
+        story.wake(1_000, TID, 99).switch(1_000, IDLE, Left::Preempted, TID);
+        if asked_in == 0 {
+            asks(&mut story, 1_100, 10_000);
+        }
+        story.switch(1_200, TID, Left::Sleeping, IDLE);
+        for n in 1..=60 {
+            let at = 10_000 * n;
+            story.wake(at, TID, IDLE).switch(at, IDLE, Left::Preempted, TID);
+            if asked_in == n {
+                asks(&mut story, at + 400, at + 10_000);
+            }
+            story.switch(at + 500, TID, Left::Sleeping, IDLE);
+        }
+        story.thread(TID, if is_created { 900 } else { 0 }, "loop", is_created);
+        [story.report(), given(&story, "loop")]
+    };
+    for report in of_loop(true, 0) {
+        let thread = of(&report, TID);
+        assert_eq!((thread.invocations, thread.period_ns), (60, Some(10 * MS)), "{thread:?}");
+        assert_eq!(thread.response_ns.as_ref().unwrap().max, MS / 2);
+        assert_eq!(
+            (thread.missed, thread.asks_within_jobs, thread.asks_before_loop),
+            (0, false, true)
+        );
+        assert_eq!(thread.execution_later_min_ns, MS / 2);
+        // The interval from the time that it asked for counts.
+        assert_eq!(thread.interval_ns.as_ref().unwrap().count, 59);
+    }
+    // It was there before the recording, or has had a job before.
+    for (is_created, asked_in) in [(false, 0), (true, 1), (true, 30)] {
+        let [_, report] = of_loop(is_created, asked_in);
+        let thread = of(&report, TID);
+        assert!(thread.asks_within_jobs && !thread.asks_before_loop, "{asked_in}: {thread:?}");
+    }
+}
+
+#[test]
+fn a_release_of_another_sleep_is_no_miss_and_leaves_open_what_it_was() {
+    let mut story = Story::default();
+    story.on(1);
+    for n in 1..=60 {
+        let at = 10_000 * n;
+        story.wake(at, TID, IDLE).switch(at, IDLE, Left::Preempted, TID);
+        // Each second time it sleeps without asking.
+        if n % 2 == 0 {
+            asks(&mut story, at + 1_000, at + 10_000);
+        }
+        story.switch(at + 1_000, TID, Left::Sleeping, IDLE);
+    }
+    story.thread(TID, 0, "loop", false);
+    let report = given(&story, "loop");
+    let thread = of(&report, TID);
+    assert_eq!((thread.missed, thread.unclear, report.missed_deadlines), (0, 29, 0), "{thread:?}");
+    assert_eq!(thread.response_ns.as_ref().unwrap().max, MS);
+    assert_eq!((thread.part_ns, thread.asks_within_jobs), (0, false));
+}
+
+#[test]
 fn a_thread_that_leaves_out_a_release_after_a_sleep_in_its_job_has_a_stray() {
     let mut story = Story::default();
     story.on(1);
@@ -245,27 +308,32 @@ fn a_thread_has_its_reservation_although_it_ran_before_it_asked_for_that() {
 
 #[test]
 fn a_thread_that_leaves_out_releases_after_sleeps_in_its_jobs_missed_deadlines() {
-    // Each second job sleeps until 0.2 ms after the next release, for which the thread does not ask.
-    let mut story = Story::default();
-    story.on(1);
-    let (mut at, mut n) = (10_000, 0);
-    while at < 900_000 {
-        story.wake(at, TID, IDLE).switch(at, IDLE, Left::Preempted, TID);
-        let (mut finish, mut next) = (at + 1_000, at + 10_000);
-        if n % 2 == 1 {
+    // Each second job sleeps until so long after the next release, for which the thread does not ask. If that is soon
+    // after it, the sleep may have been until that release: then each of these jobs is two.
+    for (slept, is_known) in [(10_800, true), (10_200, false)] {
+        let mut story = Story::default();
+        story.on(1);
+        let (mut at, mut n) = (10_000, 0);
+        while at < 900_000 {
+            story.wake(at, TID, IDLE).switch(at, IDLE, Left::Preempted, TID);
+            let (mut finish, mut next) = (at + 1_000, at + 10_000);
+            if n % 2 == 1 {
+                story.switch(finish, TID, Left::Sleeping, IDLE);
+                (finish, next) = (at + slept + 200, at + 20_000);
+                story.wake(at + slept, TID, IDLE).switch(at + slept, IDLE, Left::Preempted, TID);
+            }
+            asks(&mut story, finish, next);
             story.switch(finish, TID, Left::Sleeping, IDLE);
-            (finish, next) = (at + 10_400, at + 20_000);
-            story.wake(at + 10_200, TID, IDLE).switch(at + 10_200, IDLE, Left::Preempted, TID);
+            (at, n) = (next, n + 1);
         }
-        asks(&mut story, finish, next);
-        story.switch(finish, TID, Left::Sleeping, IDLE);
-        (at, n) = (next, n + 1);
+        story.thread(TID, 0, "loop", false);
+        let report = given(&story, "loop");
+        let thread = of(&report, TID);
+        let (missed, unclear) = if is_known { (n / 2, 0) } else { (0, n / 2) };
+        assert_eq!((thread.invocations, thread.missed, thread.unclear), (n, missed, unclear));
+        let longest = if is_known { slept + 200 } else { 1_000 };
+        assert_eq!(thread.response_ns.as_ref().unwrap().max, longest * US);
     }
-    story.thread(TID, 0, "loop", false);
-    let report = given(&story, "loop");
-    let thread = of(&report, TID);
-    assert_eq!((thread.invocations, thread.missed), (n, n / 2));
-    assert_eq!(thread.response_ns.as_ref().unwrap().max, 10_400 * US);
 }
 
 #[test]

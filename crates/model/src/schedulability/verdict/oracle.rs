@@ -10,6 +10,8 @@ use hemiola_units::Random;
 
 use super::*;
 
+mod timers;
+
 const MS: u64 = 1_000_000;
 const CPU: u16 = 1;
 
@@ -235,13 +237,14 @@ impl Case {
         };
         let is_hidden = |(task, jobs): (&synthetic::Task, &Vec<synthetic::TrueJob>)| {
             let sleeps = task.sleep.is_some() && !task.asks;
-            (sleeps || (task.skips && !self.is_given))
+            (sleeps || ((task.skips || task.timer) && !self.is_given))
                 && self.missed(task, jobs) as usize * 10 >= jobs.len() * 9
         };
         Judged {
             is_hidden: self.tasks.iter().zip(&jobs).any(is_hidden),
             missed: late(false),
             missed_by_reserved: late(true),
+            told: report.missed_deadlines,
             greatest: jobs.iter().map(greatest).collect(),
             verdict: verdict(&report, Some(Span::ZERO)),
         }
@@ -351,6 +354,8 @@ struct Judged {
     /// Deadlines missed by tasks at fixed priorities, and by those under `SCHED_DEADLINE`.
     missed: u64,
     missed_by_reserved: u64,
+    /// Those that the analysis tells.
+    told: u64,
     /// A thread that sleeps within its jobs is late in nearly all of them. Then it does not sleep between them, and has
     /// the wake-ups of a thread that is in time. Or it leaves out each second release, as one of twice the period does.
     is_hidden: bool,

@@ -276,6 +276,30 @@ fn a_deadline_from_the_release_on_is_in_doubt_where_the_wake_up_was_late() {
 }
 
 #[test]
+fn a_thread_that_asked_before_its_loop_is_judged_by_even_wake_ups_of_even_jobs() {
+    let mut begun = thread("loop", 1, fifo(9), 2, 10);
+    begun.release_jitter_ns = Some(100_000);
+    (begun.asks_before_loop, begun.execution_later_min_ns) = (true, 2 * MS - 50_000);
+    assert_eq!(doubts_of_jobs(&begun), Vec::<String>::new());
+    begun.release_jitter_ns = Some(102_000);
+    let late = "Wake-ups of loop are up to 51.0 µs off: a late one may have ended a sleep within a job. Mark its jobs.";
+    assert_eq!(doubts_of_jobs(&begun), [late]);
+    (begun.release_jitter_ns, begun.execution_later_min_ns) = (Some(0), MS);
+    let uneven = "Jobs of loop took from 1.00 ms to 2.00 ms of processor time: a long one may be the end of a job \
+                  that slept until its next release, and the next job. Mark its jobs.";
+    assert_eq!(doubts_of_jobs(&begun), [uneven]);
+    // Of other threads less is asked.
+    begun.asks_before_loop = false;
+    begun.release_jitter_ns = Some(400_000);
+    assert_eq!(doubts_of_jobs(&begun), Vec::<String>::new());
+    // A sleep that may have been a job's or between two.
+    begun.unclear = 2;
+    let unclear = "loop slept for something else until about a release, and then asked for another one than the next \
+                   (2 ×): that sleep was within a late job or between two jobs. Mark its jobs.";
+    assert_eq!(doubts_of_jobs(&begun), [unclear]);
+}
+
+#[test]
 fn jitter_blocking_and_switches_are_charged() {
     let mut threads = [thread("a", 1, fifo(9), 1, 10), thread("b", 2, fifo(5), 2, 20)];
     threads[0].blocking_ns = distribution(2 * MS);
