@@ -10,7 +10,7 @@ use hemiola_analyze::sched::{
 };
 use hemiola_diagnostic::did_you_mean;
 use hemiola_model::machine::{Figure, Machine};
-use hemiola_model::schedulability::{SchedulabilityVerdict, doubts_of_jobs, verdict};
+use hemiola_model::schedulability::{SchedulabilityVerdict, doubts_of_jobs, missed_of, verdict};
 use hemiola_report::json::InPieces;
 use hemiola_report::table::Table;
 use hemiola_report::terminal;
@@ -98,7 +98,7 @@ pub(crate) fn analyze(args: &Analyze) -> Result<ExitCode, Failure> {
 
 /// What does not let `--gate` pass. A stated period is also a deadline, and without a job nobody knows that it is kept,
 /// nor where the wake-ups leave it open. Nor does anybody know it of a task of whose marked jobs none was seen to its
-/// end, where a job states its deadline.
+/// end, where a job states its deadline. Where periods are stated, other threads count only if their jobs are marked.
 fn not_kept(
     report: &Report,
     schedulability: &SchedulabilityVerdict,
@@ -128,13 +128,29 @@ fn not_kept(
             task.name
         )
     });
-    let missed = match report.missed_deadlines {
+    let stated = stated_threads(report, periods);
+    let missed = stated.as_ref().map(|tids| missed_of(report, tids));
+    let missed = match missed.unwrap_or(report.missed_deadlines) {
         0 => None,
         1 => Some("a deadline was missed".to_owned()),
         more => Some(format!("{} deadlines were missed", count(more))),
     };
-    let not_kept = schedulability.not_kept().map(str::to_owned);
+    let not_kept = stated.map_or_else(
+        || schedulability.not_kept().collect(),
+        |tids| schedulability.not_kept_by(&tids),
+    );
+    let not_kept = not_kept.into_iter().map(str::to_owned);
     missed.into_iter().chain(not_kept).chain(unjudged).chain(doubtful).chain(unseen).collect()
+}
+
+/// The threads on which somebody stated a requirement, with `--period` or by marks; nothing if none was stated with
+/// `--period`.
+fn stated_threads(report: &Report, periods: &[Period]) -> Option<Vec<u32>> {
+    let is_named =
+        |thread: &&ThreadReport| periods.iter().any(|Period { of, .. }| is_called(thread, of));
+    let named = report.threads.iter().filter(is_named).map(|thread| thread.tid);
+    let all = named.chain(report.tasks.iter().map(|task| task.tid));
+    (!periods.is_empty()).then(|| all.collect())
 }
 
 /// The complete jobs of the threads and tasks of this name or number.

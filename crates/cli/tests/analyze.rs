@@ -168,6 +168,36 @@ fn a_gate_fails_for_missed_deadlines_and_passes_without() {
 }
 
 #[test]
+fn with_a_stated_period_other_threads_do_not_fail_the_gate() {
+    let machine = Machine::take("analyze-gate-others");
+    let task = |name: &str, tid, period_ns, execution_ns| Task {
+        name: name.into(),
+        tid,
+        priority: tid as i16,
+        period_ns,
+        offset_ns: 1_000_000,
+        execution_min_ns: execution_ns,
+        execution_max_ns: execution_ns,
+        asks: true,
+        ..Task::default()
+    };
+    // Two less urgent loops of another program, one of which is late once the other comes with it.
+    let tasks = [
+        task("own", 11, 10_000_000, 2_000_000),
+        task("long", 12, 35_000_000, 13_000_000),
+        task("late", 13, 50_000_000, 25_000_000),
+    ];
+    let (recording, _) = run(&tasks, 2_000_000_000, 7);
+    write(&machine, "others.trace", &recording.threads, &recording.events().collect::<Vec<_>>());
+    let gate = ["analyze", "others.trace", "--gate"];
+    let ended = machine.hemiola(&gate).with_code(1);
+    assert!(ended.stderr.starts_with("gate: Processor 0: not schedulable"), "{}", ended.stderr);
+    let with = |name| [&gate[..], &["--period", name]].concat();
+    assert_eq!(machine.hemiola(&with("own=10ms")).with_code(0).stderr, "");
+    machine.hemiola(&with("late=50ms")).with_code(1);
+}
+
+#[test]
 fn a_gate_fails_for_a_stated_period_of_which_no_job_was_seen() {
     let machine = Machine::take("analyze-gate-unseen");
     let endless = Task {

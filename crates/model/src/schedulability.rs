@@ -33,6 +33,7 @@ pub mod bounds;
 pub mod demand;
 mod measured;
 mod reserved;
+mod stated;
 mod tables;
 mod tolerance;
 mod verdict;
@@ -44,6 +45,7 @@ use crate::response_time::{PriorityOrder, Response, TaskSet};
 
 pub use measured::{LeftOut, LeftOutReason, Measured, doubts_of_jobs};
 pub use reserved::{ReservationsVerdict, ReservedTask};
+pub use stated::missed_of;
 pub use tolerance::{Tolerance, tolerance};
 pub use verdict::{
     ProcessorVerdict, SchedulabilityVerdict, TASKS_MAX, TaskVerdict, TestResult, verdict,
