@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use hemiola_record::kernel::{Capture, CaptureError, Interface, Options, Tally, Target};
@@ -444,6 +445,58 @@ fn the_times_until_which_a_thread_asks_to_sleep_are_recorded() {
     assert_eq!(found[..3], asked[..3], "{found:?}");
     // Between two readings of two clocks, a thread may be held up.
     assert!(found.len() == 4 && found[3].abs_diff(asked[3]) < 50_000_000, "{found:?} {asked:?}");
+}
+
+#[test]
+fn only_the_times_that_a_thread_asks_for_are_recorded_on_a_busy_machine() {
+    use rustix::thread::clock_nanosleep_absolute;
+    use rustix::time::{ClockId, Timespec, clock_gettime};
+    const SLEEPS: usize = 20_000;
+    let _alone = alone();
+    let Some(capture) = permitted(&by(Interface::Bpf)) else { return };
+    // A processor that a thread leaves takes over one of the other threads, and a timer of the scheduler's own starts.
+    let is_over = Arc::new(AtomicBool::new(false));
+    let busy = |_| {
+        let is_over = Arc::clone(&is_over);
+        thread::spawn(move || {
+            while !is_over.load(Ordering::Relaxed) {
+                std::hint::black_box((0..50_000).fold(0_u64, |sum, n| sum ^ n));
+                thread::sleep(std::time::Duration::from_micros(20));
+            }
+        })
+    };
+    let busy: Vec<_> = (0..6).map(busy).collect();
+    let sleeper = thread::spawn(|| {
+        let asked = (0..SLEEPS).map(|number| {
+            let now = clock_gettime(ClockId::Monotonic);
+            let nanos = now.tv_sec * 1_000_000_000 + now.tv_nsec + 1_000 * (number as i64 % 60);
+            let until = Timespec { tv_sec: nanos / 1_000_000_000, tv_nsec: nanos % 1_000_000_000 };
+            clock_nanosleep_absolute(ClockId::Monotonic, &until).unwrap();
+            nanos as u64
+        });
+        (tid(), asked.collect::<Vec<u64>>())
+    });
+    let (tid, asked) = sleeper.join().unwrap();
+    is_over.store(true, Ordering::Relaxed);
+    busy.into_iter().for_each(|thread| thread.join().unwrap());
+    let (all, _, tally) = end(capture);
+    assert_eq!(tally.lost, 0);
+    let asked: BTreeSet<u64> = asked.into_iter().collect();
+    let found = all.values().flat_map(|events| with_running(events)).filter_map(|told| {
+        let (Some(running), Event { what: What::SleepUntil(until), .. }) = told else {
+            return None;
+        };
+        (running == tid).then(|| until.instant().nanos())
+    });
+    let (own, others): (Vec<u64>, Vec<u64>) = found.partition(|until| asked.contains(until));
+    assert!(
+        others.is_empty(),
+        "{} of {}: {:?}",
+        others.len(),
+        own.len(),
+        &others[..others.len().min(5)]
+    );
+    assert!(own.len() >= SLEEPS, "{}", own.len());
 }
 
 /// The number of the system call that the test makes.

@@ -65,6 +65,7 @@ pub(super) enum Function {
     MapLookupElement = 1,
     KtimeGetNs = 5,
     GetProcessorId = 8,
+    ProbeReadKernel = 113,
     ProbeReadKernelString = 115,
     SequenceWrite = 127,
     ThisCpuPointer = 154,
@@ -210,6 +211,18 @@ impl Assembler {
         self.push(0x05 | when as u8, register, 0, 0, number)
     }
 
+    /// Jumps to `label` if `register` compares so with `other`.
+    pub(super) fn jump_with(
+        &mut self,
+        when: When,
+        register: Register,
+        other: Register,
+        label: Label,
+    ) -> &mut Self {
+        self.jumps.push((self.code.len(), label));
+        self.push(0x0d | when as u8, register, other as u8, 0, 0)
+    }
+
     /// Returns the program with its jumps resolved.
     pub(super) fn finish(&mut self) -> Vec<u64> {
         for (at, label) in self.jumps.drain(..) {
@@ -266,5 +279,8 @@ mod tests {
         program.jump(When::Always, Register::R0, 0, back).place(forward).exit(0);
         let code = program.finish();
         assert_eq!(code[..2], [instruction(0x15, 1, 1, 7), instruction(0x05, 0, -2, 0)]);
+        let end = program.label();
+        program.jump_with(When::NotEqual, Register::R1, Register::R7, end).place(end).exit(0);
+        assert_eq!(program.finish()[0], instruction(0x5d, 0x71, 0, 0));
     }
 }

@@ -34,6 +34,8 @@ pub(super) const STACK_KEY: i16 = -4;
 const STACK_RECORD: i16 = -8 - NAME_RECORD as i16;
 const STACK_NEW: i16 = STACK_RECORD + 16;
 const STACK_NAME: i16 = STACK_RECORD + 24;
+/// Below the key, in programs without such a record: the thread that a timer wakes.
+const STACK_WOKEN: i16 = -16;
 
 /// Interrupts of the processor itself. Their numbers are this offset plus their vector, apart from those of devices.
 const LOCAL_INTERRUPTS: [&str; 5] =
@@ -118,6 +120,8 @@ struct Sleep {
     clock: i16,
     /// How far that clock is ahead of the monotonic one, in `hrtimer_clock_base`.
     ahead: i16,
+    /// The thread that the timer wakes, in the `hrtimer_sleeper` that begins with it.
+    wakes: i16,
 }
 
 /// The number of clock_nanosleep(2) (`asm/unistd.h`), and its `TIMER_ABSTIME`.
@@ -180,6 +184,7 @@ impl<'a> Writer<'a> {
             expires: timer("_softexpires")?,
             clock: timer("base")?,
             ahead: self.btf.offset("hrtimer_clock_base", &["offset"])?,
+            wakes: self.btf.offset("hrtimer_sleeper", &["task"])?,
         })
     }
 
@@ -414,7 +419,8 @@ impl<'a> Writer<'a> {
         });
     }
 
-    /// `hrtimer_start(timer, mode)`: if the running thread starts it in clock_nanosleep(2) with an absolute time.
+    /// `hrtimer_start(timer, mode)`: if the running thread starts it in clock_nanosleep(2) with an absolute time, and it
+    /// wakes that thread. While the thread leaves its processor, the scheduler may start timers of its own.
     fn sleep_until(&self, asm: &mut Assembler, context: Context, calls: Calls, sleep: Sleep) {
         let other = asm.label();
         asm.load(Double, R1, R6, 8)
@@ -440,7 +446,17 @@ impl<'a> Writer<'a> {
             .jump(When::NotEqual, R1, CLOCK_NANOSLEEP, other)
             .load(Double, R1, R0, sleep.flags)
             .by(And, R1, ABSOLUTE)
-            .jump(When::Equal, R1, 0, other);
+            .jump(When::Equal, R1, 0, other)
+            .with(Move, R1, R10)
+            .by(Add, R1, STACK_WOKEN.into())
+            .by(Move, R2, 8)
+            .load(Double, R3, R6, 0)
+            .by(Add, R3, sleep.wakes.into())
+            .call(Function::ProbeReadKernel)
+            .jump(When::NotEqual, R0, 0, other)
+            .call(Function::CurrentTask)
+            .load(Double, R1, R10, STACK_WOKEN)
+            .jump_with(When::NotEqual, R1, R0, other);
         self.append_event(asm, |asm| {
             if context == Context::Counted {
                 asm.load(Double, R1, R8, NESTED).jump(When::NotEqual, R1, 0, other);
