@@ -469,10 +469,16 @@ await test("each figure of verdict and comparison stands under its heading", two
   const verdict = await underHeadings(page);
   assert.ok(verdict.includes("Task: control"), verdict.join("\n"));
   assert.ok(verdict.some((cell) => /^T: [0-9.]+ ms$/.test(cell)), verdict.join("\n"));
+  for (const cell of verdict) assert.doesNotMatch(cell, /^\?/);
+  const answer = page.waitForResponse((response) => response.url().includes("/api/compare?"));
   await page.click("#tab-compare");
+  const { tables } = await (await answer).json();
   await page.waitForSelector("#panel table");
-  const comparison = await underHeadings(page);
-  for (const cell of [...verdict, ...comparison]) assert.doesNotMatch(cell, /^\?/);
+  const expected = tables.flatMap((/** @type {{ columns: [string, string][], rows: string[][] }} */ { columns, rows }) =>
+    rows.flatMap((cells) => cells.map((cell, index) => `${columns[index]?.[0]}: ${cell}`)),
+  );
+  assert.ok(expected.length > 20, expected.join("\n"));
+  assert.deepEqual(await underHeadings(page), expected);
 });
 
 await test("plots, verdict, comparison and conditions are there", two, {}, async (page) => {

@@ -201,7 +201,9 @@ fn copies_that_the_network_makes_of_datagrams_are_counted_and_are_no_error() {
         assert_eq!(link.read(JITTER, 1).unwrap().values.len(), 1);
     }
     let all = link.losses().unwrap().all;
-    assert_eq!((all.sent, all.arrived, all.returned, all.repeated), (100, 100, 100, 100));
+    assert_eq!((all.sent, all.arrived, all.returned), (100, 100, 100));
+    // The copy of the last datagram of each train may be on its way when the train is over.
+    assert!((98..=100).contains(&all.repeated), "{all:?}");
 }
 
 #[test]
