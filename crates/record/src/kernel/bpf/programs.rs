@@ -419,8 +419,8 @@ impl<'a> Writer<'a> {
         });
     }
 
-    /// `hrtimer_start(timer, mode)`: if the running thread starts it in clock_nanosleep(2) with an absolute time, and it
-    /// wakes that thread. While the thread leaves its processor, the scheduler may start timers of its own.
+    /// `hrtimer_start(timer, mode)`: if the running thread starts it in clock_nanosleep(2) with an absolute time, and
+    /// it wakes that thread. While the thread leaves its processor, the scheduler may start timers of its own.
     fn sleep_until(&self, asm: &mut Assembler, context: Context, calls: Calls, sleep: Sleep) {
         let other = asm.label();
         asm.load(Double, R1, R6, 8)
