@@ -119,6 +119,13 @@ impl Recording {
         Self { threads, tracks, cpus: cpus.into_iter().collect(), kept, ..Self::default() }
     }
 
+    /// The text of a condition; `None` if the recording does not state it.
+    #[must_use]
+    pub fn condition(&self, name: &str) -> Option<&str> {
+        let found = self.conditions.iter().find(|(key, _)| key == name);
+        found.map(|(_, text)| text.as_str())
+    }
+
     /// Reads a recording in memory, of any supported format, and returns it with the errors.
     ///
     /// For a file of any size see [`Recording::open`]; this function copies the bytes.

@@ -32,16 +32,11 @@ const USED_MIN: f64 = 0.001;
 
 /// The two moments at which the recorder read `/proc`; empty if it did not.
 pub(super) fn moments(recording: &Recording) -> Vec<u64> {
-    let at = |name| condition(recording, name)?.trim().parse::<u64>().ok();
+    let at = |name| recording.condition(name)?.trim().parse::<u64>().ok();
     match (at("proc.start.at_ns"), at("proc.stop.at_ns")) {
         (Some(start), Some(stop)) if start < stop => vec![start, stop],
         _ => Vec::new(),
     }
-}
-
-fn condition<'r>(recording: &'r Recording, name: &str) -> Option<&'r str> {
-    let found = recording.conditions.iter().find(|(key, _)| key == name);
-    found.map(|(_, text)| text.as_str())
 }
 
 /// Compares the counts of a pass with those of `/proc`; `None` if the recorder did not note them.
@@ -57,7 +52,7 @@ pub(super) fn compare(
     names: &[Name],
 ) -> Option<Accounting> {
     let figures = |name: &str| -> Option<Vec<u64>> {
-        condition(recording, name)?.split_whitespace().map(|figure| figure.parse().ok()).collect()
+        recording.condition(name)?.split_whitespace().map(|figure| figure.parse().ok()).collect()
     };
     let [start, stop] = moments(recording).try_into().ok()?;
     let [before, after] = copies else { return None };

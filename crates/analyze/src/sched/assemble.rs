@@ -581,8 +581,7 @@ fn notes(engine: &Engine<'_>, report: &Report) -> Vec<String> {
 /// Names the pauses before the first event and after the last one, which the recorder states: no event shows them.
 fn paused_at_ends(recording: &Recording) -> Option<String> {
     let stated = |name: &str| {
-        let found = recording.conditions.iter().find(|(key, _)| key == name);
-        let length = found.and_then(|(_, text)| text.parse::<Span>().ok());
+        let length = recording.condition(name)?.parse::<Span>().ok();
         length.filter(|length| *length > Span::ZERO)
     };
     let words = |which: &str, length: Option<Span>| {
@@ -600,8 +599,7 @@ fn paused_at_ends(recording: &Recording) -> Option<String> {
 
 /// Whether a gap of unknown size is a pause or a processor that was offline: the recording has no others.
 fn states_all_gaps(recording: &Recording) -> bool {
-    let is_unknown = |(name, _): &(String, String)| name == Missing::Gaps.condition();
-    recording.is_ours() && !recording.conditions.iter().any(is_unknown)
+    recording.is_ours() && recording.condition(Missing::Gaps.condition()).is_none()
 }
 
 /// Jobs of one task or thread that a recording cuts although nothing is missing: at its beginning, and at its end.

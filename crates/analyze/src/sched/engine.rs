@@ -798,6 +798,15 @@ mod tests {
         }
     }
 
+    fn without_losses(recording: &Recording) -> impl Iterator<Item = Event> {
+        recording.events().filter(|event| !matches!(event.what, What::Lost(_)))
+    }
+
+    /// A pass over all of a recording.
+    fn whole_pass<'r>(recording: &'r Recording, options: &'r Options) -> Pass<'r> {
+        Pass { recording, options, wanted: None, until: u64::MAX, outside: None }
+    }
+
     #[test]
     fn a_follower_with_a_pass_of_its_own_hears_the_same() {
         let options = Options::default();
@@ -806,8 +815,7 @@ mod tests {
             let whole = recording(seed);
             let mut recordings = vec![whole.clone()];
             // Without a loss the first pass is for the figures too, and the second only follows if a period came late.
-            let is_loss = |event: &Event| matches!(event.what, What::Lost(_));
-            let events = whole.events().filter(|event| !is_loss(event));
+            let events = without_losses(&whole);
             // Calls and interrupts now and then.
             let mut random = Random::from_seed(seed);
             let more = events.flat_map(|event| {
@@ -824,13 +832,8 @@ mod tests {
             recordings.push(Recording::new(more.collect(), Vec::new(), Vec::new()));
             for recording in &recordings {
                 let room = crate::spill::tests::Room::new(0, usize::MAX, true);
-                let pass = Pass {
-                    recording,
-                    options: &options,
-                    wanted: None,
-                    until: u64::MAX,
-                    outside: Some(Outside::new(room)),
-                };
+                let pass =
+                    Pass { outside: Some(Outside::new(room)), ..whole_pass(recording, &options) };
                 let (mut together, mut apart) = (Heard::default(), Heard::default());
                 let engine = pass.clone().run(Some(&mut together));
                 with_periods += usize::from(!engine.known.periods.is_empty());
@@ -850,16 +853,9 @@ mod tests {
         let mut drafts = 0;
         for seed in 0..40 {
             let recording = recording(seed);
-            let is_loss = |event: &Event| matches!(event.what, What::Lost(_));
-            let events = recording.events().filter(|event| !is_loss(event)).collect();
+            let events = without_losses(&recording).collect();
             let recording = Recording::new(events, Vec::new(), Vec::new());
-            let pass = Pass {
-                recording: &recording,
-                options: &options,
-                wanted: None,
-                until: u64::MAX,
-                outside: None,
-            };
+            let pass = whole_pass(&recording, &options);
             let mut attempt = Engine::new(&pass, Known::default(), None, Aim::Attempt);
             attempt.run();
             drafts += usize::from(attempt.aim == Aim::Draft);
@@ -875,13 +871,7 @@ mod tests {
         let options = Options::default();
         for seed in 0..20 {
             let recording = recording(seed);
-            let pass = Pass {
-                recording: &recording,
-                options: &options,
-                wanted: None,
-                until: u64::MAX,
-                outside: None,
-            };
+            let pass = whole_pass(&recording, &options);
             let [draft, whole] = [Aim::Draft, Aim::Figures].map(|aim| {
                 let mut engine = Engine::new(&pass, Known::default(), None, aim);
                 engine.run();

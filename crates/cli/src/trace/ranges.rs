@@ -82,10 +82,7 @@ impl Ranges {
         let recorded = i64::try_from(self.balance_ns - from + to).unwrap_or(i64::MAX).max(0);
         let since = |at: Option<&Instant>| at.map_or(Span::ZERO, |at| (now - *at).max(Span::ZERO));
         let is_late = !self.before && self.forgotten == 0;
-        let first = match self.changes.first() {
-            Some(first) => *first,
-            None => now,
-        };
+        let first = self.changes.first().copied().unwrap_or(now);
         Extent {
             recorded: Span::from_nanos(recorded),
             before: if is_late { (first - began).max(Span::ZERO) } else { Span::ZERO },

@@ -9,6 +9,11 @@ const OTHERS_MIN: u64 = 3;
 const AROUND_PART: u64 = 20;
 const AROUND_NS: u64 = 100_000;
 
+/// How near to a release a wake-up belongs to it, ns.
+fn around(period: u64) -> u64 {
+    (period / AROUND_PART).max(AROUND_NS)
+}
+
 /// Where a thread made its first request, and how many it made.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Requests {
@@ -48,7 +53,7 @@ impl Turns {
     /// It wakes up for other things so long after the release of its job, ns.
     pub(super) fn wake(&mut self, after: u64, period: Option<u64>) {
         self.is_at_release |= period.is_some_and(|period| {
-            let around = (period / AROUND_PART).max(AROUND_NS);
+            let around = around(period);
             after.saturating_add(around) >= period
                 && (after % period <= around || period - after % period <= around)
         });
@@ -58,9 +63,7 @@ impl Turns {
     /// wake-ups for other things belong: it asks for a later release than the next one, and woke up at that one. The
     /// sleep before may have been within a job that was late, or have ended a job that was in time.
     pub(super) fn ask(&mut self, after: u64, period: Option<u64>) -> bool {
-        let is_later = period.is_some_and(|period| {
-            after > period.saturating_add((period / AROUND_PART).max(AROUND_NS))
-        });
+        let is_later = period.is_some_and(|period| after > period.saturating_add(around(period)));
         let is_unclear = self.is_at_release && is_later;
         self.unclear += u64::from(is_unclear);
         is_unclear

@@ -219,10 +219,11 @@ impl Engine<'_> {
         if is_unknown {
             state.longest_unknown = state.longest_unknown.max(length);
         }
-        if complete && std::mem::replace(&mut state.has_jobs, true) {
-            state.shortest_later = state.shortest_later.min(Some(execution)).or(Some(execution));
+        let is_later = std::mem::replace(&mut state.has_jobs, true);
+        if complete && is_later {
+            let shortest = state.shortest_later.map_or(execution, |other| other.min(execution));
+            state.shortest_later = Some(shortest);
         }
-        state.has_jobs = true;
         let (totals, observed) = (&mut state.totals, &mut state.observed);
         let invocation = &state.invocation;
         let over = state.asked.as_ref().filter(|asked| asked.count_over() > 0);
